@@ -1,0 +1,106 @@
+"""CF-ZOO at the stress preset: sequential (one query at a time) against batched, in one run.
+
+The sequential reference is timed twice: on the trained torch module, as a plain implementation would ask it, and on
+the NumPy policy that is deployed, whose small calls are cheaper. Prints a Markdown table.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import torch
+
+from paretofoil.agents import load_agent
+from paretofoil.episode import rollouts
+from paretofoil.explanation import pose
+from paretofoil.pcn.network import import_policy
+from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.policy import QueryAtStates
+from paretofoil.question import Question, QuestionBatch
+from paretofoil.search import CFZoo, ReferenceCFZoo
+
+AGENT, QUESTIONS = "deep-sea-treasure", 64
+
+
+class TorchPolicy:
+    """The trained module, asked through torch."""
+
+    def __init__(self, policy: PCNPolicy) -> None:
+        self.network = import_policy(policy)
+        self.masks = torch.ones(1, policy.num_actions, dtype=torch.bool)
+
+    @torch.no_grad()
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        inputs = torch.from_numpy(states), torch.from_numpy(np.asarray(commands, dtype=np.float32))
+        return self.network(*inputs, self.masks.expand(len(states), -1)).numpy()
+
+
+@dataclass(eq=False)
+class TimedPolicy:
+    """Adds up the time that is spent inside the policy: the bare forward passes."""
+
+    policy: PCNPolicy
+    seconds: float = field(default=0.0)
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return self.policy.log_probs(states, commands)
+
+    def at(self, states: np.ndarray) -> QueryAtStates:
+        query = self.policy.at(states)
+
+        def timed(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
+            started = time.perf_counter()
+            scores = query(rows, commands)
+            self.seconds += time.perf_counter() - started
+            return scores
+
+        return timed
+
+
+def questions() -> list[Question]:
+    agent = load_agent(AGENT)
+    decisions = [decision for episode in rollouts(agent, agent.front) for decision in episode]
+    asked = [(d, foil) for d in decisions for foil in d.valid_actions if foil != d.action]
+    return [pose(agent.policy, d, foil, agent.space, agent.front) for d, foil in asked][:QUESTIONS]
+
+
+def timed(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    asked, search = questions(), CFZoo.preset("stress")
+    policy: PCNPolicy = asked[0].policy  # type: ignore[assignment]
+    torch_policy = TorchPolicy(policy)
+    sample = asked[:: max(1, len(asked) // 3)][:3]  # the reference is slow: three questions, one at a time
+    rows = []
+    for name, asked_policy in (("sequential, torch module", torch_policy), ("sequential, NumPy policy", policy)):
+        seconds, queries = 0.0, 0
+        for question in sample:
+            batch = QuestionBatch([replace(question, policy=asked_policy)])
+            seconds += timed(lambda batch=batch: ReferenceCFZoo(search).run(batch))  # type: ignore[misc]
+            queries += sum(batch.queries(0).values())
+        rows.append((name, seconds / len(sample), queries / seconds, None))
+    for name, groups in (("batched, one question", [[q] for q in sample]), (f"batched, {len(asked)} questions", [asked])):
+        timer, seconds, queries = TimedPolicy(policy), 0.0, 0
+        for group in groups:
+            batch = QuestionBatch([replace(question, policy=timer) for question in group])
+            seconds += timed(lambda batch=batch: search.run(batch))  # type: ignore[misc]
+            queries += sum(sum(batch.queries(row).values()) for row in range(batch.size))
+        count = sum(map(len, groups))
+        rows.append((name, seconds / count, queries / seconds, timer.seconds / seconds))
+    slowest, plain = rows[0][1], rows[1][1]
+    print(f"CF-ZOO, stress preset, {AGENT}, {len(asked)} questions\n")
+    print("| how | s per question | queries/s | forward share | faster than torch | faster than NumPy |")
+    print("|---|---|---|---|---|---|")
+    for name, seconds, rate, share in rows:
+        shown = "-" if share is None else f"{share:.0%}"
+        print(f"| {name} | {seconds:.4f} | {rate:,.0f} | {shown} | {slowest / seconds:.1f}x | {plain / seconds:.1f}x |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""An agent: a policy with its environment, command space, front and provenance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from paretofoil import envs
+from paretofoil.command import CommandSpace
+from paretofoil.envs.batch import BatchEnv
+from paretofoil.errors import InvalidInput
+from paretofoil.policy import Policy
+
+
+@dataclass(frozen=True, eq=False)
+class Agent:
+    """What can be asked to explain itself. Make one for your own policy, or load a shipped one."""
+
+    name: str
+    policy: Policy
+    environment: envs.CatalogueEntry
+    space: CommandSpace
+    """The commands that it understands; the box of what training relabelled, for a PCN."""
+    front: np.ndarray
+    """(F, d): the training-time archive of returns, each of which can be issued as a command."""
+    achieved: np.ndarray | None = None
+    """(F, d): what greedy rollouts return under each command of the front (means, if stochastic)."""
+    error: np.ndarray | None = None
+    """(F, d): the standard errors of those means."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Where it comes from: seed, configuration, steps, versions."""
+
+    def __post_init__(self) -> None:
+        front = np.array(self.front, dtype=np.float64)
+        if front.ndim != 2 or front.shape[1] != self.space.size or not np.isfinite(front).all():
+            raise InvalidInput.expected(
+                f"a front of points with {self.space.size} finite numbers", f"shape {front.shape}"
+            )
+        object.__setattr__(self, "front", front)
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        return self.environment.actions
+
+    @property
+    def horizon(self) -> bool:
+        """Whether commands have a desired horizon behind the objectives."""
+        return self.space.size > len(self.environment.objectives)
+
+    def batch_env(self) -> BatchEnv:
+        """A fresh batch of its environment."""
+        return envs.make_batch(self.environment)
+
+    def reached(self, tolerance: float = 1e-6) -> np.ndarray:
+        """(F,) bool: which points of the front greedy rollouts reach exactly."""
+        if self.achieved is None:
+            raise InvalidInput.expected("an agent with measured returns", "one without")
+        objectives = self.achieved.shape[1]
+        return (np.abs(self.achieved - self.front[:, :objectives]) <= tolerance).all(axis=1)

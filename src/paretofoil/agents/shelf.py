@@ -1,0 +1,40 @@
+"""Where agents are found: shipped with the package, or in the folder of one's own."""
+
+import os
+from difflib import get_close_matches
+from importlib.resources import files
+from pathlib import Path
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.storage import DESCRIPTION, read_agent
+from paretofoil.errors import InvalidInput
+
+
+def shipped_folder() -> Path:
+    return Path(str(files("paretofoil.agents"))) / "shipped"
+
+
+def local_folder() -> Path:
+    """Where `paretofoil train` puts agents: $PARETOFOIL_AGENTS, or ./agents."""
+    return Path(os.environ.get("PARETOFOIL_AGENTS", "agents"))
+
+
+def list_agents() -> dict[str, Path]:
+    """The name and folder of every agent that can be loaded by name; a local one hides a shipped one."""
+    found: dict[str, Path] = {}
+    for shelf in (shipped_folder(), local_folder()):
+        if shelf.is_dir():
+            found |= {path.parent.name: path.parent for path in sorted(shelf.glob(f"*/{DESCRIPTION}"))}
+    return found
+
+
+def load_agent(name: str | Path) -> Agent:
+    """An agent by its name, or by the path of its folder."""
+    known = list_agents()
+    if str(name) in known:
+        return read_agent(known[str(name)])
+    if Path(name).is_dir():
+        return read_agent(name)
+    close = get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise InvalidInput.expected(f"an agent among {', '.join(known)}, or an agent's folder", f"{str(name)!r}{hint}")

@@ -1,0 +1,52 @@
+"""The command line: one file per verb. Heavy packages are imported inside the verbs that need them."""
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from paretofoil import __version__
+from paretofoil.cli import agents, envs, explain, figure, train
+from paretofoil.errors import InvalidInput
+
+app = typer.Typer(
+    help="Why this action, and not that one? Explanations for command-conditioned reinforcement-learning agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("explain")(explain.explain)
+app.command("episode")(explain.episode)
+app.command("agents")(agents.agents)
+app.command("train")(train.train)
+app.command("envs")(envs.envs)
+app.add_typer(figure.app, name="figure")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"paretofoil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options of all verbs."""
+
+
+def main() -> None:
+    """Run the command line; bad input is one clear line and exit code 2."""
+    try:
+        app()
+    except (InvalidInput, OSError) as error:
+        if "--debug" in sys.argv:
+            raise
+        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        sys.exit(2)

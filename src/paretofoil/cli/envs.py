@@ -1,0 +1,70 @@
+"""paretofoil envs: the catalogue of environments."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from paretofoil.envs import CatalogueEntry
+
+
+def envs(
+    name: Annotated[str | None, typer.Argument(help="One environment; all of them if left out.")] = None,
+    render: Annotated[Path | None, typer.Option(help="Draw the environment at its start into this PNG file.")] = None,
+) -> None:
+    """List the environments, or show and draw one."""
+    from paretofoil import envs as catalogue
+    from paretofoil.cli.words import console
+    from paretofoil.errors import InvalidInput
+
+    if name is None:
+        if render is not None:
+            raise InvalidInput.expected("the name of the environment to draw", "none")
+        _list()
+        return
+    entry = catalogue.entry(name)
+    _show(entry)
+    if render is not None:
+        from PIL import Image
+
+        from paretofoil.envs.picture import picture
+
+        Image.fromarray(picture(entry)).save(render, format="PNG")
+        console.print(f"Drew {entry.name} into {render}.", highlight=False)
+
+
+def _list() -> None:
+    from paretofoil import envs as catalogue
+    from paretofoil.cli.words import console, table
+    from paretofoil.envs.front import known_front
+
+    rows = []
+    for entry in map(catalogue.entry, catalogue.names()):
+        front = known_front(entry)
+        rows.append(
+            [
+                entry.name,
+                ", ".join(o.name for o in entry.objectives),
+                ", ".join(entry.actions),
+                "-" if front is None else str(len(front)),
+                "chance" if entry.stochastic else "",
+            ]
+        )
+    console.print(table("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3]))
+
+
+def _show(entry: "CatalogueEntry") -> None:
+    from paretofoil.cli.words import console, table
+    from paretofoil.envs.front import known_front
+
+    front = known_front(entry)
+    rows = [
+        ["Gymnasium id", entry.gym_id.split(":")[-1]],
+        ["objectives", ", ".join(f"{o.name} ({o.unit})" if o.unit else o.name for o in entry.objectives)],
+        ["actions", ", ".join(entry.actions)],
+        ["step limit", str(entry.max_steps)],
+        ["known front", "not known" if front is None else f"{len(front)} points"],
+    ]
+    console.print(f"[bold]{entry.name}[/]: {entry.description}", highlight=False)
+    console.print(table("", ["", ""], rows))

@@ -1,0 +1,35 @@
+"""Branch-Path (paper, section "Worked Examples"): two branches of collectibles and 13 steps."""
+
+import numpy as np
+
+from paretofoil.envs.grid import GridWorld, Item, Layout
+
+A_CELLS = ((0, 1), (0, 2), (0, 4), (4, 5))
+B_CELLS = ((0, 5), (4, 1), (4, 2), (4, 4))
+ROWS, COLUMNS, STEM = 5, 7, 3
+
+
+class BranchPath(GridWorld):
+    """Each collectible pays once: type A (1, 0), type B (0, 1). An episode ends with the step limit alone.
+
+    Free are the upper and the lower row and the stem that joins them, so the first choice, up or down,
+    is hard to revise: 13 steps allow for the returns (3, 1), (2, 2) and (1, 3).
+    """
+
+    catalogue_name = "branch-path"
+    layout = Layout(
+        rows=ROWS,
+        columns=COLUMNS,
+        start=(2, STEM),
+        objectives=("A", "B"),
+        walls=frozenset((r, c) for r in range(1, ROWS - 1) for c in range(COLUMNS) if c != STEM),
+        items=tuple(Item(cell, 0) for cell in A_CELLS) + tuple(Item(cell, 1) for cell in B_CELLS),
+        shapes=("square", "triangle"),
+    )
+
+    def arrive(self) -> tuple[np.ndarray, bool]:
+        reward = np.zeros(2)
+        item = self.pick_up()
+        if item is not None:
+            reward[item.objective] = 1.0
+        return reward, False

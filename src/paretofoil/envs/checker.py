@@ -1,0 +1,218 @@
+"""One checker for every environment in the catalogue, and for users' own."""
+
+from typing import Any
+
+import numpy as np
+
+from paretofoil.envs.batch import Observed, Stepped
+from paretofoil.envs.catalogue import entry, make, make_batch
+from paretofoil.envs.catalogue_entry import CatalogueEntry
+from paretofoil.errors import InvalidInput
+
+TOLERANCE = 1e-6
+"""What float32 arithmetic may differ by."""
+DEVIATIONS = 5.0
+"""How many standard errors the means of two samples may lie apart."""
+
+
+class EnvironmentCheckError(AssertionError):
+    """An environment that does not do what its description says."""
+
+
+def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int = 0) -> None:
+    """Raise an `EnvironmentCheckError` unless the environment keeps the promises of the catalogue:
+
+    flat float32 observations; vector rewards inside `reward_space`; masks that agree with what a step does; the
+    same seed, the same episode; errors for invalid actions and finished episodes; and a batch that agrees
+    with the single environment, step for step, or on average where chance enters.
+    """
+    item = entry(name)
+    if steps < 1:
+        raise InvalidInput.expected("at least one step", steps)
+    env = make(item)
+    rng = np.random.default_rng(seed)
+    actions = _check_episodes(item, env, steps, rng)
+    _check_repeats(item, env, actions, seed)
+    _check_errors(item, env)
+    _check_masked_moves(item, min(steps, 300), rng)
+    if item.stochastic:
+        _check_batch_on_average(item, env, rng)
+    else:
+        _check_batch_step_for_step(item, env, steps, rng)
+
+
+def _require(condition: Any, item: CatalogueEntry, sentence: str) -> None:
+    if not condition:
+        raise EnvironmentCheckError(f"{item.name}: {sentence}")
+
+
+def _choose(mask: np.ndarray, rng: np.random.Generator) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+def _check_observation(item: CatalogueEntry, observation: Any, mask: Any, final: bool = False) -> None:
+    shape = (item.observation_size,)
+    _require(isinstance(observation, np.ndarray), item, f"expected an array as observation, got {type(observation)}")
+    right = observation.shape == shape and observation.dtype == np.float32
+    got = f"{observation.shape} {observation.dtype}"
+    _require(right, item, f"expected observations of shape {shape} and dtype float32, got {got}")
+    _require(np.isfinite(observation).all(), item, f"expected finite observations, got {observation}")
+    _require(np.shape(mask) == (len(item.actions),), item, f"expected one mask flag per action, got {np.shape(mask)}")
+    _require(final or np.any(mask), item, "expected at least one valid action while the episode runs, got none")
+
+
+def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> list[int]:
+    """Random episodes; returns the actions of the first one."""
+    low, high = env.reward_space.low - TOLERANCE, env.reward_space.high + TOLERANCE
+    shape = (len(item.objectives),)
+    _require(low.shape == shape, item, f"expected a reward_space of shape {shape}, got {low.shape}")
+    first: list[int] = []
+    episodes = length = 0
+    observation, info = env.reset(seed=0)
+    for _ in range(steps):
+        _check_observation(item, observation, info["action_mask"])
+        action = _choose(info["action_mask"], rng)
+        if episodes == 0:
+            first.append(action)
+        observation, reward, terminated, truncated, info = env.step(action)
+        length += 1
+        inside = (reward >= low).all() and (reward <= high).all()
+        _require(inside, item, f"expected rewards inside {env.reward_space}, got {reward}")
+        _require(not (terminated and truncated), item, "expected terminated or truncated, got both")
+        _require(length < item.max_steps or terminated or truncated, item, f"went past {item.max_steps} steps")
+        if terminated or truncated:
+            _check_observation(item, observation, info["action_mask"], final=True)
+            observation, info = env.reset(seed=episodes)
+            episodes, length = episodes + 1, 0
+    return first
+
+
+def _check_repeats(item: CatalogueEntry, env: Any, actions: list[int], seed: int) -> None:
+    """The same seed and the same actions, in this environment and in a fresh one, give the same episode."""
+    runs = [_replay(env, actions, seed), _replay(env, actions, seed), _replay(make(item), actions, seed)]
+    for other in runs[1:]:
+        same = len(other) == len(runs[0]) and all(map(_equal, runs[0], other))
+        _require(same, item, "expected the same seed to give the same episode, got another one")
+
+
+def _equal(step: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return all(np.array_equal(a, b) for a, b in zip(step, other, strict=True))
+
+
+def _replay(env: Any, actions: list[int], seed: int) -> list[tuple[Any, ...]]:
+    observation, info = env.reset(seed=seed)
+    seen: list[tuple[Any, ...]] = [(observation, info["action_mask"])]
+    for action in actions:
+        if not info["action_mask"][action]:
+            break  # chance took another way than in the episode these actions come from
+        observation, reward, terminated, truncated, info = env.step(action)
+        seen.append((observation, info["action_mask"], reward, terminated, truncated))
+        if terminated or truncated:
+            break
+    return seen
+
+
+def _check_errors(item: CatalogueEntry, env: Any) -> None:
+    """Bad actions are errors that say what was expected."""
+    _, info = env.reset(seed=0)
+    for wrong in (-1, len(item.actions), *np.flatnonzero(~info["action_mask"])):
+        try:
+            env.step(wrong)
+        except InvalidInput:
+            continue
+        _require(False, item, f"expected an error for action {wrong}, which is not valid at the start, got none")
+
+
+def _check_masked_moves(item: CatalogueEntry, steps: int, rng: np.random.Generator) -> None:
+    """Where the bare environment lets a masked move be tried, it must leave the state as it is.
+
+    It may end the episode: in Resource-Gathering pushing against the border at home counts as coming home.
+    """
+    env = make(item)
+    observation, info = env.reset(seed=0)
+    for _ in range(steps):
+        over = False
+        for action in np.flatnonzero(~info["action_mask"]):
+            raw, over = _try_masked(env.unwrapped, int(action))
+            unchanged = raw is None or np.array_equal(item.encode(raw), observation)
+            words = f"expected the masked action {item.actions[action]} to change nothing, but it did"
+            _require(unchanged, item, words)
+            if over:
+                break
+        if not over:
+            observation, _, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
+            over = terminated or truncated
+        if over:
+            observation, info = env.reset(seed=0)
+            observation, _, _, _, info = env.step(_choose(info["action_mask"], rng))
+
+
+def _try_masked(bare: Any, action: int) -> tuple[Any, bool]:
+    """The raw observation afterwards (None if the environment refuses the move) and whether the episode ended."""
+    try:
+        raw, _, terminated, _, _ = bare.step(action)
+    except (ValueError, IndexError, KeyError, AssertionError):
+        return None, False
+    return raw, bool(terminated)
+
+
+def _check_batch_step_for_step(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> None:
+    batch = make_batch(item)
+    rows = np.array([0])
+    taken = 0
+    while taken < steps:
+        seed = int(rng.integers(2**31))
+        observation, info = env.reset(seed=seed)
+        seen: Observed | Stepped = batch.reset(np.array([seed]))
+        running = True
+        while running and taken < steps:
+            same = np.allclose(seen.observations[0], observation, atol=TOLERANCE)
+            same = same and np.array_equal(seen.masks[0], info["action_mask"])
+            _require(same, item, "expected the batch to show what the single environment shows, got something else")
+            action = _choose(info["action_mask"], rng)
+            observation, reward, terminated, truncated, info = env.step(action)
+            seen = step = batch.step(rows, np.array([action]))
+            _require(np.allclose(step.rewards[0], reward, atol=TOLERANCE), item, "the batch pays another reward")
+            ends = (bool(step.terminated[0]), bool(step.truncated[0]))
+            _require(ends == (terminated, truncated), item, f"expected the ends {(terminated, truncated)}, got {ends}")
+            running, taken = not (terminated or truncated), taken + 1
+
+
+def _check_batch_on_average(item: CatalogueEntry, env: Any, rng: np.random.Generator, episodes: int = 200) -> None:
+    """Random episodes of both have the same mean return and length, up to sampling error."""
+    batch = make_batch(item)
+    limit = min(item.max_steps, 60)
+    alone = np.array([_random_return(env, seed, limit, rng) for seed in range(episodes)])
+    together = _random_returns(batch, np.arange(episodes), limit, rng)
+    spread = np.sqrt((alone.var(axis=0) + together.var(axis=0)) / episodes)
+    apart = np.abs(alone.mean(axis=0) - together.mean(axis=0))
+    close = (apart <= DEVIATIONS * spread + 5.0 / episodes * np.abs(alone).max(axis=0)).all()
+    what = f"{alone.mean(axis=0)}, got {together.mean(axis=0)}"
+    _require(close, item, f"expected the batch to have mean returns and length like the single environment's {what}")
+
+
+def _random_return(env: Any, seed: int, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """(d + 1,): the return and the length of one random episode."""
+    _, info = env.reset(seed=seed)
+    total = np.zeros(len(env.entry.objectives) + 1)
+    for _ in range(limit):
+        _, reward, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
+        total += np.append(reward, 1.0)
+        if terminated or truncated:
+            break
+    return total
+
+
+def _random_returns(batch: Any, seeds: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
+    """(rows, d + 1): the same for a batch."""
+    masks = batch.reset(seeds).masks
+    total = np.zeros((len(seeds), batch.num_objectives + 1))
+    rows = np.arange(len(seeds))
+    for _ in range(limit):
+        step = batch.step(rows, np.array([_choose(mask, rng) for mask in masks]))
+        total[rows] += np.hstack([step.rewards, np.ones((len(rows), 1))])
+        going = ~(step.terminated | step.truncated)
+        rows, masks = rows[going], step.masks[going]
+        if not rows.size:
+            break
+    return total

@@ -1,0 +1,270 @@
+"""Many minecarts in one NumPy step, equal to MO-Gymnasium's `minecart-deterministic-v0` and `minecart-v0`.
+
+The physical constants and the mines are read from the installed MO-Gymnasium, so that there is one source of
+them. Angles are whole degrees that move in steps of ten; their sines and cosines come from a table, which is
+faster than computing them and gives the very numbers of `math.sin` and `math.cos`.
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import numpy as np
+from scipy.special import ndtri
+
+from paretofoil.envs.batch import Observed, Stepped
+from paretofoil.envs.chance import uniforms
+from paretofoil.errors import InvalidInput
+
+START_ANGLE = 45  # degrees, towards the middle of the field
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The constants of one configuration."""
+
+    capacity: float
+    mine_positions: np.ndarray  # (mines, 2)
+    ore_means: np.ndarray  # (mines, ores)
+    ore_deviations: np.ndarray  # (mines, ores)
+    fuel: np.ndarray  # (num_actions,) reward of one step
+    frame_skip: int
+    rotation: int
+    acceleration: float
+    deceleration: float
+    max_speed: float
+    still: float  # below this speed a cart does not move and may mine
+    base_radius: float
+    mine_radius: float
+    mine: int  # the action numbers
+    left: int
+    right: int
+    accelerate: int
+    brake: int
+
+
+@cache
+def read_field(stochastic: bool) -> Field:
+    """Read one of the two configurations from the installed MO-Gymnasium."""
+    from mo_gymnasium.envs.minecart import minecart as source  # late: it imports pygame
+
+    file = "mine_config.json" if stochastic else "mine_config_det.json"
+    config = json.loads((Path(source.__file__).parent / file).read_text())
+    ores = np.array([mine["distributions"] for mine in config["mines"]], dtype=np.float64)  # (mines, ores, 2)
+    frame_skip = 4  # the default argument of both registered environments
+    return Field(
+        capacity=config["capacity"],
+        mine_positions=np.array([(mine["x"], mine["y"]) for mine in config["mines"]]),
+        ore_means=ores[:, :, 0],
+        ore_deviations=ores[:, :, 1],
+        fuel=np.array(source.FUEL_LIST) * frame_skip,
+        frame_skip=frame_skip,
+        rotation=source.ROTATION,
+        acceleration=source.ACCELERATION,
+        deceleration=source.DECELERATION,
+        max_speed=source.MAX_SPEED,
+        still=source.EPS_SPEED,
+        base_radius=source.BASE_RADIUS * source.BASE_SCALE,
+        mine_radius=source.MINE_RADIUS * source.MINE_SCALE * source.CART_SCALE,
+        mine=source.ACT_MINE,
+        left=source.ACT_LEFT,
+        right=source.ACT_RIGHT,
+        accelerate=source.ACT_ACCEL,
+        brake=source.ACT_BRAKE,
+    )
+
+
+class CartSnapshot(TypedDict):
+    """One cart, as plain numbers."""
+
+    position: list[float]
+    speed: float
+    angle: int
+    content: list[float]
+    departed: bool
+    elapsed: int
+
+
+class BatchMinecart:
+    """Carts that collect two ores and return to the base (implements `BatchEnv`).
+
+    An observation is (x, y, speed, sin, cos, content / capacity); a reward is (ore 1, ore 2, -fuel).
+    """
+
+    def __init__(self, stochastic: bool, max_steps: int = 1000) -> None:
+        if max_steps < 1:
+            raise InvalidInput.expected("max_steps to be at least 1", max_steps)
+        self.field = read_field(stochastic)
+        self.stochastic = stochastic
+        self.max_steps = max_steps
+        self.num_actions = len(self.field.fuel)
+        self.num_ores = self.field.ore_means.shape[1]
+        self.num_objectives = self.num_ores + 1
+        self.observation_size = 5 + self.num_ores
+        # Sliding along walls may wind the angle past a full turn, by one rotation per frame at most.
+        turns = max_steps * self.field.frame_skip + 36
+        radians = [degrees * math.pi / 180 for degrees in self._degrees(turns)]
+        self._sin = np.array([math.sin(a) for a in radians])
+        self._cos = np.array([math.cos(a) for a in radians])
+        self._angle_offset = turns * self.field.rotation - START_ANGLE
+        self._allocate(np.zeros(0, dtype=np.int64))
+
+    def _degrees(self, turns: int) -> range:
+        step = self.field.rotation
+        return range(START_ANGLE - turns * step, START_ANGLE + turns * step + 1, step)
+
+    def _allocate(self, seeds: np.ndarray) -> None:
+        n = len(seeds)
+        self.seeds = np.array(seeds)
+        self.position = np.zeros((n, 2))
+        self.speed = np.zeros(n)
+        self.angle = np.full(n, START_ANGLE, dtype=np.int64)
+        self.content = np.zeros((n, self.num_ores))
+        self.departed = np.zeros(n, dtype=bool)
+        self.finished = np.zeros(n, dtype=bool)
+        self.elapsed = np.zeros(n, dtype=np.int64)
+
+    def reset(self, seeds: np.ndarray) -> Observed:
+        """Start one episode per seed, at the base."""
+        self._allocate(np.asarray(seeds))
+        rows = np.arange(len(self.seeds))
+        return Observed(self._observe(rows), self._masks(len(rows)))
+
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+        """Repeat one action per row for the frames of a step; an episode that ends skips the frames left."""
+        rows, actions = np.asarray(rows), np.asarray(actions)
+        self._check(rows, actions)
+        rewards = np.zeros((len(rows), self.num_objectives))
+        rewards[:, -1] = self.field.fuel[actions]
+        draws = self._draw(rows, actions)  # (rows, frames, ores), or nothing
+
+        going = np.arange(len(rows))  # positions in `rows` whose episode still runs
+        for frame in range(self.field.frame_skip):
+            carts = rows[going]
+            self._act(carts, actions[going], None if draws is None else draws[going, frame])
+            still_running = ~self.finished[carts]  # an episode that ended feels the action once more
+            carts, going = carts[still_running], going[still_running]
+            self._move(carts)
+            home = np.sqrt(np.square(self.position[carts]).sum(axis=1)) < self.field.base_radius
+            back = home & self.departed[carts]
+            self.departed[carts[~home]] = True
+            if back.any():
+                sold = carts[back]
+                rewards[going[back], :-1] += self.content[sold]
+                self.content[sold] = 0.0
+                self.finished[sold] = True
+
+        self.elapsed[rows] += 1
+        terminated = self.finished[rows]
+        truncated = (self.elapsed[rows] >= self.max_steps) & ~terminated
+        self.finished[rows] |= truncated
+        return Stepped(self._observe(rows), self._masks(len(rows)), rewards, terminated, truncated)
+
+    def snapshot(self, row: int) -> CartSnapshot:
+        """The whole state of one cart (its seed aside)."""
+        return CartSnapshot(
+            position=self.position[row].tolist(),
+            speed=float(self.speed[row]),
+            angle=int(self.angle[row]),
+            content=self.content[row].tolist(),
+            departed=bool(self.departed[row]),
+            elapsed=int(self.elapsed[row]),
+        )
+
+    def restore(self, snapshot: CartSnapshot, seeds: np.ndarray) -> Observed:
+        """Start one episode per seed from a snapshot."""
+        self._allocate(np.asarray(seeds))
+        self.position[:] = snapshot["position"]
+        self.speed[:] = snapshot["speed"]
+        self.angle[:] = snapshot["angle"]
+        self.content[:] = snapshot["content"]
+        self.departed[:] = snapshot["departed"]
+        self.elapsed[:] = snapshot["elapsed"]
+        rows = np.arange(len(self.seeds))
+        return Observed(self._observe(rows), self._masks(len(rows)))
+
+    def _check(self, rows: np.ndarray, actions: np.ndarray) -> None:
+        if actions.shape != rows.shape:
+            raise InvalidInput.expected("one action per row", f"{len(actions)} actions for {len(rows)} rows")
+        wrong = (actions < 0) | (actions >= self.num_actions)
+        if wrong.any():
+            raise InvalidInput.expected(f"actions from 0 to {self.num_actions - 1}", actions[wrong][0])
+        if self.finished[rows].any():
+            raise InvalidInput.expected("rows whose episode runs", f"row {rows[self.finished[rows]][0]}, which ended")
+
+    def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray | None:
+        """Standard normal numbers for the mines, which depend on (seed, elapsed steps) alone."""
+        if not self.stochastic or not (actions == self.field.mine).any():
+            return None
+        frames = self.field.frame_skip
+        numbers = uniforms(self.seeds[rows], self.elapsed[rows], frames * self.num_ores)
+        return ndtri(numbers).reshape(len(rows), frames, self.num_ores)
+
+    def _act(self, carts: np.ndarray, actions: np.ndarray, draws: np.ndarray | None) -> None:
+        """One frame of the chosen actions, before the carts move."""
+        f = self.field
+        turn = f.rotation * ((actions == f.right).astype(np.int64) - (actions == f.left))
+        turning = turn != 0
+        turned = carts[turning]
+        self.angle[turned] = (self.angle[turned] + turn[turning]) % 360
+        push = f.acceleration * (actions == f.accelerate) - f.deceleration * (actions == f.brake)
+        self.speed[carts] = np.minimum(np.maximum(self.speed[carts] + push, 0.0), f.max_speed)
+        mining = (actions == f.mine) & (self.speed[carts] < f.still)
+        if mining.any():
+            self._mine(carts[mining], None if draws is None else draws[mining])
+
+    def _mine(self, carts: np.ndarray, draws: np.ndarray | None) -> None:
+        """Fill carts that stand at a mine, up to their capacity."""
+        f = self.field
+        offset = self.position[carts, None, :] - f.mine_positions
+        distance = np.sqrt(np.square(offset).sum(axis=2))  # (carts, mines)
+        nearest = distance.argmin(axis=1)
+        mined = f.ore_means[nearest]
+        if draws is not None:
+            mined = mined + f.ore_deviations[nearest] * draws
+        mined = np.maximum(mined, 0.0) * (distance.min(axis=1) <= f.mine_radius)[:, None]
+        free = f.capacity - self.content[carts].sum(axis=1)
+        total = mined.sum(axis=1)
+        overfull = total > free
+        mined[overfull] *= (free[overfull] / total[overfull])[:, None]
+        self.content[carts] += mined
+
+    def _move(self, carts: np.ndarray) -> None:
+        """Move the carts that are fast enough; at a wall they turn (they "slide") and lose speed."""
+        carts = carts[self.speed[carts] >= self.field.still]
+        before = self.position[carts]
+        heading = (self.angle[carts] + self._angle_offset) // self.field.rotation
+        speed = self.speed[carts]
+        velocity = np.stack([speed * self._cos[heading], speed * self._sin[heading]], axis=1)
+        at_wall = (before == 0.0) | (before == 1.0)  # (carts, 2)
+        if at_wall.any():
+            self._slide(carts, before, velocity, at_wall)
+        after = np.minimum(np.maximum(before + velocity, 0.0), 1.0)
+        self.position[carts] = after
+        self.speed[carts] = np.sqrt(np.square(before - after).sum(axis=1))
+
+    def _slide(self, carts: np.ndarray, before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> None:
+        """Turn carts that press against one wall along it; in a corner nothing turns."""
+        pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
+        along = velocity[:, ::-1]  # the speed along the wall that belongs to each axis
+        slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > self.field.still)
+        # Seen from the x axis a wall at 1 turns towards +y, from the y axis away from +x, and conversely at 0.
+        sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
+        self.angle[carts] += (self.field.rotation * sign * slides).sum(axis=1)
+
+    def _observe(self, rows: np.ndarray) -> np.ndarray:
+        """(rows, 5 + ores) float32."""
+        heading = (self.angle[rows] + self._angle_offset) // self.field.rotation
+        seen = np.empty((len(rows), self.observation_size), dtype=np.float32)
+        seen[:, 0:2] = self.position[rows]
+        seen[:, 2] = self.speed[rows]
+        seen[:, 3] = self._sin[heading]
+        seen[:, 4] = self._cos[heading]
+        seen[:, 5:] = self.content[rows] / self.field.capacity
+        return seen
+
+    def _masks(self, n: int) -> np.ndarray:
+        return np.ones((n, self.num_actions), dtype=bool)

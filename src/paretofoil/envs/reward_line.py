@@ -1,0 +1,24 @@
+"""Reward-Line (paper, section "Experimental Results"): a terminal row that is a linear trade-off."""
+
+import numpy as np
+
+from paretofoil.envs.grid import GridWorld, Layout
+
+ROWS, COLUMNS = 6, 11
+
+
+class RewardLine(GridWorld):
+    """Column c of the last row ends the episode and pays (1 - c/10, c/10)."""
+
+    catalogue_name = "reward-line"
+    layout = Layout(
+        rows=ROWS,
+        columns=COLUMNS,
+        start=(0, 5),
+        objectives=("left", "right"),
+        exits={(ROWS - 1, c): ((10 - c) / 10, c / 10) for c in range(COLUMNS)},
+    )
+
+    def arrive(self) -> tuple[np.ndarray, bool]:
+        payment = self.layout.exits.get(self.cell)
+        return (np.zeros(2), False) if payment is None else (np.array(payment), True)

@@ -1,0 +1,237 @@
+"""The environments of the paper: three of our own and five from MO-Gymnasium (two of them in two versions).
+
+Nothing here imports Gymnasium, MO-Gymnasium or pygame: the ids name the module that Gymnasium is to import.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from paretofoil.command import Objective
+from paretofoil.envs.batch import BatchEnv
+from paretofoil.envs.catalogue_entry import CatalogueEntry, OneHot
+
+MOVES = ("up", "down", "left", "right")
+_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+_ROCK = -10
+
+
+def _sea_mask(env: Any) -> np.ndarray:
+    row, column = env.current_state
+    return _free_mask(env.sea_map != _ROCK, row, column)
+
+
+def _gathering_mask(env: Any) -> np.ndarray:
+    return _free_mask(np.ones((env.size, env.size), dtype=bool), *env.current_pos)
+
+
+def _free_mask(free: np.ndarray, row: int, column: int) -> np.ndarray:
+    """(rows, columns) bool, a cell -> (4,): which moves stay inside the map and off its rocks."""
+    rows, columns = free.shape
+    targets = [(row + down, column + right) for down, right in _STEPS]
+    return np.array([0 <= r < rows and 0 <= c < columns and free[r, c] for r, c in targets], dtype=bool)
+
+
+def _bottles_mask(env: Any) -> np.ndarray:
+    """A pickup counts where it changes something: at the source with a free hand."""
+    return np.array([env.location > 0, env.location < env.size - 1, env.location == 0 and env.bottles_carrying < 2])
+
+
+_BOTTLES = OneHot((5, 3, 3, 1, 1, 1))
+
+
+def _encode_bottles(observation: dict[str, Any]) -> np.ndarray:
+    """Where, carrying, delivered, and whether (not how many: it makes no difference) bottles lie on each cell."""
+    lying = [min(count, 1) for count in observation["bottles_dropped"]]
+    counts = (observation["location"], observation["bottles_carrying"], observation["bottles_delivered"])
+    return _BOTTLES((*counts, *lying))
+
+
+def _encode_node(depth: int, observation: np.ndarray) -> np.ndarray:
+    """One-hot of the tree's node: an MLP cannot read left and right from the two raw coordinates."""
+    row, place = (int(x) for x in observation)
+    return OneHot((2 ** (depth + 1) - 1,))((2**row - 1 + place,))
+
+
+def _encode_7(observation: np.ndarray) -> np.ndarray:
+    return _encode_node(7, observation)
+
+
+def _encode_6(observation: np.ndarray) -> np.ndarray:
+    return _encode_node(6, observation)
+
+
+def _as_float32(observation: np.ndarray) -> np.ndarray:
+    return np.array(observation, dtype=np.float32)
+
+
+def _batch_minecart(max_steps: int) -> BatchEnv:
+    from paretofoil.envs.minecart import BatchMinecart
+
+    return BatchMinecart(stochastic=False, max_steps=max_steps)
+
+
+def _batch_stochastic_minecart(max_steps: int) -> BatchEnv:
+    from paretofoil.envs.minecart import BatchMinecart
+
+    return BatchMinecart(stochastic=True, max_steps=max_steps)
+
+
+def _share_with_mines(env: Any) -> None:
+    """SciPy's frozen distributions draw from NumPy's global generator unless told otherwise."""
+    for mine in env.mines:
+        for distribution in mine.distributions:
+            distribution.random_state = env.np_random
+
+
+def _set_cart(env: Any, snapshot: dict[str, Any]) -> None:
+    cart = env.cart
+    cart.pos, cart.content = np.array(snapshot["position"]), np.array(snapshot["content"])
+    cart.speed, cart.angle, cart.departed = snapshot["speed"], snapshot["angle"], snapshot["departed"]
+
+
+def _draw_minecart(env: Any) -> np.ndarray:
+    from paretofoil.envs.minecart_picture import draw_minecart
+
+    return draw_minecart(env)
+
+
+def _draw_tree(env: Any) -> np.ndarray:
+    from paretofoil.envs.tree_picture import draw_tree
+
+    return draw_tree(env)
+
+
+def _names(*names: str) -> tuple[Objective, ...]:
+    return tuple(Objective(name) for name in names)
+
+
+def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
+    return CatalogueEntry(
+        name=name,
+        gym_id="mo_gymnasium:fruit-tree-v0",
+        kwargs={"depth": depth},
+        objectives=_names("protein", "carbs", "fats", "vitamins", "minerals", "water"),
+        actions=("left", "right"),
+        max_steps=depth,
+        observation_size=2 ** (depth + 1) - 1,
+        encode=_encode_7 if depth == 7 else _encode_6,
+        reference=(-0.1,) * 6,
+        state=("current_state", "terminal"),
+        draw=_draw_tree,
+        description=f"Descend a binary tree of depth {depth} to a leaf whose fruit has six nutrients.",
+    )
+
+
+def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
+    return CatalogueEntry(
+        name=name,
+        gym_id="mo_gymnasium:minecart-v0" if stochastic else "mo_gymnasium:minecart-deterministic-v0",
+        objectives=(Objective("ore 0"), Objective("ore 1"), Objective("fuel", cost=True)),
+        actions=("mine", "left", "right", "accelerate", "brake", "none"),
+        max_steps=1000,
+        stochastic=stochastic,
+        observation_size=7,
+        encode=_as_float32,
+        reference=(-0.001, -0.001, -2.0),
+        share_generator=_share_with_mines,
+        batch=_batch_stochastic_minecart if stochastic else _batch_minecart,
+        draw=_draw_minecart,
+        set_state=_set_cart,
+        description="Drive a cart to mines and back to the base: two ores against fuel"
+        + (", with random yields." if stochastic else "."),
+    )
+
+
+_BRANCH_PATH = OneHot((5, 7) + (1,) * 8)
+_COLLECT_TWO = OneHot((7, 7) + (1,) * 4)
+_REWARD_LINE = OneHot((6, 11))
+_SEA = OneHot((11, 11))
+_GATHERING = OneHot((5, 5, 1, 1))
+_GRID_STATE = ("cell", "taken", "finished")
+
+SHIPPED = (
+    CatalogueEntry(
+        name="branch-path",
+        gym_id="paretofoil/BranchPath-v0",
+        objectives=_names("A", "B"),
+        actions=MOVES,
+        max_steps=13,
+        observation_size=_BRANCH_PATH.size,
+        encode=_BRANCH_PATH,
+        reference=(0.0, 0.0),
+        state=_GRID_STATE,
+        description="Two narrow branches of collectibles A and B, and too few steps to take them all.",
+    ),
+    CatalogueEntry(
+        name="collect-two",
+        gym_id="paretofoil/CollectTwo-v0",
+        objectives=_names("A", "B", "C", "D"),
+        actions=MOVES,
+        max_steps=30,
+        observation_size=_COLLECT_TWO.size,
+        encode=_COLLECT_TWO,
+        reference=(-0.1,) * 4,
+        state=_GRID_STATE,
+        description="Collect two of four objectives: the first pays 1.0, the second 0.8.",
+    ),
+    CatalogueEntry(
+        name="reward-line",
+        gym_id="paretofoil/RewardLine-v0",
+        objectives=_names("left", "right"),
+        actions=MOVES,
+        max_steps=30,
+        observation_size=_REWARD_LINE.size,
+        encode=_REWARD_LINE,
+        reference=(-0.1, -0.1),
+        state=_GRID_STATE,
+        description="Walk to the terminal row, whose column sets the trade-off between left and right.",
+    ),
+    CatalogueEntry(
+        name="deep-sea-treasure",
+        gym_id="mo_gymnasium:deep-sea-treasure-concave-v0",
+        objectives=(Objective("treasure"), Objective("time", "steps", cost=True)),
+        actions=MOVES,
+        max_steps=100,
+        observation_size=_SEA.size,
+        encode=_SEA,
+        mask=_sea_mask,
+        reference=(0.0, -50.0),
+        state=("current_state",),
+        description="Steer a submarine to one of ten treasures: the richer, the farther away.",
+    ),
+    CatalogueEntry(
+        name="breakable-bottles",
+        gym_id="mo_gymnasium:breakable-bottles-v0",
+        objectives=(Objective("time", "steps", cost=True), Objective("bottles"), Objective("breakage", cost=True)),
+        actions=("left", "right", "pickup"),
+        max_steps=100,
+        stochastic=True,
+        observation_size=_BOTTLES.size,
+        encode=_encode_bottles,
+        mask=_bottles_mask,
+        reference=(-100.0, -1.0, -1.1),
+        state=("location", "bottles_carrying", "bottles_delivered", "bottles_dropped"),
+        chance=0.1,
+        description="Deliver two bottles: carrying both at once is fast but may break one.",
+    ),
+    CatalogueEntry(
+        name="resource-gathering",
+        gym_id="mo_gymnasium:resource-gathering-v0",
+        objectives=(Objective("danger", "deaths", cost=True), Objective("gold"), Objective("diamond")),
+        actions=MOVES,
+        max_steps=100,
+        stochastic=True,
+        observation_size=_GATHERING.size,
+        encode=_GATHERING,
+        mask=_gathering_mask,
+        reference=(-1.0, -0.1, -0.1),
+        state=("current_pos", "has_gem", "has_gold"),
+        chance=0.1,
+        description="Bring gold and a diamond home past enemies that kill one visitor in ten.",
+    ),
+    _fruit_tree(7, "fruit-tree"),
+    _fruit_tree(6, "fruit-tree-6"),
+    _minecart("minecart", stochastic=False),
+    _minecart("minecart-stochastic", stochastic=True),
+)

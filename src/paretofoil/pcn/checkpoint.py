@@ -1,0 +1,64 @@
+"""A training on disk: one safetensors file, whose header holds everything that is not an array as JSON."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from paretofoil.errors import InvalidInput
+from paretofoil.pcn.replay import Demonstration
+
+SCHEMA = 1
+_HEADER = "training"
+_COLUMNS = tuple(field.name for field in fields(Demonstration))
+
+
+def write_checkpoint(path: Path, arrays: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> None:
+    """Write the file beside its place first, so that a crash leaves the old one."""
+    contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    header = json.dumps({"schema": SCHEMA, **told}, allow_nan=False)
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_bytes(save(contiguous, metadata={_HEADER: header}))
+    os.replace(temporary, path)
+
+
+def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and what was told with them."""
+    try:
+        with safe_open(path, framework="numpy") as file:
+            told = json.loads((file.metadata() or {})[_HEADER])
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    except (OSError, SafetensorError, KeyError, json.JSONDecodeError) as error:
+        raise InvalidInput.expected(f"{path} to be a checkpoint of a training", error) from None
+    if told.get("schema") != SCHEMA:
+        raise InvalidInput.expected(f"a checkpoint of schema {SCHEMA}", told.get("schema"))
+    return arrays, told
+
+
+def pack(demonstrations: Sequence[Demonstration]) -> dict[str, np.ndarray]:
+    """Demonstrations as a few arrays: each column end to end, and how long each piece is."""
+    packed: dict[str, np.ndarray] = {}
+    for name in _COLUMNS if demonstrations else ():
+        pieces = [getattr(d, name) for d in demonstrations]
+        packed[name] = np.concatenate(pieces)
+        packed[f"{name}_sizes"] = np.array([len(piece) for piece in pieces])
+    return packed
+
+
+def unpack(packed: Mapping[str, np.ndarray]) -> list[Demonstration]:
+    """The inverse of `pack`."""
+    if not packed:
+        return []
+    columns = [np.split(packed[name], np.cumsum(packed[f"{name}_sizes"])[:-1]) for name in _COLUMNS]
+    return [Demonstration(*pieces) for pieces in zip(*columns, strict=True)]
+
+
+def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """The arrays whose names start with a prefix, without it."""
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -1,0 +1,110 @@
+"""The configuration of a training, and the presets of the catalogued environments."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from paretofoil.errors import InvalidInput
+from paretofoil.pcn.explore import ExploreConfig
+
+
+@dataclass(frozen=True)
+class TrainConfig(ExploreConfig):
+    """Everything that a training depends on, besides the environment."""
+
+    seed: int = 0
+    """The seed of all randomness: one seed gives one result."""
+    steps: int = 50_000
+    """Environment steps of exploration, before the final polish."""
+    minutes: float | None = None
+    """Stop exploring after so many minutes even if steps are left; the result then depends on the machine."""
+    episode_steps: int | None = None
+    """A step limit for training alone; episodes that it cuts off while they still cost or earn are dropped."""
+    horizon: bool = False
+    """Condition on the steps left as well, as the original PCN does."""
+    archive: Literal["expected", "realised"] = "expected"
+    """Whether labels of stochastic environments are means over repeated rollouts, or what one episode realised."""
+    rollouts: int = 1000
+    """Rollouts per mean return, in stochastic environments."""
+    candidates: int = 16
+    """Plans per iteration whose mean return is estimated, in stochastic environments."""
+    hidden: int = 64
+    """The width of the network."""
+    gain: float = 4.0
+    """Commands are scaled to a box of this width before they enter the network."""
+    standardise: bool = False
+    """Scale observations to mean 0 and deviation 1 (for observations that are not one-hot)."""
+    learning_rate: float = 3e-3
+    """The step size of Adam while exploring, and at the start of each round of the polish."""
+    batch_size: int = 256
+    """Samples per update."""
+    updates: int = 50
+    """Updates per iteration."""
+    front_share: float = 0.5
+    """The share of each batch that comes from non-dominated demonstrations."""
+    capacity: int = 200
+    """Demonstrations in the replay."""
+    polish_rounds: int = 20
+    """At most so many rounds of learning after exploration; they end when every front point is reached."""
+    polish_updates: int = 1000
+    """Updates per round of the polish, with a falling learning rate."""
+    polish_share: float = 0.7
+    """The share of non-dominated demonstrations in the batches of the polish."""
+    report_every: int = 10
+    """Iterations between two progress reports."""
+
+    def __post_init__(self) -> None:
+        positive = ("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity")
+        for name in (*positive, "polish_updates", "report_every", "edits", "gain", "learning_rate", "preference"):
+            if not getattr(self, name) > 0:
+                raise InvalidInput.expected(f"{name} to be positive", getattr(self, name))
+        for name in ("random_share", "restart_share", "mutate_share", "front_share", "polish_share", "crossover"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise InvalidInput.expected(f"{name} to be between 0 and 1", getattr(self, name))
+        if self.random_share + self.restart_share + self.mutate_share > 1:
+            raise InvalidInput.expected("shares that add up to at most 1", "more")
+        if self.archive not in ("expected", "realised"):
+            raise InvalidInput.expected("archive to be expected or realised", repr(self.archive))
+
+
+PRESETS: dict[str, TrainConfig] = {
+    "branch-path": TrainConfig(steps=40_000),
+    "collect-two": TrainConfig(steps=40_000),
+    "reward-line": TrainConfig(steps=40_000),
+    "deep-sea-treasure": TrainConfig(steps=60_000, episode_steps=60),
+    "breakable-bottles": TrainConfig(steps=60_000),
+    "resource-gathering": TrainConfig(steps=60_000),
+    "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
+    "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
+    "minecart": TrainConfig(
+        steps=30_000_000,
+        episode_steps=60,
+        hidden=128,
+        learning_rate=2e-3,
+        standardise=True,
+        episodes=2048,
+        warmup=20_480,
+        random_share=0.02,
+        restart_share=0.1,
+        mutate_share=0.83,
+        capacity=400,
+        updates=20,
+        batch_size=512,
+    ),
+    "minecart-stochastic": TrainConfig(
+        steps=10_000_000,
+        episode_steps=60,
+        hidden=128,
+        learning_rate=2e-3,
+        standardise=True,
+        episodes=1024,
+        warmup=20_480,
+        random_share=0.02,
+        restart_share=0.2,
+        mutate_share=0.6,
+        capacity=300,
+        updates=20,
+        batch_size=512,
+        rollouts=100,
+    ),
+}
+"""What was found to work, by environment name; others start from `TrainConfig()`."""

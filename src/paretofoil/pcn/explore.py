@@ -1,0 +1,147 @@
+"""Exploration: plans that say, step by step, whether an action is forced, random, or left to the policy."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.episode import Act
+from paretofoil.pcn.replay import Replay
+from paretofoil.policy import Policy
+
+POLICY, RANDOM = -1, -2
+"""Codes of a plan; a code >= 0 is a forced action. Where a plan ends, the policy goes on."""
+
+
+@dataclass(frozen=True)
+class ExploreConfig:
+    """How the episodes of one iteration are made up; what the shares leave over follows a new command."""
+
+    episodes: int = 64
+    """Episodes per iteration, run at once."""
+    warmup: int = 256
+    """Random episodes before the first update."""
+    random_share: float = 0.1
+    """Share of episodes that are random throughout."""
+    restart_share: float = 0.4
+    """Share of episodes that repeat the beginning of a good one, then act at random for a while."""
+    mutate_share: float = 0.3
+    """Share of episodes that repeat a good one with edited actions."""
+    burst: int = 6
+    """The longest random burst after a restart, in steps."""
+    edits: int = 4
+    """The largest number of edits of a mutation."""
+    crossover: float = 0.3
+    """How often a mutation first joins the beginning of one episode to the end of another."""
+    preference: float = 0.7
+    """The Dirichlet parameter of the action preferences of a random episode; small ones prefer few actions."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plans:
+    """What the episodes of one batch will do."""
+
+    codes: np.ndarray  # (N, T) int: actions, POLICY or RANDOM
+    commands: np.ndarray  # (N, c)
+    preferences: np.ndarray  # (N, A) log-probabilities of random actions
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def random_plans(config: ExploreConfig, num: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
+    """Random episodes, each with action preferences of its own. The shape is (steps, command size, actions)."""
+    steps, command_size, actions = shape
+    codes = np.full((num, steps), RANDOM, dtype=np.int16)
+    return Plans(codes, np.zeros((num, command_size)), _preferences(config, num, actions, rng))
+
+
+def explore_plans(
+    config: ExploreConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator
+) -> Plans:
+    """One iteration's mixture of new commands, restarts, mutations and random episodes."""
+    plans = random_plans(config, config.episodes, shape, rng)
+    front = [replay.demonstrations[i] for i in replay.front]
+    everyone = replay.demonstrations
+    commands = _new_commands(replay.front_commands, config.episodes, shape[1], rng)
+    shares = np.array([config.random_share, config.restart_share, config.mutate_share])
+    randoms, restarts, mutants = np.round(np.cumsum(shares) * config.episodes).astype(int)
+    for row in range(randoms, restarts):
+        plan = front[rng.integers(len(front))].plan
+        cut = int(rng.integers(len(plan) + 1))
+        burst = cut + int(rng.integers(config.burst + 1))
+        plans.codes[row, :cut] = plan[:cut]
+        plans.codes[row, burst:] = POLICY
+    for row in range(restarts, mutants):
+        plan = everyone[rng.integers(len(everyone))].plan.tolist()
+        other = everyone[rng.integers(len(everyone))].plan.tolist()
+        edited = mutate(config, plan, other, shape[2], rng)[: shape[0]]
+        plans.codes[row] = POLICY
+        plans.codes[row, : len(edited)] = edited
+    plans.codes[mutants:] = POLICY
+    return Plans(plans.codes, commands, plans.preferences)
+
+
+def mutate(
+    config: ExploreConfig, plan: list[int], other: list[int], actions: int, rng: np.random.Generator
+) -> list[int]:
+    """Edit a plan: replace, insert, delete, swap or move single actions, maybe after a crossover."""
+    plan = list(plan)
+    if rng.random() < config.crossover:
+        cut = int(rng.integers(len(plan) + 1))
+        start = int(rng.integers(len(other) + 1)) if rng.random() < 0.5 else cut
+        plan = plan[:cut] + other[start:]
+        if rng.random() < config.crossover:
+            return plan
+    for kind in rng.integers(5, size=int(rng.integers(1, config.edits + 1))):
+        if not plan:
+            return [int(rng.integers(actions))]
+        here, there, action = (int(x) for x in rng.integers((len(plan), len(plan), actions)))
+        if kind == 0:
+            plan[here] = action
+        elif kind == 1:
+            plan.insert(here, action)
+        elif kind == 2:
+            del plan[here]
+        elif kind == 3:
+            plan[here], plan[there] = plan[there], plan[here]
+        else:
+            plan.insert(there, plan.pop(here))
+    return plan
+
+
+def follow(plans: Plans, policy: Policy | None, rng: np.random.Generator) -> Act:
+    """Act by plans; the policy's actions are sampled (by the Gumbel trick), and so are the random ones."""
+
+    def act(
+        time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
+    ) -> np.ndarray:
+        inside = time < plans.codes.shape[1]
+        codes = plans.codes[rows, time].astype(np.int64) if inside else np.full(len(rows), POLICY)
+        forced = codes >= 0
+        forced &= masks[np.arange(len(rows)), np.where(forced, codes, 0)]
+        free = np.flatnonzero(~forced)  # a forced action that is invalid here becomes a random one
+        if free.size:
+            scores = plans.preferences[rows[free]]
+            by_policy = codes[free] == POLICY
+            if policy is not None and by_policy.any():
+                asked = free[by_policy]
+                scores[by_policy] = policy.log_probs(observations[asked], commands[asked])
+                scores[by_policy] -= scores[by_policy].max(axis=1, keepdims=True)
+            scores += rng.gumbel(size=scores.shape)
+            codes[free] = np.where(masks[free], scores, -np.inf).argmax(axis=1)
+        return codes
+
+    return act
+
+
+def _preferences(config: ExploreConfig, num: int, actions: int, rng: np.random.Generator) -> np.ndarray:
+    return np.log(rng.dirichlet(np.full(actions, config.preference), size=num) + 1e-9)
+
+
+def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """(num, c): half lie between two front points (or a little beyond), half ask for more of one objective."""
+    pairs = rng.integers(len(front), size=(num, 2))
+    start, end = front[pairs[:, 0]], front[pairs[:, 1]]
+    between = start + rng.uniform(-0.2, 1.2, size=(num, 1)) * (end - start)
+    more = np.eye(size)[rng.integers(size, size=num)] * front.std(axis=0) * rng.random((num, 1))
+    return np.where(rng.random((num, 1)) < 0.5, between, start + more)

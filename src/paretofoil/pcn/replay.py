@@ -1,0 +1,185 @@
+"""The replay: the best episodes so far, relabelled with the commands that they fulfil.
+
+Paper, appendix "Return-Only PCN Adjustment": among episodes with the same return the shorter one is kept, and
+reward-neutral suffixes are trimmed before relabelling.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from paretofoil.episode import Episodes
+from paretofoil.pareto import crowding_distance, nondominated
+
+DECIMALS = 9
+"""Returns are rounded to so many decimals, so that equal returns that were added up differently are equal."""
+CROWDED = 0.2
+"""A dominated demonstration with a crowding distance below this counts as twice as far from the front."""
+
+
+@dataclass(frozen=True, eq=False)
+class Demonstration:
+    """A way to fulfil a command: what to do (`plan`), what it yields (`label`), and samples to learn from."""
+
+    label: np.ndarray  # (d,) the return, or its mean over repeated rollouts
+    error: np.ndarray  # (d,) the standard error of the label, 0 where nothing is random
+    plan: np.ndarray  # (L,) int: the actions
+    states: np.ndarray  # (T, S) float32; T = L unless several rollouts were relabelled
+    masks: np.ndarray  # (T, A) bool
+    commands: np.ndarray  # (T, c) what was still to be collected, and the steps left if there is a horizon
+    actions: np.ndarray  # (T,) int
+
+    @property
+    def command(self) -> np.ndarray:
+        """(c,) the command that this demonstration fulfils from the start."""
+        return np.append(self.label, np.full(self.commands.shape[1] - len(self.label), float(len(self.plan))))
+
+
+class Samples(NamedTuple):
+    """Everything there is to learn, sample by sample."""
+
+    states: np.ndarray  # (T, S)
+    masks: np.ndarray  # (T, A)
+    commands: np.ndarray  # (T, c)
+    actions: np.ndarray  # (T,)
+    owners: np.ndarray  # (T,) the number of the demonstration
+
+
+def trimmed_lengths(episodes: Episodes) -> np.ndarray:
+    """(N,) the length of each episode without its reward-neutral suffix."""
+    rewarded = (episodes.rewards != 0).any(axis=2)  # (N, T)
+    last = rewarded.shape[1] - rewarded[:, ::-1].argmax(axis=1)
+    return np.where(rewarded.any(axis=1), last, 0)
+
+
+def erase_loops(observations: np.ndarray, rewards: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    """Leave out the actions between two visits to one state if nothing was received between them.
+
+    (L, S), (L, d), (L,) -> (at most L,): in a stochastic environment a detour may only add risk.
+    """
+    kept: list[int] = []
+    time, length = 0, len(actions)
+    while time < length:
+        silent = np.flatnonzero((rewards[time:] != 0).any(axis=1))
+        end = time + (silent[0] if silent.size else length - 1 - time)  # a state may return up to here
+        again = np.flatnonzero((observations[time : end + 1] == observations[time]).all(axis=1))
+        time += int(again[-1])
+        kept.append(time)
+        time += 1
+    return actions[kept]
+
+
+def relabel(
+    episodes: Episodes,
+    rows: np.ndarray,
+    lengths: np.ndarray,
+    label: np.ndarray,
+    error: np.ndarray,
+    plan: np.ndarray,
+    horizon: bool,
+) -> Demonstration:
+    """Samples of some episodes, up to the given lengths, under the command that promised their common label.
+
+    In deployment the command is the label less what was collected, whatever chance brought; so it is here.
+    """
+    parts: list[tuple[np.ndarray, ...]] = []
+    for row, length in zip(rows, lengths, strict=True):
+        collected = np.cumsum(episodes.rewards[row, :length], axis=0) - episodes.rewards[row, :length]
+        commands = label - collected
+        if horizon:
+            left = np.maximum(len(plan) - np.arange(length, dtype=np.float64), 1.0)
+            commands = np.concatenate([commands, left[:, None]], axis=1)
+        columns = (episodes.observations, episodes.masks, episodes.actions)
+        states, masks, actions = (column[row, :length].copy() for column in columns)
+        parts.append((states, masks, commands, actions))
+    joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    states, masks, commands, actions = joined
+    _, first = np.unique(np.column_stack([states, commands, actions]), axis=0, return_index=True)
+    first.sort()  # rollouts of one plan share most samples: each is kept once
+    return Demonstration(label, error, plan, states[first], masks[first], commands[first], actions[first])
+
+
+class Candidates(NamedTuple):
+    """Episodes that might be worth keeping."""
+
+    labels: np.ndarray  # (N, d)
+    lengths: np.ndarray  # (N,) of their plans
+
+
+class Replay:
+    """The non-dominated demonstrations, then those closest to them, up to a capacity."""
+
+    def __init__(self, capacity: int, demonstrations: Sequence[Demonstration] = ()) -> None:
+        self.capacity = capacity
+        self.demonstrations = list(demonstrations)
+
+    def __len__(self) -> int:
+        return len(self.demonstrations)
+
+    @property
+    def labels(self) -> np.ndarray:
+        """(n, d)"""
+        return np.array([d.label for d in self.demonstrations])
+
+    @property
+    def front(self) -> list[int]:
+        """The numbers of the non-dominated demonstrations."""
+        return [int(i) for i in nondominated(self.labels)] if self.demonstrations else []
+
+    @property
+    def front_commands(self) -> np.ndarray:
+        """(F, c)"""
+        return np.array([self.demonstrations[i].command for i in self.front])
+
+    def extremes(self) -> tuple[np.ndarray, np.ndarray]:
+        """The box of all relabelled commands (design, "Box")."""
+        low = np.min([d.commands.min(axis=0) for d in self.demonstrations], axis=0)
+        high = np.max([d.commands.max(axis=0) for d in self.demonstrations], axis=0)
+        return low, high
+
+    def samples(self) -> Samples:
+        ds = self.demonstrations
+        return Samples(
+            states=np.concatenate([d.states for d in ds]),
+            masks=np.concatenate([d.masks for d in ds]),
+            commands=np.concatenate([d.commands for d in ds]),
+            actions=np.concatenate([d.actions for d in ds]),
+            owners=np.repeat(np.arange(len(ds)), [len(d.actions) for d in ds]),
+        )
+
+    def choose(self, new: Candidates) -> tuple[list[int], list[int]]:
+        """Which of its own demonstrations and which candidates belong into the replay."""
+        own = len(self.demonstrations)
+        labels = np.concatenate([self.labels.reshape(own, -1), new.labels]) if own else new.labels
+        lengths = np.concatenate([[len(d.plan) for d in self.demonstrations], new.lengths]).astype(np.int64)
+        chosen = _select(labels, lengths, self.capacity)
+        return [i for i in chosen if i < own], [i - own for i in chosen if i >= own]
+
+    def replace(self, keep: Sequence[int], new: Sequence[Demonstration]) -> None:
+        """Keep some demonstrations and add new ones."""
+        self.demonstrations = [self.demonstrations[i] for i in keep] + list(new)
+
+
+def _select(labels: np.ndarray, lengths: np.ndarray, capacity: int) -> list[int]:
+    """The shortest demonstration per label, newest first among equals: this neutral drift helps exploration."""
+    if not len(labels):
+        return []
+    age = np.arange(len(labels))[::-1]
+    order = np.lexsort((age, lengths))
+    _, first = np.unique(labels[order], axis=0, return_index=True)
+    unique = np.sort(order[first])
+    points = labels[unique]
+    best = nondominated(points)
+    if len(best) >= capacity:
+        loneliest = np.argsort(-crowding_distance(points[best]), kind="stable")[:capacity]
+        return [int(i) for i in np.sort(unique[best[loneliest]])]
+    rest = np.setdiff1d(np.arange(len(unique)), best)
+    width = np.ptp(points, axis=0)
+    width[width == 0] = 1.0
+    behind = np.maximum(points[best][None] - points[rest][:, None], 0.0) / width  # (rest, best, d)
+    distance = np.sqrt(np.square(behind).sum(axis=2)).min(axis=1)
+    distance = np.where(crowding_distance(points)[rest] < CROWDED, 2.0 * distance, distance)
+    nearest = rest[np.argsort(distance, kind="stable")[: capacity - len(best)]]
+    return [int(i) for i in np.sort(unique[np.concatenate([best, nearest])])]

@@ -1,0 +1,48 @@
+"""Searches: one file per method, all with the same contract (`finding.py`)."""
+
+from collections.abc import Callable
+
+from paretofoil.errors import InvalidInput
+from paretofoil.policy import FoldablePolicy, Policy
+from paretofoil.search.boundary import Boundary
+from paretofoil.search.cf_zoo import CFZoo
+from paretofoil.search.exact import Exact
+from paretofoil.search.finding import Finding, Search
+from paretofoil.search.nearest_front import NearestFront
+from paretofoil.search.reference import ReferenceCFZoo
+from paretofoil.search.zoo import LocalZoo
+
+__all__ = [
+    "SEARCHES",
+    "Boundary",
+    "CFZoo",
+    "Exact",
+    "Finding",
+    "LocalZoo",
+    "NearestFront",
+    "ReferenceCFZoo",
+    "Search",
+    "choose_search",
+]
+
+SEARCHES: dict[str, Callable[[int], Search]] = {
+    "exact": lambda seed: Exact(seed=seed),
+    "boundary": lambda seed: Boundary(seed=seed),
+    "cf-zoo": lambda seed: CFZoo(seed=seed),
+    "cf-zoo:comparison": lambda seed: CFZoo.preset("comparison", seed),
+    "cf-zoo:thorough": lambda seed: CFZoo.preset("thorough", seed),
+    "local-zoo": lambda seed: LocalZoo(seed=seed),
+    "nearest-front": lambda seed: NearestFront(seed=seed),
+}
+"""The searches by the name they have on the command line, each made from a seed."""
+
+
+def choose_search(search: str | Search, policy: Policy, seed: int = 0) -> Search:
+    """A search by its name; "auto" proves where the policy can be looked into, and samples where it cannot."""
+    if not isinstance(search, str):
+        return search
+    if search == "auto":
+        search = "exact" if isinstance(policy, FoldablePolicy) else "boundary"
+    if search not in SEARCHES:
+        raise InvalidInput.expected(f"a search among auto, {', '.join(SEARCHES)}", repr(search))
+    return SEARCHES[search](seed)

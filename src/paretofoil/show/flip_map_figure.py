@@ -1,0 +1,44 @@
+"""Flip maps as a picture: time across, foils down, coloured by how far the command must move."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paretofoil.counterfactual import Outcome
+from paretofoil.flip_map import FlipMap
+from paretofoil.show.palette import INK
+from paretofoil.show.sentence import values
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def draw_flip_map(flips: FlipMap, path: Path | None = None) -> "Figure":
+    from matplotlib.figure import Figure
+
+    grid = flips.distances().T  # (actions, moments)
+    names = flips.answers[0].actions
+    figure = Figure(figsize=(max(6.0, 0.42 * grid.shape[1] + 2.5), 0.62 * grid.shape[0] + 1.9), dpi=150, layout="constrained")
+    axes = figure.subplots()
+    shown = np.where(np.isfinite(grid), grid, np.nan)
+    image = axes.imshow(shown, cmap="viridis_r", vmin=0, aspect="auto")
+    for found, time in zip(flips.answers, flips.times, strict=True):
+        if found.found:
+            dark = found.distance > 0.55 * np.nanmax(shown)  # type: ignore[operator]
+            text, colour = f"{found.distance:.2f}", "white" if dark else INK
+        else:
+            text, colour = ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK
+        axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour)
+    axes.plot(range(len(flips.taken)), flips.taken, "o", color=INK, markersize=6, label="chosen")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks(range(grid.shape[1]))
+    axes.set_xlabel("time step")
+    objectives = flips.answers[0].objectives
+    axes.set_title(f"{flips.agent}, asked for {values(objectives, flips.command)}", fontsize=10)
+    axes.set_facecolor("#f2f2f2")
+    figure.colorbar(image, ax=axes, label="scaled change of the command", fraction=0.04)
+    figure.text(0.01, 0.0, "● chosen   ∅ proven impossible   ? not found   blank: not a valid action", fontsize=7, va="bottom")
+    if path is not None:
+        figure.savefig(path)
+    return figure

@@ -1,0 +1,145 @@
+"""Landscapes: the foil margin over two objectives of the command (paper, "Landscape and Grid Construction")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paretofoil.counterfactual import Counterfactual
+from paretofoil.question import Question, QuestionBatch
+from paretofoil.search.region import Region
+from paretofoil.show.palette import INK, MARKS, Mark
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RESOLUTION = 121
+ARROWS = 11
+"""Arrows along each axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """The margin on a grid; everything that is not on the two axes is as in the original command."""
+
+    question: Question
+    p: int
+    q: int
+    """The objectives on the horizontal and the vertical axis."""
+    x: np.ndarray  # (RESOLUTION,) true values of objective p
+    y: np.ndarray  # (RESOLUTION,) true values of objective q
+    margins: np.ndarray  # (len(y), len(x))
+    slope: np.ndarray  # (2,): the gradient of the margin at the original command, in scaled coordinates
+
+
+def landscape(question: Question, p: int | None = None, q: int | None = None, resolution: int = RESOLUTION) -> Landscape:
+    """Query the margin on a grid over the whole searched region of objectives p and q."""
+    movable = np.flatnonzero(question.high > question.low).tolist()
+    defaults = [*movable, *(i for i in range(question.space.size) if i not in movable)]
+    p = defaults[0] if p is None else p
+    q = next(i for i in defaults if i != p) if q is None else q
+    batch = QuestionBatch([question])
+    x, y = (np.linspace(question.low[i], question.high[i], resolution) for i in (p, q))
+    commands = np.repeat(question.command[None], resolution**2, axis=0)
+    commands[:, p], commands[:, q] = np.tile(x, resolution), np.repeat(y, resolution)
+    margins = batch.margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
+    return Landscape(question, p, q, x, y, margins.reshape(resolution, resolution), _slope(batch, p, q))
+
+
+def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
+    steps = np.zeros((4, batch.dim))
+    steps[0, p], steps[1, p], steps[2, q], steps[3, q] = h, -h, h, -h
+    up_p, down_p, up_q, down_q = batch.margins(np.zeros(4, dtype=int), steps, "landscape")
+    return np.array([up_p - down_p, up_q - down_q]) / (2 * h)
+
+
+def two_objectives(question: Question, answers: Sequence[Counterfactual]) -> tuple[int, int]:
+    """The two objectives that the answers change most."""
+    changes = [np.abs(a.change) / question.space.scale for a in answers if a.change is not None]
+    total = np.sum(changes, axis=0) if changes else np.zeros(question.space.size)
+    movable = question.high > question.low
+    first, second = sorted(np.argsort(-(total + 1e-6 * movable), kind="stable")[:2].tolist())
+    return first, second
+
+
+def draw_landscape(
+    axes: "Axes",
+    land: Landscape,
+    answers: Sequence[Counterfactual] = (),
+    *,
+    title: str = "",
+    region: Region | None = None,
+    legend: bool = True,
+) -> Any:
+    """Colours, the contour of validity, markers and arrows; returns the image, for a colour bar."""
+    limit = float(np.clip(np.quantile(np.abs(land.margins), 0.98), 0.5, 20.0))
+    image = axes.pcolormesh(
+        land.x, land.y, land.margins, cmap="PuOr_r", vmin=-limit, vmax=limit, shading="nearest", rasterized=True
+    )
+    kappa = land.question.kappa
+    if land.margins.min() < kappa < land.margins.max():
+        axes.contour(land.x, land.y, land.margins, levels=[kappa], colors=[INK], linewidths=1.6)
+    _draw_arrows(axes, land)
+    if region is not None:
+        _draw_region(axes, land, region)
+    marks = {mark.name: mark for mark in MARKS}
+    _draw_mark(axes, land, land.question.command, marks["original"])
+    for found in answers:
+        point = land.question.command if found.command is None else found.command
+        _draw_mark(axes, land, point, marks.get(found.search, marks["other"]), missing=found.command is None)
+    objectives = land.question.space.objectives
+    for i, label in ((land.p, axes.set_xlabel), (land.q, axes.set_ylabel)):
+        objective: Any = objectives[i]
+        label(f"{objective.name} ({objective.unit}, as a return)" if objective.unit else objective.name)
+    if title:
+        axes.set_title(title, fontsize=10)
+    if legend:
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=8)
+    axes.set_xmargin(0.03)
+    axes.set_ymargin(0.03)
+    return image
+
+
+def _draw_mark(axes: "Axes", land: Landscape, command: np.ndarray, mark: Mark, missing: bool = False) -> None:
+    label = f"{mark.label}: none found" if missing else mark.label
+    axes.plot(
+        command[land.p],
+        command[land.q],
+        linestyle="none",
+        marker=mark.marker,
+        markersize=mark.size,
+        markerfacecolor=mark.colour,
+        markeredgecolor="white" if mark.marker not in "x+" else mark.colour,
+        markeredgewidth=1.4 if mark.marker not in "x+" else 2.4,
+        label=label,
+        clip_on=False,
+        zorder=5,
+    )
+
+
+def _draw_arrows(axes: "Axes", land: Landscape) -> None:
+    """Where the margin grows: a faint field, and one bold arrow at the original command."""
+    scale = land.question.space.scale[[land.p, land.q]]
+    up, right = np.gradient(land.margins, land.y / scale[1], land.x / scale[0])
+    pick = np.linspace(0, len(land.x) - 1, ARROWS + 2).astype(int)[1:-1]
+    u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
+    size = np.maximum(np.hypot(u, v), 1e-12)
+    axes.quiver(
+        land.x[pick], land.y[pick], u / size, v / size, color=INK, alpha=0.28, scale=34, width=0.0028, zorder=2
+    )
+    steep = float(np.hypot(*land.slope))
+    if steep > 0:
+        axes.quiver(
+            *(land.question.command[[land.p, land.q]]), *(land.slope / steep), color=INK, scale=9, width=0.009, zorder=4
+        )
+
+
+def _draw_region(axes: "Axes", land: Landscape, region: Region) -> None:
+    from matplotlib.patches import Rectangle
+
+    corner = (region.low[land.p], region.low[land.q])
+    width, height = region.high[land.p] - region.low[land.p], region.high[land.q] - region.low[land.q]
+    axes.add_patch(
+        Rectangle(corner, width, height, fill=False, edgecolor=INK, linestyle="--", linewidth=1.3, label="proven region")
+    )

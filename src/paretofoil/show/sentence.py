@@ -1,0 +1,155 @@
+"""Answers in words."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from paretofoil.command import Objective
+from paretofoil.counterfactual import Counterfactual, Outcome
+from paretofoil.outlook import Consequence, Outlook
+
+CAVEAT = "Such a command is something to ask for; it need not be achievable."
+
+
+def one_line(found: Counterfactual) -> str:
+    """The answer in one sentence."""
+    foil, chosen = found.actions[found.foil], found.actions[found.chosen]
+    if found.outcome is Outcome.PROVEN_INFEASIBLE:
+        return f"No command within the agent's range makes it choose {foil} instead of {chosen} here; this is proven."
+    if found.rounded is None:
+        return f"No command was found under which the agent would choose {foil} instead of {chosen} here."
+    return f"Had you asked for {_changes(found)}, the agent would have chosen {foil} instead of {chosen}."
+
+
+def paragraph(found: Counterfactual) -> str:
+    """The answer at length."""
+    chosen, foil = found.actions[found.chosen], found.actions[found.foil]
+    before = found.probabilities
+    parts = [
+        f"Asked for {values(found.objectives, found.original)}, the agent chooses {chosen} here "
+        f"({percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}).",
+        one_line(found),
+    ]
+    if found.counterfactual_probabilities is None:
+        return " ".join([*parts, *_advice(found)])
+    after = found.counterfactual_probabilities
+    parts.append(f"There {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}.")
+    kept = [o.name for o, old, new in zip(found.objectives, found.original, found.command, strict=True) if old == new]  # type: ignore[arg-type]
+    if kept:
+        parts.append(f"The wish for {_join(kept)} stays as it is.")
+    if found.region is not None:
+        parts.append(_region(found))
+    if found.outcome is Outcome.PROVEN_OPTIMAL and found.certificate is not None:
+        parts.append(
+            f"No smaller change does it: this one has scaled size {found.distance:.4f}, and every one below "
+            f"{found.lower_bound:.4f} is proven to fail."
+        )
+    if found.consequence is not None:
+        parts.append(_consequence(found.objectives, found.consequence))
+    return " ".join([*parts, CAVEAT])
+
+
+def value(objective: Objective, number: float) -> str:
+    """One wish: "8 treasure", "2 steps of time", "0.96 fuel"."""
+    shown = short(-number if objective.cost else number)
+    return f"{shown} {objective.unit} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
+
+
+def values(objectives: Sequence[Objective], numbers: np.ndarray) -> str:
+    return _join([value(o, float(n)) for o, n in zip(objectives, numbers, strict=True)])
+
+
+def short(number: float) -> str:
+    """Up to four significant digits, without trailing zeros."""
+    text = f"{number:.4g}"
+    return "0" if text in ("-0", "0") else text
+
+
+def percent(probability: float) -> str:
+    if probability >= 0.9995:
+        return "over 99.9 %" if probability < 1 else "100 %"
+    return "under 0.1 %" if 0 < probability < 0.0005 else f"{100 * probability:.3g} %"
+
+
+def _changes(found: Counterfactual) -> str:
+    """ "1.7 less treasure (6.3 instead of 8) and 0.3 steps less time (1.7 steps instead of 2)"."""
+    return _join(
+        [
+            _change(o, float(old), float(new))
+            for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True)  # type: ignore[arg-type]
+            if old != new
+        ]
+    )
+
+
+def _change(objective: Objective, old: float, new: float) -> str:
+    if objective.cost:
+        old, new = -old, -new
+    unit = f" {objective.unit}" if objective.unit else ""
+    direction = "more" if new > old else "less"
+    exact = f"{new:.10g}"  # as many digits as the rounded command has: it was checked in these
+    return f"{short(abs(new - old))}{unit} {direction} {objective.name} ({exact}{unit} instead of {short(old)})"
+
+
+def _region(found: Counterfactual) -> str:
+    """The proven box, with a bound per objective."""
+    region, wishes = found.region, []
+    assert region is not None
+    for objective, low, high in zip(found.objectives, region.low, region.high, strict=True):
+        if objective.cost:
+            low, high = -high, -low
+        unit = f" {objective.unit}" if objective.unit else ""
+        if high - low > 1e-9:
+            wishes.append(f"{short(float(low))} to {short(float(high))}{unit} of {objective.name}")
+    if not wishes:
+        return ""
+    rest = " with the rest as in that command" if len(wishes) < len(found.objectives) else ""
+    return f"So does any wish for {_join(wishes)}{rest}: this is proven for the whole range."
+
+
+def _consequence(objectives: Sequence[Objective], result: Consequence) -> str:
+    new, old = result.counterfactual, result.original
+    if np.allclose(new.achieved, old.achieved):
+        return f"Issued here, it leads to the same result in the end: {_outlook(objectives, new)}."
+    return (
+        f"Issued here, it leads to {_outlook(objectives, new)} in the end; "
+        f"the original command leads to {_outlook(objectives, old)}."
+    )
+
+
+def _outlook(objectives: Sequence[Objective], outlook: Outlook) -> str:
+    rewards = objectives[: len(outlook.achieved)]  # a horizon is no return
+    text = values(rewards, outlook.achieved)
+    if outlook.repeats > 1:
+        errors = ", ".join(f"{short(float(e))}" for e in outlook.error)
+        text += f" on average over {outlook.repeats} runs (standard errors {errors})"
+    if outlook.finished == 0:
+        text += ", stopped by the step limit"
+    elif outlook.finished < 1:
+        text += f", and {percent(1 - outlook.finished)} of the runs are stopped by the step limit"
+    return text
+
+
+def _advice(found: Counterfactual) -> list[str]:
+    """What to do next when there is no counterfactual."""
+    if found.outcome is Outcome.PROVEN_INFEASIBLE:
+        return [
+            "The agent has not learned to do that in this state, whatever it is asked for.",
+            "Ask about another foil or another moment, or widen the command space.",
+        ]
+    spent = f"{found.total_queries:,} queries were spent"
+    if found.lower_bound > 0:
+        return [
+            f"{spent}; any answer changes the command by more than {found.lower_bound:.4f} (scaled).",
+            "Try a larger limit.",
+        ]
+    return [
+        f"{spent}, which proves nothing.",
+        'Try a larger budget, or search="exact", which finds one or proves that there is none.',
+    ]
+
+
+def _join(words: Sequence[str]) -> str:
+    if not words:
+        return "nothing else"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

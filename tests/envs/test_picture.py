@@ -1,0 +1,85 @@
+"""Pictures: drawn for all, different in different states, the same for the same state."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+from paretofoil import envs
+from paretofoil.envs.drawing import AGENT, GREEN, PURPLE, RED, WALL, YELLOW
+from paretofoil.envs.gymnasium_batch import GymnasiumBatch
+from paretofoil.envs.picture import picture, picture_of
+from paretofoil.errors import InvalidInput
+
+
+def snapshots(name: str, steps: int = 3) -> list:
+    batch = envs.make_batch(name)
+    masks = batch.reset(np.array([0])).masks
+    kept = [batch.snapshot(0)]
+    for _ in range(steps):
+        actions = (
+            np.array([3]) if name in ("deep-sea-treasure", "minecart", "minecart-stochastic") else masks.argmax(axis=1)
+        )
+        masks = batch.step(np.array([0]), actions).masks
+        kept.append(batch.snapshot(0))
+    return kept
+
+
+def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
+    return {tuple(colour) for colour in np.unique(pixels.reshape(-1, 3), axis=0).tolist()}
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_every_environment_is_drawn_in_any_state(name):
+    start, _, _, later = snapshots(name)
+    pixels = picture(name)
+    assert pixels.dtype == np.uint8
+    assert pixels.shape[2] == 3
+    assert min(pixels.shape[:2]) >= 120
+    assert np.array_equal(pixels, picture_of(name, start))
+    assert not np.array_equal(pixels, picture_of(name, later))
+    assert np.array_equal(pixels, picture(name))
+
+
+@pytest.mark.parametrize(("gym_id", "expected"), [
+    ("BranchPath", {RED, GREEN, WALL, AGENT}), ("CollectTwo", {RED, GREEN, YELLOW, PURPLE, AGENT}),
+    ("RewardLine", {RED, GREEN, AGENT}),
+])  # fmt: skip
+def test_our_grids_show_the_papers_colours(gym_id, expected):
+    env = gymnasium.make(f"paretofoil/{gym_id}-v0", render_mode="rgb_array")
+    env.reset(seed=0)
+    assert expected <= colours(env.render())
+
+
+def test_a_snapshot_of_copies_stepped_one_by_one_is_drawn_too():
+    entry = envs.entry("deep-sea-treasure")
+    batch = GymnasiumBatch(entry, 10)
+    batch.reset(np.array([0]))
+    batch.step(np.array([0]), np.array([3]))
+    table_batch = envs.make_batch(entry)
+    table_batch.reset(np.array([0]))
+    table_batch.step(np.array([0]), np.array([3]))
+    assert np.array_equal(picture_of(entry, batch.snapshot(0)), picture_of(entry, table_batch.snapshot(0)))
+
+
+def test_an_environment_that_does_not_draw_is_an_error():
+    class Blind(gymnasium.Env):
+        metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012
+        observation_space = action_space = gymnasium.spaces.Discrete(2)
+        reward_space = gymnasium.spaces.Box(0.0, 1.0, (2,))
+
+        def __init__(self, render_mode=None):
+            self.render_mode = render_mode
+
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            return 0, {}
+
+        def render(self):
+            return None
+
+    gymnasium.register("Blind-v0", entry_point=Blind, max_episode_steps=5)
+    with pytest.raises(InvalidInput, match="expected Blind-v0 to draw an rgb_array"):
+        picture(envs.describe("Blind-v0"))
+    with pytest.raises(InvalidInput, match="expected a snapshot of a batch of Blind-v0"):
+        picture_of(envs.describe("Blind-v0"), {"state": 0})
+    del gymnasium.registry["Blind-v0"]

@@ -1,0 +1,54 @@
+"""Policies whose answers are known, and random networks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.command import CommandSpace
+from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPolicy:
+    """Logits A R + b, whatever the state: the nearest boundary of two actions is a straight line."""
+
+    weight: np.ndarray  # (num_actions, d)
+    bias: np.ndarray  # (num_actions,)
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return np.asarray(commands) @ self.weight.T + self.bias
+
+
+def random_pcn(seed: int, state_size: int = 5, objectives: int = 2, actions: int = 3, hidden: int = 32) -> PCNPolicy:
+    rng = np.random.default_rng(seed)
+
+    def layer(outputs: int, inputs: int, gain: float) -> tuple[np.ndarray, np.ndarray]:
+        weight = rng.normal(size=(outputs, inputs)) * gain / np.sqrt(inputs)
+        return weight.astype(np.float32), rng.normal(size=outputs).astype(np.float32)
+
+    command_weight, command_bias = layer(hidden, objectives, 12.0)
+    return PCNPolicy(
+        *layer(hidden, state_size, 2.0),
+        command_weight,
+        command_bias - command_weight.sum(axis=1) / 2,  # bends in the middle of the unit box
+        *layer(hidden, hidden, 4.0),
+        *layer(actions, hidden, 3.0),
+    )
+
+
+def random_question(
+    policy: PCNPolicy, seed: int, *, front_size: int = 6, space: CommandSpace | None = None, kappa: float = 0.05
+) -> Question:
+    """A random state and command inside the unit box, and a foil that is not greedy there."""
+    rng = np.random.default_rng(seed)
+    d = policy.command_size
+    space = space or CommandSpace(np.zeros(d), np.ones(d))
+    state = rng.normal(size=policy.state_size)
+    command = space.low + rng.random(d) * (space.high - space.low)
+    scores = policy.log_probs(state[None], command[None])[0]
+    others = [a for a in range(policy.num_actions) if a != scores.argmax()]
+    front = space.low + rng.random((front_size, d)) * (space.high - space.low)
+    return Question(
+        policy, state, command, int(rng.choice(others)), tuple(range(policy.num_actions)), space, front, kappa
+    )

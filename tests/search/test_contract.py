@@ -1,0 +1,177 @@
+"""What every search promises, over random networks, analytic policies and shipped agents."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from policies import LinearPolicy, random_pcn, random_question
+
+from paretofoil.agents import load_agent
+from paretofoil.command import CommandSpace
+from paretofoil.episode import rollouts
+from paretofoil.explanation import pose
+from paretofoil.inquiry import answer
+from paretofoil.question import Question, QuestionBatch
+from paretofoil.search import Boundary, CFZoo, Exact, LocalZoo, NearestFront, ReferenceCFZoo, Search
+from paretofoil.search.zoo import ZooConfig
+
+BLACK_BOX: list[Search] = [
+    CFZoo(directions=400, max_queries=601),
+    ReferenceCFZoo(CFZoo(directions=40, max_queries=61)),
+    LocalZoo(ZooConfig(max_queries=601)),
+    NearestFront(),
+    Boundary(max_queries=1500),
+]
+ALL = [*BLACK_BOX, Exact()]
+each_search = pytest.mark.parametrize("search", ALL, ids=lambda s: s.name)
+each_black_box = pytest.mark.parametrize("search", BLACK_BOX, ids=lambda s: s.name)
+
+
+def linear_questions() -> list[Question]:
+    rng = np.random.default_rng(0)
+    policy = LinearPolicy(rng.normal(size=(3, 2)) * 3, rng.normal(size=3))
+    space = CommandSpace([-1, -20], [1, 30], ["near", "far"])
+    questions = []
+    for _ in range(12):
+        command = space.low + rng.random(2) * (space.high - space.low)
+        greedy = int(policy.log_probs(np.zeros((1, 1)), command[None])[0].argmax())
+        front = space.low + rng.random((4, 2)) * (space.high - space.low)
+        questions += [
+            Question(policy, np.zeros(1), command, foil, (0, 1, 2), space, front) for foil in range(3) if foil != greedy
+        ]
+    return questions
+
+
+def network_questions(objectives: int = 3) -> list[Question]:
+    policy = random_pcn(objectives, objectives=objectives)
+    return [random_question(policy, seed) for seed in range(10)]
+
+
+def shipped_questions(name: str) -> list[Question]:
+    agent = load_agent(name)
+    episodes = rollouts(agent, agent.front[:2])
+    return [
+        pose(agent.policy, d, foil, agent.space, agent.front)
+        for episode in episodes
+        for d in list(episode)[:4]
+        for foil in d.valid_actions
+        if foil != d.action
+    ]
+
+
+def check(questions: list[Question], search: Search) -> int:
+    """Every answer is valid, inside the region and as far away as it says; returns how many were found."""
+    answers = answer(questions, search)
+    for question, found in zip(questions, answers, strict=True):
+        if not found.found:
+            assert found.distance is None
+            continue
+        scores = question.policy.log_probs(question.state[None], found.command[None])[0]
+        valid = list(question.valid_actions)
+        rivals = max(scores[a] for a in valid if a != question.foil)
+        assert scores[question.foil] - rivals >= question.kappa - 1e-9
+        assert (found.command >= question.low).all()
+        assert (found.command <= question.high).all()
+        scaled = (found.command - question.command) / question.space.scale
+        assert found.distance == pytest.approx(np.linalg.norm(scaled))
+        assert found.lower_bound <= found.distance + 1e-9
+    return sum(a.found for a in answers)
+
+
+@each_search
+def test_on_networks_the_foil_truly_wins_inside_the_box(search: Search) -> None:
+    assert check(network_questions(), search) > 0
+
+
+@each_black_box
+def test_on_a_linear_policy_the_foil_truly_wins_inside_the_box(search: Search) -> None:
+    assert check(linear_questions(), search) > 0
+
+
+@each_search
+@pytest.mark.parametrize("name", ["deep-sea-treasure", "collect-two", "minecart"])
+def test_on_shipped_agents_the_foil_truly_wins_inside_the_box(search: Search, name: str) -> None:
+    assert check(shipped_questions(name)[:12], search) >= 0
+
+
+@each_search
+def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order(search: Search) -> None:
+    questions = network_questions()
+    together = answer(questions, search)
+    backwards = answer(questions[::-1], search)[::-1]
+    alone = [answer([question], search)[0] for question in questions]
+    for a, b, c in zip(together, backwards, alone, strict=True):
+        assert (a.outcome, a.queries) == (b.outcome, b.queries) == (c.outcome, c.queries)
+        if a.found:
+            assert np.array_equal(a.command, b.command)
+            assert np.array_equal(a.command, c.command)
+
+
+@each_search
+def test_locked_objectives_do_not_move(search: Search) -> None:
+    questions = []
+    for question in network_questions():
+        low, high = question.low.copy(), question.high.copy()
+        low[1] = high[1] = question.command[1]
+        questions.append(replace(question, low=low, high=high))
+    for question, found in zip(questions, answer(questions, search), strict=True):
+        if found.found:
+            assert found.command[1] == question.command[1]
+
+
+@each_search
+def test_an_objective_without_any_range_does_not_move(search: Search) -> None:
+    policy = random_pcn(3, objectives=3)
+    space = CommandSpace([0, 0.5, 0], [1, 0.5, 1])
+    questions = [random_question(policy, seed, space=space) for seed in range(6)]
+    for found in answer(questions, search):
+        if found.found:
+            assert found.command[1] == 0.5
+
+
+@each_search
+def test_a_region_of_a_single_point_gives_no_answer(search: Search) -> None:
+    question = network_questions()[0]
+    question = replace(question, low=question.command, high=question.command)
+    [found] = answer([question], search)
+    assert not found.found
+
+
+@each_search
+def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(search: Search) -> None:
+    policy = random_pcn(2)
+    base = random_question(policy, 4)
+    outside = np.array([1.4, -0.2])
+    greedy = int(policy.log_probs(base.state[None], outside[None])[0].argmax())
+    foil = next(a for a in range(3) if a != greedy)
+    question = Question(policy, base.state, outside, foil, (0, 1, 2), base.space, base.front)
+    [found] = answer([question], search)
+    if found.found:
+        assert (found.command >= [0, -0.2]).all()
+        assert (found.command <= [1.4, 1]).all()
+
+
+@each_black_box
+def test_the_search_keeps_its_budget(search: Search) -> None:
+    limits = {
+        "cf-zoo": 400 * 17 + 601 + 6,
+        "cf-zoo-reference": 40 * 17 + 61 + 6,
+        "local-zoo": 601,
+        "nearest-front": 6,
+        "boundary": 1500,
+    }
+    questions = network_questions()
+    batch = QuestionBatch(questions)
+    search.run(batch)
+    assert all(sum(batch.queries(row).values()) <= limits[search.name] for row in range(batch.size))
+
+
+@each_search
+@pytest.mark.parametrize("norm", ["l1", "linf"])
+def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: str) -> None:
+    questions = [replace(question, norm=norm) for question in network_questions()[:5]]
+    order = {"l1": 1, "linf": np.inf}[norm]
+    for question, found in zip(questions, answer(questions, search), strict=True):
+        if found.found:
+            scaled = (found.command - question.command) / question.space.scale
+            assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))
