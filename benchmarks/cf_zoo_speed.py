@@ -77,7 +77,7 @@ def main() -> None:
     policy: PCNPolicy = asked[0].policy  # type: ignore[assignment]
     torch_policy = TorchPolicy(policy)
     sample = asked[:: max(1, len(asked) // 3)][:3]  # the reference is slow: three questions, one at a time
-    rows = []
+    rows: list[tuple[str, float, float, float | None]] = []
     for name, asked_policy in (("sequential, torch module", torch_policy), ("sequential, NumPy policy", policy)):
         seconds, queries = 0.0, 0
         for question in sample:
@@ -85,7 +85,10 @@ def main() -> None:
             seconds += timed(lambda batch=batch: ReferenceCFZoo(search).run(batch))  # type: ignore[misc]
             queries += sum(batch.queries(0).values())
         rows.append((name, seconds / len(sample), queries / seconds, None))
-    for name, groups in (("batched, one question", [[q] for q in sample]), (f"batched, {len(asked)} questions", [asked])):
+    for name, groups in (
+        ("batched, one question", [[q] for q in sample]),
+        (f"batched, {len(asked)} questions", [asked]),
+    ):
         timer, seconds, queries = TimedPolicy(policy), 0.0, 0
         for group in groups:
             batch = QuestionBatch([replace(question, policy=timer) for question in group])

@@ -1,6 +1,6 @@
 """Steps per second of the vectorised Minecart, beside MO-Gymnasium's in the same run.
 
-    python benchmarks/minecart_steps.py
+python benchmarks/minecart_steps.py
 """
 
 import time

@@ -137,7 +137,9 @@ def test_no_shape_box_or_command_leads_to_a_wrong_answer(
     policy = random_pcn(seed, objectives=objectives, actions=actions, hidden=16)
     low = rng.normal(size=objectives)
     space = CommandSpace(low, low + np.array(widths[:objectives]))
-    command = low + rng.random(objectives) * np.array(widths[:objectives]) + (rng.normal(size=objectives) if outside else 0)
+    command = (
+        low + rng.random(objectives) * np.array(widths[:objectives]) + (rng.normal(size=objectives) if outside else 0)
+    )
     state = rng.normal(size=policy.state_size).astype(np.float32)
     greedy = int(policy.log_probs(state[None], command[None])[0].argmax())
     foil = next(a for a in range(actions) if a != greedy)

@@ -13,22 +13,22 @@ if TYPE_CHECKING:
     from paretofoil.agents import list_agents as list_agents
     from paretofoil.agents import load_agent as load_agent
     from paretofoil.agents import save_agent as save_agent
-    from paretofoil.inquiry import Wishes as Wishes
-    from paretofoil.inquiry import answer as answer
     from paretofoil.command import CommandSpace as CommandSpace
     from paretofoil.command import Objective as Objective
     from paretofoil.counterfactual import Counterfactual as Counterfactual
     from paretofoil.counterfactual import Outcome as Outcome
     from paretofoil.decision import Decision as Decision
     from paretofoil.decision import Episode as Episode
+    from paretofoil.episode import rollout as rollout
+    from paretofoil.episode import rollouts as rollouts
     from paretofoil.errors import InvalidInput as InvalidInput
     from paretofoil.explanation import explain as explain
     from paretofoil.explanation import explain_episode as explain_episode
     from paretofoil.flip_map import FlipMap as FlipMap
-    from paretofoil.question import Question as Question
+    from paretofoil.inquiry import Wishes as Wishes
+    from paretofoil.inquiry import answer as answer
     from paretofoil.outlook import consequence as consequence
-    from paretofoil.episode import rollout as rollout
-    from paretofoil.episode import rollouts as rollouts
+    from paretofoil.question import Question as Question
     from paretofoil.search import Boundary as Boundary
     from paretofoil.search import CFZoo as CFZoo
     from paretofoil.search import Exact as Exact
@@ -51,7 +51,7 @@ _PLACES = {
 }
 _HOMES = {name: module for module, names in _PLACES.items() for name in names}
 
-__all__ = ["__version__", *_HOMES]  # noqa: PLE0604
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:

@@ -66,7 +66,7 @@ def run_episodes(
     while rows.size:
         if keep_snapshots:
             for row in rows:
-                snapshots[row].append(env.snapshot(row))
+                snapshots[row].append(env.snapshot(int(row)))
         chosen = act(len(steps), rows, observations[rows], commands[rows], masks[rows])
         step = env.step(rows, chosen)
         actions, rewards = np.zeros(num, dtype=np.int64), np.zeros((num, objectives))
@@ -78,9 +78,10 @@ def run_episodes(
         lengths[rows] += 1
         terminated[rows] = step.terminated
         rows = rows[~(step.terminated | step.truncated)]
-    columns = [np.stack(column, axis=1) for column in zip(*steps, strict=True)]
+    names = ("observations", "masks", "commands", "actions", "rewards")
+    columns = {name: np.stack(column, axis=1) for name, column in zip(names, zip(*steps, strict=True), strict=True)}
     kept = tuple(map(tuple, snapshots)) if keep_snapshots else None
-    return Episodes(*columns, lengths=lengths, terminated=terminated, snapshots=kept)
+    return Episodes(**columns, lengths=lengths, terminated=terminated, snapshots=kept)
 
 
 def greedy(policy: Policy) -> Act:

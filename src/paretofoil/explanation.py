@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.inquiry import Wishes, answer
 from paretofoil.command import CommandSpace, Norm, as_vector
 from paretofoil.counterfactual import Counterfactual
 from paretofoil.decision import Decision, Episode
+from paretofoil.episode import rollout
 from paretofoil.errors import InvalidInput
 from paretofoil.flip_map import FlipMap
+from paretofoil.inquiry import Wishes, answer
+from paretofoil.outlook import consequence
 from paretofoil.policy import FoldablePolicy, Policy
 from paretofoil.question import KAPPA, Question
-from paretofoil.episode import rollout
-from paretofoil.outlook import consequence
 from paretofoil.search import Search, choose_search
 from paretofoil.search.region import widen
 
@@ -99,7 +99,13 @@ def pose(
     norm: Norm = "l2",
 ) -> Question:
     """The question about a decision; a front of full returns becomes remaining commands R_j - R_col."""
-    remaining = None if front is None else np.asarray(front, dtype=np.float64) - decision.collected
+    as_vector(decision.command, "the command", space.size)
+    remaining = np.zeros((0, space.size))
+    if front is not None:
+        archive = np.asarray(front, dtype=np.float64)
+        if archive.ndim != 2 or archive.shape[1] != space.size:
+            raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {archive.shape}")
+        remaining = archive - decision.collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     return Question(
         policy, decision.state, decision.command, foil, valid, space, front=remaining, kappa=kappa, norm=norm
@@ -139,7 +145,8 @@ def explain_episode(
     questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
     answers = answer(questions, choose_search(search, agent.policy), actions=agent.actions)
     times = tuple(d.time for d, _ in asked)
-    return FlipMap(agent.name, episode.command, episode.achieved, _taken(episode), times, tuple(answers))
+    taken = tuple(d.action for d in episode)
+    return FlipMap(agent.name, episode.command, episode.achieved, taken, times, tuple(answers))
 
 
 def find_action(action: str | int, names: Sequence[str] | None) -> int:
@@ -190,14 +197,11 @@ def _with_surroundings(
     found: Counterfactual, question: Question, decision: Decision, agent: Agent | None
 ) -> Counterfactual:
     """Add the proven region and the consequence, where they can be had."""
-    if found.command is None:
+    command = found.command
+    if command is None:
         return found
     if isinstance(question.policy, FoldablePolicy):
-        found = replace(found, region=widen(question, found.command))
+        found = replace(found, region=widen(question, command))
     if agent is not None and decision.snapshot is not None:
-        found = replace(found, consequence=consequence(agent, decision, found.command))
+        found = replace(found, consequence=consequence(agent, decision, command))
     return found
-
-
-def _taken(episode: Episode) -> tuple[int, ...]:
-    return tuple(d.action for d in episode)

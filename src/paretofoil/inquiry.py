@@ -71,54 +71,53 @@ def _answer(
     findings = search.run(batch)
     answers = []
     for row, (question, finding) in enumerate(zip(questions, findings, strict=True)):
-        answers.append(
-            Counterfactual(
-                original=question.command,
-                objectives=question.space.objectives,  # type: ignore[arg-type]
-                actions=names,
-                valid_actions=question.valid_actions,
-                chosen=chosen[row],
-                foil=question.foil,
-                kappa=question.kappa,
-                norm=question.norm,
-                probabilities=_probabilities(question, scores[row]),
-                search=search.name,
-                seed=getattr(search, "seed", 0),
-                **_checked(batch, row, finding, wishes),
-                queries={},
-                seconds=0.0,
-            )
+        nothing = Counterfactual(
+            outcome=Outcome.NOT_FOUND,
+            original=question.command,
+            objectives=question.space.objectives,  # type: ignore[arg-type]
+            actions=names,
+            valid_actions=question.valid_actions,
+            chosen=chosen[row],
+            foil=question.foil,
+            kappa=question.kappa,
+            norm=question.norm,
+            probabilities=_probabilities(question, scores[row]),
+            search=search.name,
+            seed=getattr(search, "seed", 0),
+            queries={},
+            seconds=0.0,
         )
+        answers.append(_check(batch, row, finding, wishes, nothing))
     share = (time.perf_counter() - started) / batch.size
     return [replace(a, queries=dict(batch.queries(row)), seconds=share) for row, a in enumerate(answers)]
 
 
-def _checked(batch: QuestionBatch, row: int, finding: Finding, wishes: Wishes) -> dict[str, object]:
+def _check(batch: QuestionBatch, row: int, finding: Finding, wishes: Wishes, nothing: Counterfactual) -> Counterfactual:
     """What of a finding survives a fresh query of the policy."""
     certificate = finding.certificate
-    lower = certificate.lower if certificate is not None else 0.0
+    if certificate is not None:
+        nothing = replace(nothing, certificate=certificate, lower_bound=certificate.lower)
+    if finding.change is None:
+        infeasible = certificate is not None and certificate.status == "infeasible"
+        return replace(nothing, outcome=Outcome.PROVEN_INFEASIBLE) if infeasible else nothing
     question, rows = batch.questions[row], np.array([row])
-    if finding.change is not None:
-        command = _to_command(question, finding.change)
-        if wishes.min_change > 0:
-            command = _without_small_changes(batch, row, command, wishes.min_change)
-        scores = batch.scores_at(rows, command[None], "verify")
-        margin = float(batch.margins_of(rows, scores)[0])
-        if margin >= question.kappa:
-            proven = certificate is not None and certificate.status == "optimal"
-            return {
-                "outcome": Outcome.PROVEN_OPTIMAL if proven else Outcome.FOUND,
-                "command": command,
-                "distance": float(question.space.distance(command, question.command, question.norm)),
-                "margin": margin,
-                "rounded": round_command(batch, row, command),
-                "counterfactual_probabilities": _probabilities(question, scores[0]),
-                "lower_bound": lower,
-                "certificate": certificate,
-            }
-    infeasible = finding.change is None and certificate is not None and certificate.status == "infeasible"
-    outcome = Outcome.PROVEN_INFEASIBLE if infeasible else Outcome.NOT_FOUND
-    return {"outcome": outcome, "lower_bound": lower, "certificate": certificate}
+    command = _to_command(question, finding.change)
+    if wishes.min_change > 0:
+        command = _without_small_changes(batch, row, command, wishes.min_change)
+    scores = batch.scores_at(rows, command[None], "verify")
+    margin = float(batch.margins_of(rows, scores)[0])
+    if margin < question.kappa:
+        return nothing
+    proven = certificate is not None and certificate.status == "optimal"
+    return replace(
+        nothing,
+        outcome=Outcome.PROVEN_OPTIMAL if proven else Outcome.FOUND,
+        command=command,
+        distance=float(question.space.distance(command, question.command, question.norm)),
+        margin=margin,
+        rounded=round_command(batch, row, command),
+        counterfactual_probabilities=_probabilities(question, scores[0]),
+    )
 
 
 def _to_command(question: Question, change: np.ndarray) -> np.ndarray:
@@ -168,11 +167,11 @@ def _best_over_subsets(
             break
     if not tried:  # nothing may move at all
         return _answer([question], search, plain, actions)[0]
-    spent = sum((Counter(a.queries) for a in tried), Counter())
+    spent: Counter[str] = sum((Counter(a.queries) for a in tried), Counter())
     found = sorted((a for a in tried if a.found), key=lambda a: _rank(question, a, sparse=wishes.sparse))
-    totals = {"queries": dict(spent), "seconds": sum(a.seconds for a in tried)}
+    seconds = sum(a.seconds for a in tried)
     if not found:
-        return replace(tried[-1], **totals)  # type: ignore[arg-type]  # the last one may move every objective
+        return replace(tried[-1], queries=dict(spent), seconds=seconds)  # the last one may move every objective
     proven = all(a.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE) for a in tried)
     outcome = Outcome.PROVEN_OPTIMAL if proven else Outcome.FOUND
     distinct: list[Counterfactual] = []
@@ -181,7 +180,7 @@ def _best_over_subsets(
         if all((pattern != _pattern(question, other)).any() for other in distinct):
             distinct.append(candidate)
     first, *others = distinct[: wishes.k]
-    return replace(first, outcome=outcome, alternatives=tuple(others), **totals)  # type: ignore[arg-type]
+    return replace(first, outcome=outcome, alternatives=tuple(others), queries=dict(spent), seconds=seconds)
 
 
 def _allow(question: Question, objectives: list[int]) -> Question:
@@ -193,7 +192,7 @@ def _allow(question: Question, objectives: list[int]) -> Question:
 
 def _pattern(question: Question, found: Counterfactual) -> np.ndarray:
     """Which objectives an answer changes, and in which direction."""
-    change = (found.command - question.command) / question.space.scale  # type: ignore[operator]
+    change = (found.command - question.command) / question.space.scale
     return np.where(np.abs(change) <= CHANGED, 0, np.sign(change))
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,11 +30,11 @@ class Question:
     foil: int
     valid_actions: tuple[int, ...]
     space: CommandSpace
-    front: np.ndarray = field(default=None)  # type: ignore[assignment]
+    front: np.ndarray = None  # type: ignore[assignment]
     """(F, d): the remaining commands R_j - R_col that lead to the points of the front; may be empty."""
     kappa: float = KAPPA
-    low: np.ndarray = field(default=None)  # type: ignore[assignment]
-    high: np.ndarray = field(default=None)  # type: ignore[assignment]
+    low: np.ndarray = None  # type: ignore[assignment]
+    high: np.ndarray = None  # type: ignore[assignment]
     """The searched region: by default the smallest box that holds the command space and the command."""
     norm: Norm = "l2"
     """How the size of a scaled change is measured; the paper's is l2."""

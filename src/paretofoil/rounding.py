@@ -8,6 +8,8 @@ from paretofoil.question import QuestionBatch
 
 DIGITS = range(1, 7)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
+STRETCH = 1.1
+"""A rounded change may be this much larger than the exact one: short, but still the same answer."""
 
 
 def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
@@ -34,5 +36,8 @@ def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.nda
     stacked = np.stack(candidates)
     rows = np.full(len(stacked), row)
     inside = ((stacked >= question.low) & (stacked <= question.high)).all(axis=1)
-    flips = inside & (batch.margins_at(rows, stacked, "round") > 0)
+    space = question.space
+    reach = STRETCH * space.distance(command, question.command, question.norm)
+    near_enough = space.distance(stacked, question.command, question.norm) <= reach
+    flips = inside & near_enough & (batch.margins_at(rows, stacked, "round") > 0)
     return stacked[np.argmax(flips)] if flips.any() else command

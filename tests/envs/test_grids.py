@@ -24,8 +24,12 @@ def test_gymnasiums_own_checker_passes(gym_id):
     check_env(gymnasium.make(gym_id).unwrapped)
 
 
-class Summed(gymnasium.Wrapper):
+class Summed(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     """Scalar rewards, for what a checker wants to see of those."""
+
+    def __init__(self, env):
+        gymnasium.utils.RecordConstructorArgs.__init__(self)
+        gymnasium.Wrapper.__init__(self, env)
 
     def step(self, action):
         observation, reward, *rest = self.env.step(action)
@@ -36,6 +40,15 @@ class Summed(gymnasium.Wrapper):
 @pytest.mark.parametrize("gym_id", IDS)
 def test_gymnasiums_own_checker_passes_with_summed_rewards(gym_id):
     check_env(Summed(gymnasium.make(gym_id).unwrapped))
+
+
+@pytest.mark.parametrize("gym_id", IDS)
+def test_an_environment_can_be_made_again_from_its_spec_and_stays_strict(gym_id):
+    again = gymnasium.make(gymnasium.make(gym_id).spec)
+    again.reset(seed=0)
+    with pytest.raises(InvalidInput, match="expected an action number"):
+        again.step(4)
+    assert str(again) == str(gymnasium.make(gym_id))
 
 
 @pytest.mark.parametrize("gym_id", IDS)

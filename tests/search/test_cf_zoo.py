@@ -10,8 +10,8 @@ from paretofoil.command import CommandSpace
 from paretofoil.errors import InvalidInput
 from paretofoil.question import Question, QuestionBatch
 from paretofoil.search import CFZoo, LocalZoo, ReferenceCFZoo
-from paretofoil.search.rays import infer_signs, longest_step, unit_directions
 from paretofoil.search.incumbent import Incumbents
+from paretofoil.search.rays import infer_signs, longest_step, unit_directions
 from paretofoil.search.zoo import ZooConfig
 
 SMALL = CFZoo(directions=150, max_queries=301)

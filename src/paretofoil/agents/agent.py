@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.command import CommandSpace
+from paretofoil.command import CommandSpace, as_vector
+from paretofoil.decision import Decision
 from paretofoil.envs.batch import BatchEnv
+from paretofoil.envs.tabular import locate
 from paretofoil.errors import InvalidInput
 from paretofoil.policy import Policy
 
@@ -58,3 +60,29 @@ class Agent:
             raise InvalidInput.expected("an agent with measured returns", "one without")
         objectives = self.achieved.shape[1]
         return (np.abs(self.achieved - self.front[:, :objectives]) <= tolerance).all(axis=1)
+
+    def decision_at(self, state: Any, command: Any) -> Decision:
+        """What it decides in a state of your own, under a remaining command; nothing was collected before.
+
+        The state is the environment's observation, raw or as the policy sees it. In a finite environment it
+        is looked up, which gives its valid actions; elsewhere all actions count as valid.
+        """
+        remaining = as_vector(command, "the remaining command", self.space.size)
+        flat = self._flatten(state)
+        valid, snapshot = np.ones(len(self.actions), dtype=bool), None
+        if self.environment.finite:
+            valid, snapshot = locate(self.environment, flat)
+        scores = np.where(valid, self.policy.log_probs(flat[None], remaining[None])[0], -np.inf)
+        valid_actions = tuple(np.flatnonzero(valid).tolist())
+        nothing = np.zeros(remaining.size)
+        return Decision(flat, remaining, valid_actions, int(scores.argmax()), nothing, snapshot=snapshot)
+
+    def _flatten(self, state: Any) -> np.ndarray:
+        size = self.environment.observation_size
+        if np.size(state) == size:
+            return as_vector(state, "the state", size).astype(np.float32)
+        try:
+            return self.environment.encode(state)
+        except (IndexError, KeyError, TypeError, ValueError):
+            what = f"a state of {size} numbers, or a raw observation of {self.environment.name}"
+            raise InvalidInput.expected(what, state) from None

@@ -37,4 +37,5 @@ def load_agent(name: str | Path) -> Agent:
         return read_agent(name)
     close = get_close_matches(str(name), known, n=1, cutoff=0.5)
     hint = f" (did you mean {close[0]}?)" if close else ""
-    raise InvalidInput.expected(f"an agent among {', '.join(known)}, or an agent's folder", f"{str(name)!r}{hint}")
+    among = f"an agent among {', '.join(known)}, or " if known else ""
+    raise InvalidInput.expected(f"{among}an agent's folder", f"{str(name)!r}{hint}")

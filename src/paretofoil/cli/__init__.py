@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from paretofoil import __version__
-from paretofoil.cli import agents, envs, explain, figure, train
+from paretofoil.cli import agents, envs, explain, figure, reproduce, study, train
 from paretofoil.errors import InvalidInput
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app.command("agents")(agents.agents)
 app.command("train")(train.train)
 app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")
+app.add_typer(study.app, name="study")
+app.command("reproduce")(reproduce.reproduce)
 
 
 def _show_version(wanted: bool) -> None:

@@ -31,7 +31,9 @@ def _list() -> None:
         reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
         origin = "shipped" if folder.parent == shipped_folder() else str(folder)
         steps = agent.provenance.get("steps")
-        rows.append([name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin])
+        rows.append(
+            [name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin]
+        )
     columns = ["agent", "environment", "front", "reached exactly", "steps", "origin"]
     console.print(table("Agents", columns, rows, right=[2, 3, 4]))
 
@@ -65,7 +67,8 @@ def _off(agent: "Agent", i: int) -> str:
 
     from paretofoil.show.sentence import short
 
-    gap = np.abs(agent.achieved[i] - agent.front[i, : agent.achieved.shape[1]])
     if agent.error is not None and agent.error[i].any():
         return "± " + ", ".join(short(float(e)) for e in agent.error[i])
+    achieved = np.asarray(agent.achieved)
+    gap = np.abs(achieved[i] - agent.front[i, : achieved.shape[1]])
     return f"off by up to {short(float(gap.max()))}"

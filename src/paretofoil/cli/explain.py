@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 AgentName = Annotated[str, typer.Argument(help="An agent's name (see `paretofoil agents`) or folder.")]
 Command = Annotated[str, typer.Option(help="What to ask for at the start, such as 8,-8.")]
 SearchName = Annotated[
-    str, typer.Option(help="auto, exact, boundary, cf-zoo, cf-zoo:comparison, cf-zoo:thorough, local-zoo, nearest-front.")
+    str,
+    typer.Option(help="auto, exact, boundary, cf-zoo, cf-zoo:comparison, cf-zoo:thorough, local-zoo, nearest-front."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Seed = Annotated[int, typer.Option(help="The seed of the search and of chance in the environment.")]
@@ -62,7 +63,15 @@ def explain(
     chosen = choose_search(search, loaded.policy, seed)
     answers = [
         explain_one(
-            loaded, decision, foil=f, search=chosen, keep=keep or (), sparse=sparse, k=k, min_change=min_change, kappa=kappa
+            loaded,
+            decision,
+            foil=f,
+            search=chosen,
+            keep=keep or (),
+            sparse=sparse,
+            k=k,
+            min_change=min_change,
+            kappa=kappa,
         )
         for f in foils
     ]
@@ -72,24 +81,12 @@ def explain(
 
 
 def _own_decision(agent: "Agent", state: str, remaining: str | None) -> "Decision":
-    import numpy as np
-
     from paretofoil.cli.words import numbers
-    from paretofoil.command import as_vector
-    from paretofoil.decision import Decision
-    from paretofoil.episode import greedy
     from paretofoil.errors import InvalidInput
 
     if remaining is None:
         raise InvalidInput.expected("--remaining (the command that is still to be met) with --state", "none")
-    raw = np.array(numbers(state, "--state"))
-    size = agent.environment.observation_size
-    if raw.size != size:
-        raise InvalidInput.expected(f"a --state of {size} numbers, as the policy sees it", raw.size)
-    command = as_vector(numbers(remaining, "--remaining"), "--remaining", agent.space.size)
-    flat, masks = raw.astype(np.float32), np.ones((1, len(agent.actions)), dtype=bool)
-    action = int(greedy(agent.policy)(0, np.zeros(1, int), flat[None], command[None], masks)[0])
-    return Decision(flat, command, tuple(range(len(agent.actions))), action, np.zeros(command.size))
+    return agent.decision_at(numbers(state, "--state"), numbers(remaining, "--remaining"))
 
 
 def _others(decision: "Decision") -> list[int]:
@@ -105,7 +102,11 @@ def _print(answers: "list[Counterfactual]", as_json: bool) -> None:
     from paretofoil.cli.words import console
 
     if as_json:
-        text = answers[0].to_json(indent=1) if len(answers) == 1 else "[" + ",\n".join(a.to_json(indent=1) for a in answers) + "]"
+        text = (
+            answers[0].to_json(indent=1)
+            if len(answers) == 1
+            else "[" + ",\n".join(a.to_json(indent=1) for a in answers) + "]"
+        )
         print(text)
         return
     for number, found in enumerate(answers):

@@ -19,7 +19,9 @@ def train(
     seed: Annotated[int, typer.Option(help="One seed gives one agent.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
-    horizon: Annotated[bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")] = False,
+    horizon: Annotated[
+        bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")
+    ] = False,
     name: Annotated[str | None, typer.Option(help="The agent's name; that of the environment if left out.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to put it in; agents/NAME if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in that folder.")] = False,
@@ -154,7 +156,7 @@ def _writer(folder: Path | None) -> Any:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise InvalidInput.expected("TensorBoard (pip install tensorboard)", "a Python without it") from None
-    return SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(folder))
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:

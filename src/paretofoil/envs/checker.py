@@ -130,30 +130,26 @@ def _check_masked_moves(item: CatalogueEntry, steps: int, rng: np.random.Generat
     """
     env = make(item)
     observation, info = env.reset(seed=0)
+    over = _try_masked_moves(item, env, observation, info["action_mask"])
     for _ in range(steps):
-        over = False
-        for action in np.flatnonzero(~info["action_mask"]):
-            raw, over = _try_masked(env.unwrapped, int(action))
-            unchanged = raw is None or np.array_equal(item.encode(raw), observation)
-            words = f"expected the masked action {item.actions[action]} to change nothing, but it did"
-            _require(unchanged, item, words)
-            if over:
-                break
-        if not over:
-            observation, _, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
-            over = terminated or truncated
         if over:
-            observation, info = env.reset(seed=0)
-            observation, _, _, _, info = env.step(_choose(info["action_mask"], rng))
+            _, info = env.reset(seed=0)
+        observation, _, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
+        over = terminated or truncated or _try_masked_moves(item, env, observation, info["action_mask"])
 
 
-def _try_masked(bare: Any, action: int) -> tuple[Any, bool]:
-    """The raw observation afterwards (None if the environment refuses the move) and whether the episode ended."""
-    try:
-        raw, _, terminated, _, _ = bare.step(action)
-    except (ValueError, IndexError, KeyError, AssertionError):
-        return None, False
-    return raw, bool(terminated)
+def _try_masked_moves(item: CatalogueEntry, env: Any, observation: np.ndarray, mask: np.ndarray) -> bool:
+    """Try the masked actions of a state on the bare environment; True if one of them ended the episode."""
+    for action in np.flatnonzero(~mask):
+        try:
+            raw, _, terminated, _, _ = env.unwrapped.step(int(action))
+        except (ValueError, IndexError, KeyError, AssertionError):
+            continue  # it refuses such moves, which is as good
+        unchanged = np.array_equal(item.encode(raw), observation)
+        _require(unchanged, item, f"expected the masked action {item.actions[action]} to change nothing, but it did")
+        if terminated:
+            return True
+    return False
 
 
 def _check_batch_step_for_step(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> None:

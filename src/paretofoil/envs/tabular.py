@@ -180,3 +180,13 @@ class TabularBatch:
         self._finished[rows] = terminated | truncated
         rewards = table.rewards[before, actions, outcome]
         return Stepped(table.observations[after], table.masks[after], rewards, terminated, truncated)
+
+
+def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, TabularSnapshot]:
+    """The valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
+    table = tabulate(entry)
+    same = (table.observations == observation).all(axis=1) & ~table.final
+    if not same.any():
+        raise InvalidInput.expected(f"a state of {entry.name} in which an episode is still running", observation)
+    state = int(np.argmax(same))
+    return table.masks[state], TabularSnapshot(state=state, elapsed=0)

@@ -20,11 +20,12 @@ def check_action(action: Any, valid: np.ndarray, names: tuple[str, ...] | None =
     return int(action)
 
 
-class Strict(gymnasium.Wrapper):
+class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
     """Raises on an action that is out of range or masked, and on a step after the end of an episode."""
 
     def __init__(self, env: gymnasium.Env) -> None:
-        super().__init__(env)
+        gymnasium.utils.RecordConstructorArgs.__init__(self)  # so that `gymnasium.make(env.spec)` works
+        gymnasium.Wrapper.__init__(self, env)
         self._running = False
 
     def action_masks(self) -> np.ndarray:

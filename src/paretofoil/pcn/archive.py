@@ -11,10 +11,8 @@ from paretofoil.episode import Episodes, run_episodes
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import POLICY, Plans, follow
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.pcn.replay import DECIMALS, Candidates, Demonstration, Replay, erase_loops, relabel, trimmed_lengths
+from paretofoil.pcn.replay import DECIMALS, Demonstration, Ranking, Replay, erase_loops, relabel, trimmed_lengths
 
-EQUAL = 3.0
-"""Means that differ by fewer standard errors than this are taken as equal."""
 RELABELLED = 20
 """So many rollouts of one plan become samples."""
 
@@ -23,15 +21,14 @@ def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> No
     """Keep the best episodes under the returns that they realised."""
     rows, lengths = _usable(episodes, config)
     labels = _rounded(episodes.returns)
-    keep, new = replay.choose(Candidates(labels[rows], lengths[rows]))
-    exact = np.zeros(labels.shape[1])
+    keep, new = replay.choose(Ranking(labels[rows], np.zeros(labels[rows].shape), lengths[rows]))
     demonstrations = [
         relabel(
             episodes,
             rows=np.array([row]),
             lengths=lengths[[row]],
             label=labels[row],
-            error=exact,
+            error=np.zeros(labels.shape[1]),
             plan=episodes.actions[row, : lengths[row]].copy(),
             horizon=config.horizon,
         )
@@ -51,45 +48,81 @@ def keep_expected(
     """Keep the best plans under their mean returns; returns the number of steps that estimating them took."""
     rows, lengths = _usable(episodes, config)
     returns = _rounded(episodes.returns)
-    known = replay.labels.reshape(-1, 1, returns.shape[1])  # (n, 1, d)
+    known = np.array([d.label for d in replay.demonstrations]).reshape(-1, 1, returns.shape[1])  # (n, 1, d)
     beaten = (known >= returns[rows]).all(axis=2) & (known > returns[rows]).any(axis=2)
     hopeful = rows[~beaten.any(axis=0)]  # luck included, they are not dominated by any mean
     plans: dict[tuple[int, ...], np.ndarray] = {}
     tried = {tuple(d.plan.tolist()) for d in replay.demonstrations}
-    for row in rng.permutation(hopeful):
+    for row in _in_turn(rng.permutation(hopeful), returns):
         seen = slice(0, lengths[row])
         plan = erase_loops(episodes.observations[row, seen], episodes.rewards[row, seen], episodes.actions[row, seen])
         if tuple(plan.tolist()) not in tried:
             plans.setdefault(tuple(plan.tolist()), returns[row])
         if len(plans) == config.candidates:
             break
-    if not plans:
-        return 0
-    found, steps = _estimate(plans, replay, config, env, policy, rng)
-    labels = np.array([d.label for d in found]).reshape(len(found), -1)
-    keep, new = replay.choose(Candidates(labels, np.array([len(d.plan) for d in found], dtype=np.int64)))
-    replay.replace(keep, [found[i] for i in new])
+    found, steps = _estimate(plans, config.rollouts, config, env, policy, rng)
+    if found:
+        keep, new = replay.choose(Ranking.of(found))
+        replay.replace(keep, [found[i] for i in new])
+    front = replay.front
+    again = front[rng.integers(len(front))] if front else 0
+    return steps + refresh(replay, [again] if front else [], 1, config, env, policy, rng)
+
+
+def _in_turn(rows: np.ndarray, returns: np.ndarray) -> np.ndarray:
+    """The rows in an order that takes turns between different returns, so that a rare one is not overlooked."""
+    turn: dict[bytes, int] = {}
+    turns = []
+    for row in rows:
+        key = returns[row].tobytes()
+        turn[key] = turn.get(key, 0) + 1
+        turns.append(turn[key])
+    return rows[np.argsort(turns, kind="stable")]
+
+
+def refresh(
+    replay: Replay,
+    numbers: list[int],
+    times: int,
+    config: TrainConfig,
+    env: BatchEnv,
+    policy: PCNPolicy,
+    rng: np.random.Generator,
+) -> int:
+    """Estimate some labels anew: luck fades, and the policy that goes on where a plan ends has improved.
+
+    `times` multiplies the number of rollouts; the number of steps that it took is returned.
+    """
+    steps = 0
+    for number in numbers:
+        old = replay.demonstrations[number]
+        plans = {tuple(old.plan.tolist()): old.label}
+        found, spent = _estimate(plans, times * config.rollouts, config, env, policy, rng)
+        replay.demonstrations[number] = found[0] if found else old
+        steps += spent
     return steps
 
 
 def _estimate(
     plans: dict[tuple[int, ...], np.ndarray],
-    replay: Replay,
+    repeats: int,
     config: TrainConfig,
     env: BatchEnv,
     policy: PCNPolicy,
     rng: np.random.Generator,
 ) -> tuple[list[Demonstration], int]:
     """Roll each plan out repeatedly, all with the same chances; where a plan ends, the policy goes on."""
-    repeats, longest = config.rollouts, max(map(len, plans))
-    codes = np.full((len(plans), longest), POLICY, dtype=np.int16)
+    if not plans:
+        return [], 0
+    codes = np.full((len(plans), max(map(len, plans))), POLICY, dtype=np.int16)
     commands = np.zeros((len(plans), env.num_objectives + config.horizon))
     for i, (plan, hoped) in enumerate(plans.items()):
         codes[i, : len(plan)] = plan
         commands[i] = np.append(hoped, [len(plan)] * config.horizon)
     indifferent = np.zeros((len(plans) * repeats, env.num_actions))
     batch = Plans(codes.repeat(repeats, axis=0), commands.repeat(repeats, axis=0), indifferent)
-    episodes = run_episodes(env, follow(batch, policy, rng), batch.commands, np.tile(np.arange(repeats), len(plans)))
+    seeds = np.tile(rng.integers(2**31, size=repeats), len(plans))
+    episodes = run_episodes(env, follow(batch, policy, rng), batch.commands, seeds)
     rows, lengths = _usable(episodes, config)
     returns = episodes.returns.reshape(len(plans), repeats, -1)
     errors = returns.std(axis=1) / np.sqrt(repeats)
@@ -97,24 +130,9 @@ def _estimate(
     for i, plan in enumerate(plans):
         mine = rows[rows // repeats == i][:RELABELLED]
         if mine.size:
-            label = _snap(returns[i].mean(axis=0), errors[i], [*replay.demonstrations, *found])
-            actions = np.array(plan, dtype=np.int64)
+            label, actions = _rounded(returns[i].mean(axis=0)), np.array(plan, dtype=np.int64)
             found.append(relabel(episodes, mine, lengths[mine], label, errors[i], actions, config.horizon))
     return found, int(episodes.lengths.sum())
-
-
-def _snap(mean: np.ndarray, error: np.ndarray, others: list[Demonstration]) -> np.ndarray:
-    """Replace each component by the closest known one if the two cannot be told apart."""
-    label = _rounded(mean)
-    if others:
-        known = np.array([d.label for d in others])
-        errors = np.array([d.error for d in others])
-        gap = np.abs(known - mean)
-        gap[gap > EQUAL * np.sqrt(np.square(errors) + np.square(error)) + 10.0**-DECIMALS] = np.inf
-        closest = gap.argmin(axis=0)
-        component = np.arange(len(mean))
-        label = np.where(np.isfinite(gap[closest, component]), known[closest, component], label)
-    return label
 
 
 def _usable(episodes: Episodes, config: TrainConfig) -> tuple[np.ndarray, np.ndarray]:

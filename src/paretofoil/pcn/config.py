@@ -23,7 +23,7 @@ class TrainConfig(ExploreConfig):
     """Condition on the steps left as well, as the original PCN does."""
     archive: Literal["expected", "realised"] = "expected"
     """Whether labels of stochastic environments are means over repeated rollouts, or what one episode realised."""
-    rollouts: int = 1000
+    rollouts: int = 500
     """Rollouts per mean return, in stochastic environments."""
     candidates: int = 16
     """Plans per iteration whose mean return is estimated, in stochastic environments."""
@@ -70,9 +70,10 @@ PRESETS: dict[str, TrainConfig] = {
     "branch-path": TrainConfig(steps=40_000),
     "collect-two": TrainConfig(steps=40_000),
     "reward-line": TrainConfig(steps=40_000),
-    "deep-sea-treasure": TrainConfig(steps=60_000, episode_steps=60),
-    "breakable-bottles": TrainConfig(steps=60_000),
-    "resource-gathering": TrainConfig(steps=60_000),
+    "deep-sea-treasure": TrainConfig(steps=40_000, episode_steps=40, capacity=100),
+    "breakable-bottles": TrainConfig(steps=2_000_000, episode_steps=40, episodes=256, warmup=2048, random_share=0.2),
+    # Within 16 steps the front has three points; a detour of 18 steps brings both home without any danger.
+    "resource-gathering": TrainConfig(steps=4_000_000, episode_steps=16, episodes=512, warmup=8192, random_share=0.3),
     "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
     "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
     "minecart": TrainConfig(

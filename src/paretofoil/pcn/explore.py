@@ -126,7 +126,6 @@ def follow(plans: Plans, policy: Policy | None, rng: np.random.Generator) -> Act
             if policy is not None and by_policy.any():
                 asked = free[by_policy]
                 scores[by_policy] = policy.log_probs(observations[asked], commands[asked])
-                scores[by_policy] -= scores[by_policy].max(axis=1, keepdims=True)
             scores += rng.gumbel(size=scores.shape)
             codes[free] = np.where(masks[free], scores, -np.inf).argmax(axis=1)
         return codes

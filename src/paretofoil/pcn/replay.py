@@ -5,7 +5,7 @@ reward-neutral suffixes are trimmed before relabelling.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,8 @@ from paretofoil.pareto import crowding_distance, nondominated
 
 DECIMALS = 9
 """Returns are rounded to so many decimals, so that equal returns that were added up differently are equal."""
+EQUAL = 3.0
+"""Mean returns that differ by fewer standard errors than this are taken as equal."""
 CROWDED = 0.2
 """A dominated demonstration with a crowding distance below this counts as twice as far from the front."""
 
@@ -101,11 +103,58 @@ def relabel(
     return Demonstration(label, error, plan, states[first], masks[first], commands[first], actions[first])
 
 
-class Candidates(NamedTuple):
-    """Episodes that might be worth keeping."""
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Labels to be compared, of the replay or of candidates for it."""
 
-    labels: np.ndarray  # (N, d)
-    lengths: np.ndarray  # (N,) of their plans
+    labels: np.ndarray  # (n, d)
+    errors: np.ndarray  # (n, d)
+    lengths: np.ndarray  # (n,) of the plans
+
+    @classmethod
+    def of(cls, demonstrations: Sequence[Demonstration]) -> "Ranking":
+        return cls(
+            labels=np.array([d.label for d in demonstrations]),
+            errors=np.array([d.error for d in demonstrations]),
+            lengths=np.array([len(d.plan) for d in demonstrations], dtype=np.int64),
+        )
+
+    def __add__(self, other: "Ranking") -> "Ranking":
+        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
+        return Ranking(*(np.concatenate([a, b]) if len(a) else b for a, b in pairs))
+
+    def __getitem__(self, rows: np.ndarray) -> "Ranking":
+        return Ranking(self.labels[rows], self.errors[rows], self.lengths[rows])
+
+    def unique(self) -> np.ndarray:
+        """One row per label: the surest (to a factor of two), then the shortest, then the newest.
+
+        Preferring the new among equals is a neutral drift, which lets exploration leave local optima.
+        """
+        sureness = np.floor(np.log2(self.errors.sum(axis=1) + 1e-9))
+        order = np.lexsort((-np.arange(len(self.labels)), self.lengths, sureness))
+        if not self.errors.any():
+            _, first = np.unique(self.labels[order], axis=0, return_index=True)
+            return np.sort(order[first])
+        not_worse = self._not_worse()
+        equal = not_worse & not_worse.T
+        kept: list[int] = []
+        for row in order:
+            if not equal[row, kept].any():
+                kept.append(int(row))
+        return np.sort(np.array(kept))
+
+    def best(self) -> np.ndarray:
+        """The rows that no other dominates; mean returns have to differ clearly for that."""
+        if not self.errors.any():
+            return nondominated(self.labels)
+        not_worse = self._not_worse()
+        return np.flatnonzero(~(not_worse & ~not_worse.T).any(axis=1))
+
+    def _not_worse(self) -> np.ndarray:
+        """(n, n) [i, j]: j is in no objective clearly worse than i."""
+        tolerance = EQUAL * np.hypot(self.errors[:, None], self.errors[None]) + 10.0**-DECIMALS
+        return (self.labels[None] >= self.labels[:, None] - tolerance).all(axis=2)
 
 
 class Replay:
@@ -119,14 +168,9 @@ class Replay:
         return len(self.demonstrations)
 
     @property
-    def labels(self) -> np.ndarray:
-        """(n, d)"""
-        return np.array([d.label for d in self.demonstrations])
-
-    @property
     def front(self) -> list[int]:
         """The numbers of the non-dominated demonstrations."""
-        return [int(i) for i in nondominated(self.labels)] if self.demonstrations else []
+        return [int(i) for i in Ranking.of(self.demonstrations).best()] if self.demonstrations else []
 
     @property
     def front_commands(self) -> np.ndarray:
@@ -149,12 +193,10 @@ class Replay:
             owners=np.repeat(np.arange(len(ds)), [len(d.actions) for d in ds]),
         )
 
-    def choose(self, new: Candidates) -> tuple[list[int], list[int]]:
+    def choose(self, new: Ranking) -> tuple[list[int], list[int]]:
         """Which of its own demonstrations and which candidates belong into the replay."""
         own = len(self.demonstrations)
-        labels = np.concatenate([self.labels.reshape(own, -1), new.labels]) if own else new.labels
-        lengths = np.concatenate([[len(d.plan) for d in self.demonstrations], new.lengths]).astype(np.int64)
-        chosen = _select(labels, lengths, self.capacity)
+        chosen = _select(Ranking.of(self.demonstrations) + new, self.capacity)
         return [i for i in chosen if i < own], [i - own for i in chosen if i >= own]
 
     def replace(self, keep: Sequence[int], new: Sequence[Demonstration]) -> None:
@@ -162,16 +204,13 @@ class Replay:
         self.demonstrations = [self.demonstrations[i] for i in keep] + list(new)
 
 
-def _select(labels: np.ndarray, lengths: np.ndarray, capacity: int) -> list[int]:
-    """The shortest demonstration per label, newest first among equals: this neutral drift helps exploration."""
-    if not len(labels):
+def _select(ranking: Ranking, capacity: int) -> list[int]:
+    """The non-dominated rows, then the closest to them; crowded ones come later (Reymond et al. 2022)."""
+    if not len(ranking.labels):
         return []
-    age = np.arange(len(labels))[::-1]
-    order = np.lexsort((age, lengths))
-    _, first = np.unique(labels[order], axis=0, return_index=True)
-    unique = np.sort(order[first])
-    points = labels[unique]
-    best = nondominated(points)
+    unique = ranking.unique()
+    ranking = ranking[unique]
+    points, best = ranking.labels, ranking.best()
     if len(best) >= capacity:
         loneliest = np.argsort(-crowding_distance(points[best]), kind="stable")[:capacity]
         return [int(i) for i in np.sort(unique[best[loneliest]])]

@@ -17,7 +17,7 @@ from paretofoil.envs.batch import BatchEnv
 from paretofoil.episode import run_episodes
 from paretofoil.errors import InvalidInput
 from paretofoil.pareto import hypervolume
-from paretofoil.pcn.archive import keep_expected, keep_realised
+from paretofoil.pcn.archive import keep_expected, keep_realised, refresh
 from paretofoil.pcn.checkpoint import pack, read_checkpoint, under, unpack, write_checkpoint
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.evaluate import Evaluation, evaluate
@@ -29,6 +29,8 @@ from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
 _COUNTERS = ("steps", "iteration", "round", "explored", "seconds")
+SURER = 10
+"""At the end of exploration the front's mean returns are estimated from so many times more rollouts."""
 MakeEnv = Callable[[int | None], BatchEnv]
 """A step limit, or None for the environment's own -> a batch; e.g. `partial(make_batch, "minecart")`."""
 
@@ -120,6 +122,11 @@ class Trainer:
             return self.result()
 
     @property
+    def expected(self) -> bool:
+        """Whether labels are means over repeated rollouts."""
+        return self.env.stochastic and self.config.archive == "expected"
+
+    @property
     def finished(self) -> bool:
         """Explored, and polished until everything is reached or the rounds are used up."""
         all_reached = self.best is not None and self.best[0] == 1.0
@@ -137,6 +144,9 @@ class Trainer:
         self.iteration += 1
         out_of_time = config.minutes is not None and self.seconds >= 60 * config.minutes
         self.explored = self.steps >= config.steps or out_of_time
+        if self.explored and self.expected:
+            policy = self.learner.network.export()
+            self.steps += refresh(self.replay, self.replay.front, SURER, config, self.env, policy, self.rng)
         if self.explored or self.iteration % config.report_every == 0:
             return self._report("explore", self.iteration, loss)
         return None
@@ -155,7 +165,7 @@ class Trainer:
         seeds = self.rng.integers(2**31, size=len(plans))
         episodes = run_episodes(self.env, follow(plans, policy, self.rng), plans.commands, seeds)
         self.steps += int(episodes.lengths.sum())
-        if self.env.stochastic and self.config.archive == "expected":
+        if self.expected:
             self.steps += keep_expected(self.replay, episodes, self.config, self.env, policy, self.rng)
         else:
             keep_realised(self.replay, episodes, self.config)
@@ -189,7 +199,7 @@ class Trainer:
         policy = self.learner.network.export()
         fidelity, volume, size = 0.0, 0.0, 0
         if len(self.replay):
-            evaluation, errors = self._evaluate(self.env, policy)
+            evaluation, errors = self._evaluate(self.env, policy, rollouts=200)
             reached = evaluation.reached(errors)
             fidelity, size = float(reached.mean()), len(reached)
             volume = self._volume(evaluation.commands)
@@ -197,13 +207,13 @@ class Trainer:
                 for command, good in zip(evaluation.commands[:, : self.env.num_objectives], reached, strict=True):
                     boost = self.boosts.get(tuple(command), 1.0)
                     self.boosts[tuple(command)] = max(1.0, boost / 1.5) if good else boost * 2.0
-        if self.best is None or phase == "explore" or fidelity >= self.best[0]:
+        if phase == "polish" and (self.best is None or fidelity >= self.best[0]):
             self.best = (fidelity, policy)
         return Progress(phase, number, self.steps, self.seconds, size, volume, fidelity, loss)
 
-    def _evaluate(self, env: BatchEnv, policy: PCNPolicy) -> tuple[Evaluation, np.ndarray]:
+    def _evaluate(self, env: BatchEnv, policy: PCNPolicy, rollouts: int) -> tuple[Evaluation, np.ndarray]:
         errors = np.array([self.replay.demonstrations[i].error for i in self.replay.front])
-        return evaluate(env, policy, self.replay.front_commands), errors
+        return evaluate(env, policy, self.replay.front_commands, rollouts), errors
 
     def _volume(self, commands: np.ndarray) -> float:
         labels = commands[:, : self.env.num_objectives]
@@ -217,7 +227,7 @@ class Trainer:
         if not len(self.replay):
             raise InvalidInput.expected("at least one finished iteration that found a reward", "none")
         policy = self.best[1] if self.best is not None else self.learner.network.export()
-        evaluation, errors = self._evaluate(self.deployment, policy)
+        evaluation, errors = self._evaluate(self.deployment, policy, self.config.rollouts)
         low, high = self.replay.extremes()
         return TrainResult(
             policy=policy,

@@ -1,90 +1,21 @@
 """Sound linear bounds of the foil's margins over many boxes of commands at once.
 
-With the state fixed, the margins (foil logit minus the logit of each rival) are a small network of the scaled
-change z. Each activation is replaced by two lines that hold over its interval (CROWN, Zhang et al. 2018), and the
-lines are substituted backwards, so that what remains is one half-space per box and rival: where the line says
-that the foil loses, it loses. All in float64, pushed outwards by a pad that covers the rounding.
+Each activation of the margin network is replaced by two lines that hold over its interval (CROWN, Zhang et al.
+2018), and the lines are substituted backwards, so that what remains is one half-space per box and rival: where the
+line says that the foil loses, it loses. All in float64, pushed outwards by a pad that covers the rounding.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.policy import ACTIVATIONS, Activation, FoldedPolicy
-from paretofoil.question import Question
+from paretofoil.policy import ACTIVATIONS
+from paretofoil.search.margin import MarginNetwork
 
 CHUNK = 1 << 21
 """Numbers in the largest array of one bounding step: small enough to stay near the processor."""
-_ROUNDING = 16 * 2.0**-53
 _SMALL_WIDTH = 1e-6
-"""Narrower intervals take the slope in the middle: the chord's would be cancellation."""
-
-
-@dataclass(frozen=True, eq=False)
-class MarginNetwork:
-    """The margins over each rival, as a function of the scaled change z: affine layers, activations between."""
-
-    weights: tuple[np.ndarray, ...]  # each (outputs, inputs); the last has one output per rival
-    biases: tuple[np.ndarray, ...]
-    activations: tuple[Activation, ...]
-    pads: tuple[np.ndarray, ...]  # for each layer (outputs,): more than rounding can do to its bounds
-
-    @property
-    def num_rivals(self) -> int:
-        return self.weights[-1].shape[0]
-
-    def margins(self, z: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, rivals)."""
-        return FoldedPolicy(self.weights, self.biases, self.activations).logits(z)
-
-    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(N, d) -> margins (N, rivals) and their derivatives (N, rivals, d)."""
-        hidden, derivatives = z, []
-        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
-            hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
-            derivatives.append(_DERIVATIVES[activation](hidden))
-        margins = hidden @ self.weights[-1].T + self.biases[-1]
-        slopes = np.broadcast_to(self.weights[-1], (len(z), *self.weights[-1].shape))
-        for weight, derivative in zip(self.weights[-2::-1], derivatives[::-1], strict=True):
-            slopes = _apply(slopes * derivative[:, None, :], weight)
-        return margins, slopes
-
-    def negated(self) -> "MarginNetwork":
-        """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
-        weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
-        return replace(self, weights=weights, biases=biases)
-
-
-_DERIVATIVES = {
-    "sigmoid": lambda y: y * (1.0 - y),
-    "tanh": lambda y: 1.0 - y * y,
-    "relu": lambda y: (y > 0.0).astype(np.float64),
-}
-
-
-def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
-    """Fold the command, the scale, the foil and its valid rivals into a policy at the question's state."""
-    scale, foil = question.space.scale, question.foil
-    rivals = [a for a in question.valid_actions if a != foil]
-    weights, biases = list(folded.weights), list(folded.biases)
-    biases[0] = weights[0] @ question.command + biases[0]
-    weights[0] = weights[0] * scale
-    weights[-1] = weights[-1][foil] - weights[-1][rivals]
-    biases[-1] = biases[-1][foil] - biases[-1][rivals]
-    reach = np.maximum(question.command - question.low, question.high - question.command) / scale
-    pads = _pads(weights, biases, reach)
-    return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
-
-
-def _pads(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare."""
-    pads, size, operations = [], reach, 8
-    for weight, bias in zip(weights, biases, strict=True):
-        size = np.abs(weight) @ (size + 2.0) + np.abs(bias)  # lines have slopes up to 1 and offsets up to 1 + size
-        operations += weight.shape[1] + 8
-        pads.append(_ROUNDING * operations * size)
-    return tuple(pads)
+"""Narrower intervals take the slope at an end: the chord's would be cancellation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +33,14 @@ class HalfSpaces:
 
 def upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
     """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for."""
-    return Relaxation(network, low, high).lines()
+    widths = [weight.shape[0] for weight in network.weights[:-1]] or [1]
+    long_way = any(not _behind_parallel_lines(network, layer) for layer in range(1, len(network.activations)))
+    columns = max(low.shape[1], network.num_rivals, *(widths if long_way else ()))
+    step = max(1, CHUNK // (max(widths) * columns))
+    parts = [_upper_bounds(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
+    if len(parts) == 1:
+        return parts[0]
+    return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
 
 
 def lower_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -110,35 +48,31 @@ def lower_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> n
     return -upper_bounds(network.negated(), low, high).highest(low, high)
 
 
-class Relaxation:
-    """A network over boxes, each activation between two lines."""
+def _behind_parallel_lines(network: MarginNetwork, layer: int) -> bool:
+    """True for a second layer behind a sigmoid or tanh, the case of a PCN, which is bounded the short way."""
+    return layer == 1 and network.activations[0] != "relu"
 
-    def __init__(self, network, low, high):
-        self.network, self.low, self.high = network, low, high
-        self.intervals = []
-        self.relaxed = []
-        floor, ceiling = low, high  # the interval of each layer's input
-        for layer, activation in enumerate(network.activations):
-            if layer == 0:
-                before_low, before_high = _interval(network.weights[layer], network.biases[layer], floor, ceiling)
-            else:
-                before_low, before_high = _intermediate(network, layer, self.relaxed, low, high)
-            before_low, before_high = before_low - network.pads[layer], before_high + network.pads[layer]
-            self.intervals.append((before_low, before_high))
-            self.relaxed.append(_LINES[activation](before_low, before_high))
 
-    def lines(self, focus=None):
-        network = self.network
-        relaxed = self.relaxed
-        if focus is not None:
-            relaxed, x = [], focus
-            for layer, activation in enumerate(network.activations):
-                a = x @ network.weights[layer].T + network.biases[layer]
-                relaxed.append(_FOCUS[activation](*self.intervals[layer], self.relaxed[layer], a))
-                x = ACTIVATIONS[activation](a)
-        slopes, offsets = _substitute(network, len(network.activations), network.weights[-1][None], relaxed)
-        slopes = np.broadcast_to(slopes, (len(self.low), *slopes.shape[1:]))
-        return HalfSpaces(slopes, offsets + network.biases[-1] + network.pads[-1])
+def _upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    relaxed: list[_Lines] = []
+    floor, ceiling = low, high  # the range of each layer's inputs
+    for layer, activation in enumerate(network.activations):
+        if layer == 0:
+            least, most = _interval(network.weights[0], network.biases[0], low, high)
+        elif _behind_parallel_lines(network, layer):
+            least, most = _short_way(network, relaxed[0], low, high)
+        else:
+            least, most = _interval(network.weights[layer], network.biases[layer], floor, ceiling)
+            line_least, line_most = _long_way(network, layer, relaxed, low, high)
+            least, most = np.maximum(least, line_least), np.minimum(most, line_most)
+        least, most = least - network.pads[layer], most + network.pads[layer]
+        relaxed.append(_LINES[activation](least, most))
+        if layer > 0 or not _behind_parallel_lines(network, 1):
+            floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
+    slopes, offsets = _substitute(network, len(network.activations), network.weights[-1][None], relaxed)
+    shape = (len(low), *slopes.shape[1:])
+    offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
+    return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
 
 
 def _interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,24 +91,28 @@ class _Lines:
     offset_high: np.ndarray
 
 
-def _intermediate(
+def _short_way(
+    network: MarginNetwork, lines: _Lines, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of the second layer's outputs, (B, n) each: behind parallel lines one product serves both sides."""
+    center, radius = (low + high) / 2, (high - low) / 2
+    weight = network.weights[1]
+    slopes = _apply(network.weights[0].T * lines.slope_low[:, None, :], weight.T)  # (B, d, n)
+    middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2
+    middle = (lines.slope_low * network.biases[0] + middle) @ weight.T + network.biases[1]
+    middle = middle + np.matmul(center[:, None, :], slopes)[:, 0, :]
+    spread = half @ np.abs(weight).T + np.matmul(radius[:, None, :], np.abs(slopes))[:, 0, :]
+    return middle - spread, middle + spread
+
+
+def _long_way(
     network: MarginNetwork, layer: int, relaxed: list[_Lines], low: np.ndarray, high: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the inputs of the activation behind this layer, (B, n) each, from the lines below it."""
-    center, radius = (low + high) / 2, (high - low) / 2
-    weight, bias, lines = network.weights[layer], network.biases[layer], relaxed[-1]
-    if layer == 1 and lines.slope_low is lines.slope_high:  # parallel lines: one product serves both sides
-        columns = network.weights[0].T * lines.slope_low[:, None, :]  # (B, d, n0)
-        slopes = _apply(columns, weight.T)  # (B, d, n1)
-        middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2
-        middle = (lines.slope_low * network.biases[0] + middle) @ weight.T + bias
-        middle = middle + _rows(slopes.transpose(0, 2, 1), center)
-        spread = half @ np.abs(weight).T + _rows(np.abs(slopes).transpose(0, 2, 1), radius)
-        return middle - spread, middle + spread
+    """Bounds of any layer's outputs, (B, n) each: each side by its own substitution, with (B, n, n) slopes."""
     sides = []
     for sign in (-1.0, 1.0):
-        slopes, offsets = _substitute(network, layer, sign * weight[None], relaxed)
-        sides.append(sign * (offsets + _rows(slopes, center) + _rows(np.abs(slopes), radius)) + bias)
+        slopes, offsets = _substitute(network, layer, sign * network.weights[layer][None], relaxed)
+        sides.append(sign * HalfSpaces(slopes, offsets).highest(low, high) + network.biases[layer])
     return sides[0], sides[1]
 
 
@@ -242,21 +180,3 @@ def _relu_lines(low: np.ndarray, high: np.ndarray) -> _Lines:
 
 
 _LINES = {"sigmoid": _sigmoid_lines, "tanh": _tanh_lines, "relu": _relu_lines}
-
-
-def _sigmoid_focus(low, high, lines, at):
-    at = np.clip(at, low, high)
-    value = ACTIVATIONS["sigmoid"](at)
-    slope = value * (1.0 - value)
-    offset = value - slope * at
-    up = (at >= 0.0) & (slope * low + offset >= ACTIVATIONS["sigmoid"](low))
-    down = (at <= 0.0) & (slope * high + offset <= ACTIVATIONS["sigmoid"](high))
-    return _Lines(np.where(down, slope, lines.slope_low), np.where(down, offset, lines.offset_low),
-                  np.where(up, slope, lines.slope_high), np.where(up, offset, lines.offset_high))
-
-
-def _relu_focus(low, high, lines, at):
-    return _Lines((at > 0.0) * 1.0, lines.offset_low, lines.slope_high, lines.offset_high)
-
-
-_FOCUS = {"sigmoid": _sigmoid_focus, "relu": _relu_focus}

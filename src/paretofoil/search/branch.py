@@ -6,9 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.command import Norm, length
-from paretofoil.search.bound import MarginNetwork, upper_bounds
+from paretofoil.command import Norm
+from paretofoil.search.bound import upper_bounds
 from paretofoil.search.halfspace import cut, nearest
+from paretofoil.search.margin import MarginNetwork
+
+_SMALLEST = 1e-8
+"""Boxes smaller than this are left undecided: float64 could not tell their halves apart."""
+_WORTHWHILE = 0.7
+"""Boxes that shrank below this share of their width are bounded once more before they are split."""
 
 Improve = Callable[[np.ndarray], float]
 """Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
@@ -74,71 +80,48 @@ class Boxes:
 
 def branch_and_bound(claim: Claim, limits: Limits, improve: Improve, best: float = np.inf) -> Proof:
     """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
-    boxes_seen, take = 1, 1
-    pool = bound_boxes(claim, claim.low[None], claim.high[None], best - limits.gap)
+    low, high = claim.low[None], claim.high[None]
+    pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
+    seen, take = 0, 1
+    undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
-        if len(pool.bound):
-            best = min(best, improve(pool.point[np.argsort(pool.bound)[:64]]) if take == 1 else best)
+        children = bound_boxes(claim, low, high, best - limits.gap)
+        seen += len(low)
+        if len(children.bound):
+            best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
+        small = (children.high - children.low).max(axis=1, initial=0.0) < _SMALLEST
+        undecided = min(undecided, children.bound[small].min(initial=np.inf))
+        pool = pool + children[~small]
         pool = pool[pool.bound < best - limits.gap]
         if not len(pool.bound):
-            return Proof(best - limits.gap if np.isfinite(best) else np.inf, boxes_seen, True)
-        if boxes_seen >= limits.max_boxes or time.perf_counter() >= limits.deadline:
-            return Proof(float(pool.bound.min()), boxes_seen, False)
-        take = min(2 * take, limits.batch, len(pool.bound))
-        order = np.argpartition(pool.bound, take - 1)
+            reached = best - limits.gap if np.isfinite(best) else np.inf
+            return Proof(max(0.0, float(min(reached, undecided))), seen, bool(undecided >= reached))
+        if seen >= limits.max_boxes or time.perf_counter() >= limits.deadline:
+            return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, False)
+        take = min(2 * take, limits.batch)
+        order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))
         low, high = pool[order[:take]].halves()
-        children = bound_boxes(claim, low, high, best - limits.gap)
-        boxes_seen += len(low)
-        if len(children.bound):
-            best = min(best, improve(children.point))
-        pool = pool[order[take:]] + children
+        pool = pool[order[take:]]
 
 
-MODE = dict(focus=1, rounds=2, ball=0, both=1, axis="slope")
-
-def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, rounds: int = 2) -> Boxes:
+def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, *, contract: bool = True) -> Boxes:
     """Reject, shrink and bound boxes low, high (B, d); only what can hold a point within the radius is left."""
-    from paretofoil.search.bound import Relaxation
-    none = np.zeros((len(low), 0))
-    low, high = cut(none[:, :, None], none, low, high, radius, claim.norm)
+    slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
+    if contract:
+        low, high = cut(slopes, levels, low, high, radius, claim.norm)
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
-    for r in range(MODE["rounds"]):
-        relax = Relaxation(claim.network, low, high)
-        lines = relax.lines()
-        if MODE["focus"] and len(low):
-            levels = claim.level - lines.offsets
-            for f in range(MODE["focus"]):
-                bound, point = nearest(lines.slopes, levels, low, high, claim.norm)
-                more = relax.lines(point)
-                from paretofoil.search.bound import HalfSpaces
-                lines = HalfSpaces(np.concatenate([lines.slopes, more.slopes],1), np.concatenate([lines.offsets, more.offsets],1)) if MODE["both"] else more
-                levels = claim.level - lines.offsets
+    for _ in range(2 if contract else 1):
+        lines = upper_bounds(claim.network, low, high)
+        slopes, levels = lines.slopes, claim.level - lines.offsets
         alive = (lines.highest(low, high) >= claim.level).all(axis=1)
-        low, high, slopes = low[alive], high[alive], lines.slopes[alive]
-        levels = claim.level - lines.offsets[alive]
-        before = (high - low).max(axis=1, initial=0.0)
-        low, high = cut(slopes, levels, low, high, radius, claim.norm)
-        alive = (low <= high).all(axis=1)
+        width = (high - low).max(initial=0.0)
+        if contract:
+            low, high = cut(slopes, levels, low, high, radius, claim.norm)
+            alive &= (low <= high).all(axis=1)
         low, high, slopes, levels = low[alive], high[alive], slopes[alive], levels[alive]
-        if (high - low).max(initial=0.0) > 0.7 * before.max(initial=0.0):
+        if (high - low).max(initial=0.0) > _WORTHWHILE * width:
             break
     bound, point = nearest(slopes, levels, low, high, claim.norm)
-    if MODE["axis"] == "slope": weight = np.abs(slopes).max(axis=1, initial=0.0) + 1e-12
-    elif MODE["axis"] == "mean": weight = np.abs(slopes).mean(axis=1) + 1e-12
-    elif MODE["axis"] == "col": weight = np.linalg.norm(claim.network.weights[0], axis=0)
-    elif MODE["axis"] == "width": weight = 1
-    elif MODE["axis"] == "geo": weight = np.sqrt((np.abs(slopes).max(axis=1, initial=0.0) + 1e-12)*np.linalg.norm(claim.network.weights[0], axis=0))
-    elif MODE["axis"] == "err": 
-        relax = Relaxation(claim.network, low, high)
-        L0 = relax.relaxed[0]; W0 = claim.network.weights[0]
-        l0,u0 = relax.intervals[0]; l1,u1 = relax.intervals[1]
-        half = (L0.offset_high-L0.offset_low)/np.maximum(u0-l0,1e-9)
-        relu = np.where((l1<0)&(u1>0), -l1*u1/np.maximum(u1-l1,1e-9)**2, 0)
-        lam = np.abs(claim.network.weights[2]).max(0)
-        P = np.abs((W0.T*L0.slope_low[:,None,:]) @ claim.network.weights[1].T)
-        on = (u1>0)*lam
-        weight = (half*(on@np.abs(claim.network.weights[1])*MODE.get("c",.3)))@np.abs(W0) + np.matmul(P,(relu*lam)[:,:,None])[:,:,0]
-    axis = np.argmax((high - low) * weight, axis=1)
-    boxes = Boxes(low, high, bound, axis, point)
-    return boxes[bound < radius]
+    axis = np.argmax((high - low) * np.linalg.norm(claim.network.weights[0], axis=0), axis=1)
+    return Boxes(low, high, bound, axis, point)[bound < radius]

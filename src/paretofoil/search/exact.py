@@ -1,22 +1,143 @@
-"""Exact: a black-box search that is nearly optimal (being written)."""
+"""Exact: the closest counterfactual up to a proven gap, or a proof that the region holds none."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field, replace
 
+import numpy as np
+
+from paretofoil.command import length
+from paretofoil.errors import InvalidInput
+from paretofoil.policy import FoldablePolicy
 from paretofoil.question import QuestionBatch
-from paretofoil.search.finding import Finding
+from paretofoil.search.boundary import Boundary
+from paretofoil.search.branch import Claim, Limits, Proof, branch_and_bound
+from paretofoil.search.certificate import Certificate
+from paretofoil.search.finding import Finding, Search
+from paretofoil.search.margin import margin_network
+from paretofoil.search.polish import polish
 
 
 @dataclass(frozen=True)
 class Exact:
-    """Scan, then walk on the decision exact."""
+    """Branch and bound over boxes of commands, with sound linear bounds of the policy folded at the state."""
 
-    max_queries: int = 9001
+    gap: float = 1e-3
+    """Stop when no valid command can be closer than the answer by more than this scaled distance."""
+    max_boxes: int = 400_000
+    """Stop a proof after this many boxes, with the gap that is left."""
     seconds: float | None = None
+    """Stop each question's proof after this time, with the gap that is left."""
     seed: int = 0
+    """Of the warm start."""
+    slack: float = 1e-4
+    """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it."""
+    start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
+    """The search whose answer is improved and proven; None starts from random commands alone."""
+
+    def __post_init__(self) -> None:
+        if not self.gap > 0 or not self.slack >= 0 or self.max_boxes < 1:
+            raise InvalidInput.expected("gap > 0, slack >= 0 and max_boxes >= 1", self)
 
     @property
     def name(self) -> str:
         return "exact"
 
     def run(self, batch: QuestionBatch) -> list[Finding]:
-        return [Finding(None)] * batch.size
+        policy = batch.questions[0].policy
+        if not isinstance(policy, FoldablePolicy):
+            wanted = "a policy with fold(state), so that Exact can look inside (for a black box use Boundary())"
+            raise InvalidInput.expected(wanted, type(policy).__name__)
+        start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
+        started = [finding.change for finding in start.run(batch)] if start else [None] * batch.size
+        return [self._prove(batch, row, policy, change) for row, change in enumerate(started)]
+
+    def _prove(self, batch: QuestionBatch, row: int, policy: FoldablePolicy, start: np.ndarray | None) -> Finding:
+        began = time.perf_counter()
+        question = batch.questions[row]
+        network = margin_network(policy.fold(question.state), question)
+        kappa = question.kappa
+        claim = Claim(network, batch.low[row], batch.high[row], kappa - self.slack, batch.norm)
+        incumbent = _Incumbent(batch, row, replace(claim, level=kappa + self.slack), replace(claim, level=kappa))
+        incumbent.begin(start, np.random.default_rng(self.seed), margin=self.gap / 4)
+        deadline = np.inf if self.seconds is None else began + self.seconds
+        limits = Limits(self.gap * (1 - 1e-9), self.max_boxes, deadline)
+        proof = branch_and_bound(claim, limits, incumbent.improve, incumbent.size)
+        certificate = Certificate(
+            status=_status(proof, incumbent.size),
+            lower=proof.lower,
+            upper=incumbent.size,
+            tolerance=self.gap,
+            boxes=proof.boxes,
+            seconds=time.perf_counter() - began,
+            kappa=kappa,
+            slack=self.slack,
+            deviation=incumbent.deviation,
+            pad=float(network.pads[-1].max(initial=0.0)),
+            norm=batch.norm,
+        )
+        return Finding(incumbent.change, certificate, stopped_early=bool(time.perf_counter() >= deadline))
+
+
+def _status(proof: Proof, upper: float) -> str:
+    if not proof.closed:
+        return "gap"
+    return "optimal" if np.isfinite(upper) else "infeasible"
+
+
+class _Incumbent:
+    """The closest change known to be valid, on the deployed policy; it only ever gets closer."""
+
+    def __init__(self, batch: QuestionBatch, row: int, safe: Claim, bare: Claim) -> None:
+        self.batch, self.row = batch, row
+        self.safe, self.bare = safe, bare  # margins of kappa + slack, and of kappa
+        self.size, self.change = np.inf, None
+        self.deviation = 0.0
+        self.calls = 0
+
+    def begin(self, start: np.ndarray | None, generator: np.random.Generator, margin: float, num_starts: int = 24) -> None:
+        """Improve the warm start, the front and random commands by derivatives.
+
+        The warm start itself, which may hold without slack, is taken only if it is closer by more than the margin.
+        """
+        question, claim = self.batch.questions[self.row], self.safe
+        front = np.clip((question.front[:64] - question.command) / question.space.scale, claim.low, claim.high)
+        random = generator.uniform(claim.low, claim.high, size=(num_starts, len(claim.low)))
+        front = front[np.argsort(length(front, claim.norm))[:8]]
+        points = np.concatenate([random[:0] if start is None else start[None], front, random])
+        self._polish(points, keep=4)
+        if self.change is None:
+            self._polish(points, keep=4, claim=self.bare)
+        if start is not None and length(start, claim.norm) < self.size - margin:
+            self._offer(start[None], length(start[None], claim.norm))
+
+    def improve(self, points: np.ndarray) -> float:
+        """Offer points (N, d); look around the most promising ones when it is likely to pay."""
+        self.calls += 1
+        short = np.maximum(self.safe.level - self.safe.network.margins(points).min(axis=1, initial=np.inf), 0.0)
+        size = length(points, self.safe.norm)
+        improved = self._offer(points, np.where(short == 0.0, size, np.inf))
+        if improved or self.calls & (self.calls - 1) == 0:
+            self._polish(points[np.argsort(size + 0.1 * short)[:6]], keep=2)
+        return self.size
+
+    def _polish(self, points: np.ndarray, keep: int, claim: Claim | None = None) -> None:
+        """A few steps from everywhere, then more from the best."""
+        claim = claim or self.safe
+        points, sizes = polish(claim, points, steps=6)
+        best = np.argsort(sizes)[:keep]
+        points, sizes = polish(claim, points[best], steps=10)
+        self._offer(points, sizes)
+
+    def _offer(self, points: np.ndarray, sizes: np.ndarray) -> bool:
+        """Take the closest of these if the policy itself agrees; sizes (N,) are infinite for points to leave."""
+        for index in np.argsort(sizes)[:3]:
+            if not sizes[index] < self.size:
+                return False
+            margin = float(self.batch.margins(np.array([self.row]), points[index][None], "verify")[0])
+            folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
+            if np.isfinite(folded):
+                self.deviation = max(self.deviation, abs(margin - float(folded)))
+            if margin >= self.bare.level:
+                self.size, self.change = float(sizes[index]), points[index].copy()
+                return True
+        return False

@@ -3,27 +3,38 @@
 import numpy as np
 
 from paretofoil.command import length
-from paretofoil.search.bound import MarginNetwork
+from paretofoil.search.branch import Claim
 from paretofoil.search.halfspace import nearest
 
+_SHARES = np.array([1.0, 0.6, 0.25])
+"""How far towards the aim of the linearised problem a step is tried."""
 
-def polish(network, starts, level, low, high, norm, steps=8):
-    """Sequential projection onto the linearised half-spaces, from starts (N, d): (N, d), distances (N,), inf if none."""
-    z = np.clip(starts, low, high)
-    lows, highs = np.broadcast_to(low, z.shape), np.broadcast_to(high, z.shape)
-    best, best_size = z.copy(), np.full(len(z), np.inf)
-    shares = np.array([1.0, 0.7, 0.4, 0.15])
-    for step in range(steps):
-        margins, slopes = network.margins_and_slopes(z)
-        levels = level + 1e-9 - margins + (slopes * z[:, None, :]).sum(axis=2)
-        _, aim = nearest(slopes, levels, lows, highs, norm, steps=8)
-        base = np.where(np.isfinite(best_size)[:, None], best, z)
-        tries = base[:, None, :] + shares[:, None] * (aim - base)[:, None, :]  # (N, T, d)
-        valid = network.margins(tries.reshape(-1, z.shape[1])).min(axis=1, initial=np.inf).reshape(tries.shape[:2]) >= level
-        size = np.where(valid, length(tries, norm), np.inf)
-        pick = size.argmin(axis=1)
-        rows = np.arange(len(z))
-        better = size[rows, pick] < best_size
-        best[better], best_size[better] = tries[rows, pick][better], size[rows, pick][better]
-        z = np.clip(aim, low, high)
-    return best, best_size
+
+def polish(claim: Claim, starts: np.ndarray, steps: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """Go from starts (N, d) to the nearest points with all margins at least claim.level that are met.
+
+    Project 0 onto the linearised half-spaces, within a trust region that grows with success and shrinks with
+    failure; a start that is not valid goes wherever its half-spaces lead. Gives points (N, d) and their sizes (N,),
+    infinite where no valid point was met.
+    """
+    z = np.clip(starts, claim.low, claim.high)
+    rows = np.arange(len(z))
+    margins, slopes = claim.network.margins_and_slopes(z)
+    size = np.where((margins >= claim.level).all(axis=1), length(z, claim.norm), np.inf)
+    trust = np.full((len(z), 1), 0.3)
+    for _ in range(steps):
+        low, high = np.maximum(claim.low, z - trust), np.minimum(claim.high, z + trust)
+        levels = claim.level + 1e-9 - margins + (slopes * z[:, None, :]).sum(axis=2)
+        _, aim = nearest(slopes, levels, low, high, claim.norm)
+        tries = z[:, None, :] + _SHARES[:, None] * (aim - z)[:, None, :]  # (N, T, d)
+        tried = claim.network.margins(tries.reshape(-1, z.shape[1])).reshape(len(z), len(_SHARES), -1)
+        valid = (tried >= claim.level).all(axis=2)
+        sizes = np.where(valid, length(tries, claim.norm), np.inf)  # (N, T)
+        pick = sizes.argmin(axis=1)
+        better = sizes[rows, pick] < size
+        lost = ~better & np.isinf(size)  # still looking for a first valid point
+        trust = np.where((better & (pick == 0))[:, None], 2.0 * trust, np.where(better | lost, 1.0, 0.35)[:, None] * trust)
+        z = np.where(better[:, None], tries[rows, pick], np.where(lost[:, None], aim, z))
+        size = np.where(better, sizes[rows, pick], size)
+        margins, slopes = claim.network.margins_and_slopes(z)
+    return z, size

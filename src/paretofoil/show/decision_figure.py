@@ -27,18 +27,19 @@ def draw_decision(
     question = pose(agent.policy, decision, found.foil, agent.space, agent.front, kappa=found.kappa, norm=found.norm)
     shown = [*answers, *answer([question], NearestFront(), actions=agent.actions)]
     land = landscape(question, *two_objectives(question, answers))
-    with_picture = decision.snapshot is not None
-    figure = Figure(figsize=(11 if with_picture else 6.4, 5.4), dpi=150, layout="constrained")
-    panels = figure.subplots(1, 2, width_ratios=[1, 1.15]) if with_picture else [None, figure.subplots()]
-    if with_picture:
+    figure = Figure(figsize=(11 if decision.snapshot is not None else 6.4, 5.4), dpi=150, layout="constrained")
+    if decision.snapshot is None:
+        axes = figure.subplots()
+    else:
         from paretofoil.envs.picture import picture_of
 
-        panels[0].imshow(picture_of(agent.environment, decision.snapshot))
-        panels[0].set_axis_off()
+        beside, axes = figure.subplots(1, 2, width_ratios=[1, 1.15])
+        beside.imshow(picture_of(agent.environment, decision.snapshot))
+        beside.set_axis_off()
         chosen, foil = found.actions[found.chosen], found.actions[found.foil]
-        panels[0].set_title(f"{agent.name}, t = {decision.time}: why {chosen}, and not {foil}?", fontsize=10)
-    image = draw_landscape(panels[1], land, shown, region=found.region)
-    figure.colorbar(image, ax=panels[1], label=f"margin of {found.actions[found.foil]}", fraction=0.046)
+        beside.set_title(f"{agent.name}, t = {decision.time}: why {chosen}, and not {foil}?", fontsize=10)
+    image = draw_landscape(axes, land, shown, region=found.region)
+    figure.colorbar(image, ax=axes, label=f"margin of {found.actions[found.foil]}", fraction=0.046, extend="both")
     figure.suptitle(fill(str(found), 110), fontsize=11)
     if path is not None:
         figure.savefig(path)

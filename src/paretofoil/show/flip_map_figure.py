@@ -13,32 +13,39 @@ from paretofoil.show.sentence import values
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+LEGEND = "● chosen   ∅ proven impossible   ? not found   grey: not a valid action"
+
 
 def draw_flip_map(flips: FlipMap, path: Path | None = None) -> "Figure":
     from matplotlib.figure import Figure
 
     grid = flips.distances().T  # (actions, moments)
     names = flips.answers[0].actions
-    figure = Figure(figsize=(max(6.0, 0.42 * grid.shape[1] + 2.5), 0.62 * grid.shape[0] + 1.9), dpi=150, layout="constrained")
+    figure = Figure(
+        figsize=(max(6.0, 0.42 * grid.shape[1] + 2.5), 0.62 * grid.shape[0] + 1.9), dpi=150, layout="constrained"
+    )
     axes = figure.subplots()
     shown = np.where(np.isfinite(grid), grid, np.nan)
     image = axes.imshow(shown, cmap="viridis_r", vmin=0, aspect="auto")
     for found, time in zip(flips.answers, flips.times, strict=True):
         if found.found:
-            dark = found.distance > 0.55 * np.nanmax(shown)  # type: ignore[operator]
-            text, colour = f"{found.distance:.2f}", "white" if dark else INK
+            dark = found.distance > 0.55 * np.nanmax(shown)
+            text, colour = f"{found.distance:.2g}", "white" if dark else INK
         else:
             text, colour = ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK
         axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour)
     axes.plot(range(len(flips.taken)), flips.taken, "o", color=INK, markersize=6, label="chosen")
     axes.set_yticks(range(len(names)), names)
     axes.set_xticks(range(grid.shape[1]))
-    axes.set_xlabel("time step")
+    axes.set_xlabel(f"time step\n{LEGEND}", fontsize=8)
     objectives = flips.answers[0].objectives
     axes.set_title(f"{flips.agent}, asked for {values(objectives, flips.command)}", fontsize=10)
-    axes.set_facecolor("#f2f2f2")
+    axes.set_xticks(np.arange(grid.shape[1] + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(grid.shape[0] + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="minor", length=0)
+    axes.set_facecolor("#ececec")
     figure.colorbar(image, ax=axes, label="scaled change of the command", fraction=0.04)
-    figure.text(0.01, 0.0, "● chosen   ∅ proven impossible   ? not found   blank: not a valid action", fontsize=7, va="bottom")
     if path is not None:
         figure.savefig(path)
     return figure

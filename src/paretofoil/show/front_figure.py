@@ -50,7 +50,9 @@ def _scatter(axes: Any, agent: Agent, learned: np.ndarray, p: int, q: int) -> No
     achieved: Any = agent.achieved
     for a, b in zip(learned, achieved, strict=True):
         axes.plot([a[p], b[p]], [a[q], b[q]], color=INK, linewidth=0.6, alpha=0.5, zorder=1)
-    axes.plot(learned[:, p], learned[:, q], "o", markersize=9, markerfacecolor="none", color=BLUE, label="learned front")
+    axes.plot(
+        learned[:, p], learned[:, q], "o", markersize=9, markerfacecolor="none", color=BLUE, label="learned front"
+    )
     if agent.error is not None and agent.error.any():
         axes.errorbar(
             achieved[:, p], achieved[:, q], agent.error[:, q], agent.error[:, p], fmt="none", color=ORANGE, zorder=2

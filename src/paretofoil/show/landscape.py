@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RESOLUTION = 121
 ARROWS = 11
 """Arrows along each axis."""
+MAX_COLOUR = 10.0
+"""Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,9 @@ class Landscape:
     slope: np.ndarray  # (2,): the gradient of the margin at the original command, in scaled coordinates
 
 
-def landscape(question: Question, p: int | None = None, q: int | None = None, resolution: int = RESOLUTION) -> Landscape:
+def landscape(
+    question: Question, p: int | None = None, q: int | None = None, resolution: int = RESOLUTION
+) -> Landscape:
     """Query the margin on a grid over the whole searched region of objectives p and q."""
     movable = np.flatnonzero(question.high > question.low).tolist()
     defaults = [*movable, *(i for i in range(question.space.size) if i not in movable)]
@@ -73,7 +77,7 @@ def draw_landscape(
     legend: bool = True,
 ) -> Any:
     """Colours, the contour of validity, markers and arrows; returns the image, for a colour bar."""
-    limit = float(np.clip(np.quantile(np.abs(land.margins), 0.98), 0.5, 20.0))
+    limit = float(np.clip(np.quantile(np.abs(land.margins), 0.9), 0.5, MAX_COLOUR))
     image = axes.pcolormesh(
         land.x, land.y, land.margins, cmap="PuOr_r", vmin=-limit, vmax=limit, shading="nearest", rasterized=True
     )
@@ -125,9 +129,7 @@ def _draw_arrows(axes: "Axes", land: Landscape) -> None:
     pick = np.linspace(0, len(land.x) - 1, ARROWS + 2).astype(int)[1:-1]
     u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
     size = np.maximum(np.hypot(u, v), 1e-12)
-    axes.quiver(
-        land.x[pick], land.y[pick], u / size, v / size, color=INK, alpha=0.28, scale=34, width=0.0028, zorder=2
-    )
+    axes.quiver(land.x[pick], land.y[pick], u / size, v / size, color=INK, alpha=0.28, scale=34, width=0.0028, zorder=2)
     steep = float(np.hypot(*land.slope))
     if steep > 0:
         axes.quiver(
@@ -141,5 +143,7 @@ def _draw_region(axes: "Axes", land: Landscape, region: Region) -> None:
     corner = (region.low[land.p], region.low[land.q])
     width, height = region.high[land.p] - region.low[land.p], region.high[land.q] - region.low[land.q]
     axes.add_patch(
-        Rectangle(corner, width, height, fill=False, edgecolor=INK, linestyle="--", linewidth=1.3, label="proven region")
+        Rectangle(
+            corner, width, height, fill=False, edgecolor=INK, linestyle="--", linewidth=1.3, label="proven region"
+        )
     )

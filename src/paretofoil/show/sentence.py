@@ -1,5 +1,6 @@
 """Answers in words."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +35,7 @@ def paragraph(found: Counterfactual) -> str:
         return " ".join([*parts, *_advice(found)])
     after = found.counterfactual_probabilities
     parts.append(f"There {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}.")
-    kept = [o.name for o, old, new in zip(found.objectives, found.original, found.command, strict=True) if old == new]  # type: ignore[arg-type]
+    kept = [o.name for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True) if old == new]  # type: ignore[arg-type]
     if kept:
         parts.append(f"The wish for {_join(kept)} stays as it is.")
     if found.region is not None:
@@ -52,7 +53,14 @@ def paragraph(found: Counterfactual) -> str:
 def value(objective: Objective, number: float) -> str:
     """One wish: "8 treasure", "2 steps of time", "0.96 fuel"."""
     shown = short(-number if objective.cost else number)
-    return f"{shown} {objective.unit} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
+    return f"{shown}{unit_of(objective, shown)} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
+
+
+def unit_of(objective: Objective, shown: str) -> str:
+    """ " steps", " step" after a 1, or nothing."""
+    if not objective.unit:
+        return ""
+    return f" {objective.unit.removesuffix('s')}" if shown == "1" else f" {objective.unit}"
 
 
 def values(objectives: Sequence[Objective], numbers: np.ndarray) -> str:
@@ -63,6 +71,16 @@ def short(number: float) -> str:
     """Up to four significant digits, without trailing zeros."""
     text = f"{number:.4g}"
     return "0" if text in ("-0", "0") else text
+
+
+def inward(low: float, high: float) -> tuple[str, str]:
+    """The two ends of a range in few digits, rounded so that they stay inside it."""
+    if high <= low:
+        return short(low), short(high)
+    decimals = max(0, 2 - math.floor(math.log10(high - low)))
+    unit = 10.0**-decimals
+    lowest, highest = math.ceil(low / unit - 1e-9) * unit, math.floor(high / unit + 1e-9) * unit
+    return f"{round(lowest, decimals):.10g}", f"{round(highest, decimals):.10g}"
 
 
 def percent(probability: float) -> str:
@@ -85,10 +103,10 @@ def _changes(found: Counterfactual) -> str:
 def _change(objective: Objective, old: float, new: float) -> str:
     if objective.cost:
         old, new = -old, -new
-    unit = f" {objective.unit}" if objective.unit else ""
+    size, exact = short(abs(new - old)), f"{new:.10g}"  # all digits of the rounded command: it was checked in these
     direction = "more" if new > old else "less"
-    exact = f"{new:.10g}"  # as many digits as the rounded command has: it was checked in these
-    return f"{short(abs(new - old))}{unit} {direction} {objective.name} ({exact}{unit} instead of {short(old)})"
+    instead = f"{exact}{unit_of(objective, exact)} instead of {short(old)}"
+    return f"{size}{unit_of(objective, size)} {direction} {objective.name} ({instead})"
 
 
 def _region(found: Counterfactual) -> str:
@@ -98,9 +116,9 @@ def _region(found: Counterfactual) -> str:
     for objective, low, high in zip(found.objectives, region.low, region.high, strict=True):
         if objective.cost:
             low, high = -high, -low
-        unit = f" {objective.unit}" if objective.unit else ""
-        if high - low > 1e-9:
-            wishes.append(f"{short(float(low))} to {short(float(high))}{unit} of {objective.name}")
+        lowest, highest = inward(float(low), float(high))
+        if float(lowest) < float(highest):
+            wishes.append(f"{lowest} to {highest}{unit_of(objective, highest)} of {objective.name}")
     if not wishes:
         return ""
     rest = " with the rest as in that command" if len(wishes) < len(found.objectives) else ""
@@ -109,24 +127,24 @@ def _region(found: Counterfactual) -> str:
 
 def _consequence(objectives: Sequence[Objective], result: Consequence) -> str:
     new, old = result.counterfactual, result.original
+    stopped = new.finished < old.finished  # some environments always end by their step limit: that is no news
     if np.allclose(new.achieved, old.achieved):
-        return f"Issued here, it leads to the same result in the end: {_outlook(objectives, new)}."
+        return f"Issued here, it leads to the same result in the end: {_outlook(objectives, new, stopped)}."
     return (
-        f"Issued here, it leads to {_outlook(objectives, new)} in the end; "
+        f"Issued here, it leads to {_outlook(objectives, new, stopped)} in the end; "
         f"the original command leads to {_outlook(objectives, old)}."
     )
 
 
-def _outlook(objectives: Sequence[Objective], outlook: Outlook) -> str:
+def _outlook(objectives: Sequence[Objective], outlook: Outlook, stopped: bool = False) -> str:
     rewards = objectives[: len(outlook.achieved)]  # a horizon is no return
     text = values(rewards, outlook.achieved)
     if outlook.repeats > 1:
         errors = ", ".join(f"{short(float(e))}" for e in outlook.error)
         text += f" on average over {outlook.repeats} runs (standard errors {errors})"
-    if outlook.finished == 0:
-        text += ", stopped by the step limit"
-    elif outlook.finished < 1:
-        text += f", and {percent(1 - outlook.finished)} of the runs are stopped by the step limit"
+    if stopped:
+        share = f"{percent(1 - outlook.finished)} of the runs are " if outlook.finished else ""
+        text += f" ({share}stopped by the step limit)"
     return text
 
 

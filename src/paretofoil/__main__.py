@@ -1,0 +1,5 @@
+"""python -m paretofoil."""
+
+from paretofoil.cli import main
+
+main()

@@ -1,0 +1,91 @@
+"""paretofoil reproduce."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from paretofoil.reproduce import Report, Setting
+
+Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
+Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]
+Address = Annotated[str | None, typer.Option(help="The address of a Dask or Ray cluster; a local one if left out.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
+
+
+def reproduce(
+    what: Annotated[
+        str, typer.Argument(help="examples, comparison, stress, audit, runtime, front, landscapes or all.")
+    ] = "all",
+    out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
+    agent: Annotated[
+        list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: another agent than the shipped one; may be repeated.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(help="Only these environments, with commas between them.")] = None,
+    seed: Annotated[int, typer.Option(help="The seed of searches and of chance.")] = 0,
+    workers: Workers = None,
+    engine: Engine = "local",
+    address: Address = None,
+    grid_dimension: Annotated[
+        int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
+    ] = 3,
+    full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    quiet: Quiet = False,
+) -> None:
+    """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
+    from rich.markdown import Markdown
+
+    from paretofoil.cli.progress import progress_of
+    from paretofoil.cli.words import console
+    from paretofoil.errors import InvalidInput
+    from paretofoil.reproduce import EXPERIMENTS, Setting, experiment
+
+    if what != "all" and what not in EXPERIMENTS:
+        raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
+    with progress_of(quiet) as tell:
+        setting = Setting(
+            out=out,
+            agents=_agents(agent or [], only),
+            seed=seed,
+            workers=workers,
+            engine=engine,  # type: ignore[arg-type]
+            address=address,
+            grid_dimension=grid_dimension,
+            full_grid=full_grid,
+            tell=tell,
+        )
+        for name in EXPERIMENTS if what == "all" else [what]:
+            started = time.perf_counter()
+            report = experiment(name)(setting)
+            page = _write(report, name, setting, time.perf_counter() - started)
+            console.print(Markdown(report.to_markdown(pictures=False)))
+            console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)
+
+
+def _write(report: "Report", name: str, setting: "Setting", seconds: float) -> Path:
+    from paretofoil.reproduce.report import provenance
+
+    report.say("---", provenance(f"paretofoil reproduce {name}", setting.seed, seconds))
+    return report.write(setting.out, name)
+
+
+def _agents(replaced: list[str], only: str | None) -> dict[str, str]:
+    """The paper's environments with the agents to use."""
+    from paretofoil.errors import InvalidInput
+    from paretofoil.reproduce.paper import ENVIRONMENTS
+
+    agents = {name: name for name in ENVIRONMENTS}
+    for item in replaced:
+        environment, _, name = item.partition("=")
+        if environment not in agents or not name:
+            raise InvalidInput.expected(f"--agent ENVIRONMENT=AGENT with one of {', '.join(agents)}", repr(item))
+        agents[environment] = name
+    if only is None:
+        return agents
+    wanted = only.replace(" ", "").split(",")
+    for name in wanted:
+        if name not in agents:
+            raise InvalidInput.expected(f"--only with environments among {', '.join(agents)}", repr(name))
+    return {name: agents[name] for name in wanted}

@@ -1,0 +1,27 @@
+"""Every table and figure of the paper, on our agents, beside the paper's own figures."""
+
+from collections.abc import Callable
+from importlib import import_module
+
+from paretofoil.reproduce.report import Report
+from paretofoil.reproduce.setting import Setting
+
+__all__ = ["EXPERIMENTS", "Report", "Setting", "experiment"]
+
+EXPERIMENTS = {
+    "examples": "The four worked examples: state, command and foil of the paper, on our agents.",
+    "stress": "The combinatorial stress test of CF-ZOO.",
+    "comparison": "CF-ZOO against white-box Carlini-Wagner, with Boundary and Exact added.",
+    "audit": "What became of the failures: the paper's grid, and proofs.",
+    "runtime": "Time per question by method, and by budget.",
+    "front": "The front that the agent learned, beside what it achieves.",
+    "landscapes": "Four landscapes, chosen by rule.",
+}
+"""The experiments by name, in the order in which `all` runs them."""
+
+
+def experiment(name: str) -> Callable[[Setting], Report]:
+    """The function that runs an experiment and returns its report."""
+    module = import_module(f"paretofoil.reproduce.{name}")
+    found: Callable[[Setting], Report] = getattr(module, f"reproduce_{name}")
+    return found

@@ -1,0 +1,71 @@
+"""Cases: the questions of an experiment, named so that any process can ask them again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.decision import Decision
+from paretofoil.episode import rollouts
+from paretofoil.errors import InvalidInput
+
+
+@dataclass(frozen=True, order=True)
+class Case:
+    """One question of a study: this agent, under this command of its front, at this moment, why not this foil?"""
+
+    agent: str
+    front: int
+    """The number of the front command that was issued at the start."""
+    time: int
+    foil: int
+
+
+@dataclass(frozen=True)
+class CaseRule:
+    """Which of all cases are asked; a field that is None restricts nothing.
+
+    The stress test asks every front command x every moment of its greedy rollout x every valid foil. The
+    paper's white-box comparison is "restricted to fewer front commands, early timesteps and fewer foils": see
+    `COMPARISON` for how its numbers were read.
+    """
+
+    commands: int | None = None
+    """At most so many commands of the front, evenly spread over it in its order (first and last included)."""
+    times: int | None = None
+    """Only the first so many moments of an episode."""
+    foils: int | None = None
+    """At most so many foils of a decision: the valid ones in the order of the actions."""
+
+    def __post_init__(self) -> None:
+        for name in ("commands", "times", "foils"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InvalidInput.expected(f"{name} of at least 1, or none for all", value)
+
+    def pick_commands(self, size: int) -> list[int]:
+        """The numbers of the front commands that are asked about, of a front of that size."""
+        count = size if self.commands is None else min(self.commands, size)
+        return np.unique(np.linspace(0, size - 1, count).round().astype(int)).tolist() if size else []
+
+    def pick_foils(self, decision: Decision) -> list[int]:
+        return [action for action in decision.valid_actions if action != decision.action][: self.foils]
+
+
+STRESS = CaseRule()
+COMPARISON = CaseRule(commands=12, times=10, foils=2)
+"""The white-box subset, read from the paper's numbers of cases: 84 on Fruit-Tree are 12 commands x 7 moments x 1
+foil, 240 on Minecart are 12 x 10 x 2, and Collect-Two loses cases although its episodes have 9 moments and its
+front 12 points, so that at most 2 foils are asked where 3 are valid."""
+
+
+def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Iterator[tuple[Case, Decision]]:
+    """Every case of an agent with the decision that it asks about, in a fixed order."""
+    numbers = rule.pick_commands(len(agent.front))
+    if not numbers:
+        return
+    for number, episode in zip(numbers, rollouts(agent, agent.front[numbers], seed=seed), strict=True):
+        for decision in episode.decisions[: rule.times]:
+            for foil in rule.pick_foils(decision):
+                yield Case(agent.name, number, decision.time, foil), decision

@@ -1,0 +1,150 @@
+"""Where chunks are answered: joblib is the only interface, to local processes, Dask and Ray alike."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, Literal, TypeVar
+
+from paretofoil.errors import InvalidInput
+
+EngineName = Literal["local", "dask", "ray"]
+ENGINES: tuple[EngineName, ...] = ("local", "dask", "ray")
+MAX_LOSSES = 3
+"""How often in a row workers may be lost without any chunk being finished in between."""
+
+Item, Result = TypeVar("Item"), TypeVar("Result")
+
+
+class WorkersLost(RuntimeError):
+    """Workers kept dying; what was finished before is safe."""
+
+
+def default_workers() -> int:
+    return os.cpu_count() or 1
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Workers are the parallelism: each computes with one thread, so that rows do not depend on their number."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+def run_all(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    engine: EngineName = "local",
+    workers: int | None = None,
+    address: str | None = None,
+) -> Iterator[tuple[int, Result]]:
+    """(number of the item, result) of each item, as they are finished, in any order; lost items are retried."""
+    if engine not in ENGINES:
+        raise InvalidInput.expected(f"an engine among {', '.join(ENGINES)}", repr(engine))
+    if address is not None and engine == "local":
+        raise InvalidInput.expected("an address with the engine dask or ray", "one with local processes")
+    count = default_workers() if workers is None else workers
+    if count < 1:
+        raise InvalidInput.expected("at least 1 worker", count)
+    left = dict(enumerate(items))
+    with _backend(engine, count, address) as lost:
+        losses = 0
+        while left:
+            try:
+                for number, result in _parallel(work, list(left.items()), by_waves=engine == "ray", workers=count):
+                    del left[number]
+                    losses = 0
+                    yield number, result
+            except lost as error:
+                losses += 1
+                if losses >= MAX_LOSSES:
+                    raise WorkersLost(
+                        f"workers were lost {losses} times in a row ({type(error).__name__}); "
+                        "what was finished is safe, resume with fewer workers or more memory"
+                    ) from error
+
+
+def _parallel(
+    work: Callable[[Item], Result], items: list[tuple[int, Item]], *, by_waves: bool, workers: int
+) -> Iterator[tuple[int, Result]]:
+    """Results as they come; Ray's joblib backend only returns lists, so that its items go in waves."""
+    from joblib import Parallel, delayed
+
+    size = 4 * workers if by_waves else max(len(items), 1)
+    for first in range(0, len(items), size):
+        calls = [delayed(_numbered)(work, number, item) for number, item in items[first : first + size]]
+        yield from Parallel(
+            return_as="list" if by_waves else "generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
+        )(calls)
+
+
+def _numbered(work: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
+    with one_thread():
+        return number, work(item)
+
+
+@contextmanager
+def _backend(engine: EngineName, workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
+    """Configure joblib for an engine; yields the errors that mean that workers were lost."""
+    backend = {"local": _local, "dask": _dask, "ray": _ray}[engine]
+    with backend(workers, address) as lost:
+        yield lost
+
+
+@contextmanager
+def _local(workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
+    from joblib import parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+        yield (TerminatedWorkerError,)
+
+
+@contextmanager
+def _dask(workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
+    distributed = _require("distributed", "dask")
+    from joblib import parallel_config
+
+    own = address is None
+    cluster = None
+    if own:
+        cluster = distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        )
+    client = distributed.Client(cluster if own else address)
+    try:
+        with parallel_config(backend="dask", n_jobs=-1):
+            yield (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
+    finally:
+        client.close()
+        if cluster is not None:
+            cluster.close()
+
+
+@contextmanager
+def _ray(workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
+    ray = _require("ray", "ray")
+    from joblib import parallel_config
+    from ray.util.joblib import register_ray
+
+    ray.init(address=address, num_cpus=None if address else workers, include_dashboard=None if address else False,
+             log_to_driver=False, logging_level="error")
+    try:
+        register_ray()
+        with parallel_config(backend="ray", n_jobs=-1 if address else workers):
+            yield (ray.exceptions.RayError,)
+    finally:
+        ray.shutdown()
+
+
+def _require(module: str, extra: str) -> Any:
+    from importlib import import_module
+
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InvalidInput.expected(
+            f"the {extra} engine to be installed (pip install 'paretofoil[{extra}]')", "a Python without it"
+        ) from None

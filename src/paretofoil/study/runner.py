@@ -1,0 +1,147 @@
+"""The runner: asks what a study's file does not hold yet, in chunks, and writes each chunk as it is finished."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from paretofoil.counterfactual import Counterfactual
+from paretofoil.inquiry import answer
+from paretofoil.question import Question
+from paretofoil.search import Search
+from paretofoil.study.case import Case
+from paretofoil.study.engine import EngineName, run_all
+from paretofoil.study.machine import describe_machine
+from paretofoil.study.store import Row, Store, read_about
+from paretofoil.study.study import Study, fingerprint, restore_study
+
+CHUNK = 64
+"""Questions that are searched together: many enough to be fast, few enough that a crash costs seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Questions on one agent for one search; it holds all that a worker needs: no files, no environment."""
+
+    label: str
+    search: Search
+    cases: tuple[Case, ...]
+    questions: tuple[Question, ...]
+    actions: tuple[str, ...]
+    agent_hash: str
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a study is."""
+
+    done: int
+    """Finished questions, those of earlier runs included."""
+    total: int
+    found: int
+    """Counterfactuals found in this run."""
+    asked: int
+    """Questions finished in this run."""
+    seconds: float
+    """Since this run began."""
+
+    @property
+    def rate(self) -> float:
+        """Questions per second."""
+        return self.asked / max(self.seconds, 1e-9)
+
+    @property
+    def left(self) -> float:
+        """Seconds until the end, at this rate."""
+        return (self.total - self.done) / self.rate if self.asked else float("inf")
+
+
+def run_study(
+    study: Study,
+    path: str | Path,
+    *,
+    workers: int | None = None,
+    engine: EngineName = "local",
+    address: str | None = None,
+    chunk: int | None = None,
+    show: Callable[[Progress], None] | None = None,
+) -> Progress:
+    """Ask all that the file does not hold yet. Stopped or killed at any moment, it goes on when called again.
+
+    A crash costs the unfinished chunks; `chunk` is their size, by default what suits each search.
+    """
+    about = {"sources": dict(study.sources or {}), "machine": describe_machine()}
+    with Store(path, study.configuration(), about) as store:
+        finished = store.finished()
+        total, chunks = _chunks(study, finished, chunk)
+        started = time.perf_counter()
+        progress = Progress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
+        if show:
+            show(progress)
+        for number, rows in run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address):
+            store.add(rows)
+            size = len(chunks[number])
+            progress = replace(
+                progress,
+                done=progress.done + size,
+                found=progress.found + sum(row.found for row in rows),
+                asked=progress.asked + size,
+                seconds=time.perf_counter() - started,
+            )
+            if show:
+                show(progress)
+    return progress
+
+
+def resume_study(path: str | Path, **options: Any) -> Progress:
+    """Go on with the study of a file."""
+    about = read_about(path)
+    return run_study(restore_study(about["configuration"], about["sources"]), path, **options)
+
+
+def _chunks(study: Study, finished: set[tuple[str, Case]], chunk: int | None) -> tuple[int, list[Chunk]]:
+    """The number of all questions of a study, and those that are left, in chunks."""
+    total, chunks = 0, []
+    for agent in study.agents:
+        asked = list(study.questions(agent))
+        agent_hash = fingerprint(agent)
+        for label, search in study.searches.items():
+            total += len(asked)
+            left = [(case, question) for case, question in asked if (label, case) not in finished]
+            size = chunk or getattr(search, "questions_at_once", CHUNK)
+            for first in range(0, len(left), size):
+                cases, questions = zip(*left[first : first + size], strict=True)
+                chunks.append(Chunk(label, search, cases, questions, agent.actions, agent_hash))
+    return total, chunks
+
+
+def answer_chunk(chunk: Chunk) -> list[Row]:
+    """In a worker: answer the questions together."""
+    answers = answer(chunk.questions, chunk.search, actions=chunk.actions)
+    return list(_rows(chunk, answers))
+
+
+def _rows(chunk: Chunk, answers: list[Counterfactual]) -> Iterator[Row]:
+    for case, found in zip(chunk.cases, answers, strict=True):
+        yield Row(
+            case,
+            chunk.label,
+            chunk.agent_hash,
+            found.outcome.value,
+            found.distance,
+            found.total_queries,
+            json.dumps(_without_timings(found.to_dict()), allow_nan=False),
+            found.seconds,
+        )
+
+
+def _without_timings(value: Any) -> Any:
+    """The same JSON with every `seconds` 0: what is left is the same in every run."""
+    if isinstance(value, dict):
+        return {key: 0.0 if key == "seconds" else _without_timings(item) for key, item in value.items()}
+    return [_without_timings(item) for item in value] if isinstance(value, list) else value

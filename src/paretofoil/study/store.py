@@ -1,0 +1,195 @@
+"""One SQLite file per study: a row for each finished case and search, written in transactions."""
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from paretofoil.counterfactual import Counterfactual
+from paretofoil.errors import InvalidInput
+from paretofoil.study.case import Case
+from paretofoil.study.study import check_same
+
+SCHEMA = "paretofoil/study/1"
+_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE answer (
+    agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, time INTEGER NOT NULL, foil INTEGER NOT NULL,
+    agent_hash TEXT NOT NULL, outcome TEXT NOT NULL, distance REAL, queries INTEGER NOT NULL,
+    answer TEXT NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (agent, search, front, time, foil)
+) WITHOUT ROWID;
+"""
+
+
+class StoreFailed(OSError):
+    """The file could not be written; what it held before is intact."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One finished case: everything but `seconds` is the same in every run."""
+
+    case: Case
+    search: str
+    """The label of the search in its study."""
+    agent_hash: str
+    outcome: str
+    distance: float | None
+    queries: int
+    answer: str
+    """The whole counterfactual as JSON, with its timings set to 0."""
+    seconds: float
+    """The wall time, kept apart because no two runs agree on it."""
+
+    @property
+    def found(self) -> bool:
+        return self.distance is not None
+
+    def counterfactual(self) -> Counterfactual:
+        return Counterfactual.from_json(self.answer)
+
+
+class Store:
+    """A study's file, opened by the one process that writes it."""
+
+    def __init__(
+        self, path: str | Path, configuration: Mapping[str, Any], about: Mapping[str, Any] | None = None
+    ) -> None:
+        self.path = Path(path)
+        self._lock = FileLock(f"{self.path}.lock")
+        self._take_lock()
+        try:
+            with _explained(self.path):
+                self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
+                self._connection.execute("PRAGMA synchronous = FULL")
+                self._begin(configuration, about or {})
+        except BaseException:
+            self.close()
+            raise
+
+    def _take_lock(self) -> None:
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreFailed(
+                f"expected {self.path} to be free, got one that another process is writing; wait for it, or stop it"
+            ) from None
+        except OSError as error:
+            raise StoreFailed(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+
+    def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
+        """Make the tables of a new file, or check that an old one holds this very study."""
+        with self._transaction():
+            if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+                for statement in filter(str.strip, _TABLES.split(";")):
+                    self._connection.execute(statement)
+                values = {"schema": SCHEMA, "configuration": configuration, **about}
+                self._connection.executemany(
+                    "INSERT INTO about VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
+                )
+                return
+        check_same(_read_about(self._connection, self.path)["configuration"], json.loads(json.dumps(configuration)))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    def finished(self) -> set[tuple[str, Case]]:
+        """The (search, case) pairs that need not be asked again."""
+        rows = self._connection.execute("SELECT search, agent, front, time, foil FROM answer")
+        return {(search, Case(*case)) for search, *case in rows}
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """All of them, or none."""
+        values = [
+            (
+                *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
+                *(r.agent_hash, r.outcome, r.distance, r.queries, r.answer, r.seconds),
+            )
+            for r in rows
+        ]
+        with _explained(self.path), self._transaction():
+            self._connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+
+    def close(self) -> None:
+        if hasattr(self, "_connection"):
+            self._connection.close()
+        self._lock.release()
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """SQLite's errors as sentences that say what is safe and what to do."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
+            raise StoreFailed(
+                f"{path} could not be written ({error}): the answers that are in it are safe. "
+                f"Free some space, then go on with `paretofoil study resume {path}`"
+            ) from None
+        if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+            raise StoreFailed(f"expected a place where {path} can be written, got: {error}") from None
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise StoreFailed(f"expected {path} to be free, got one that another process holds ({error})") from None
+        raise InvalidInput.expected(f"{path} to be a study's file", f"another one ({error})") from None
+
+
+def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not {"about", "answer"} <= tables:
+        raise InvalidInput.expected(f"{path} to be a study's file", "another SQLite file")
+    about = {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM about")}
+    if about.get("schema") != SCHEMA:
+        raise InvalidInput.expected(f"{path} to have the schema {SCHEMA}", about.get("schema"))
+    return about
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[sqlite3.Connection]:
+    if not path.is_file():
+        raise InvalidInput.expected(f"a study's file at {path}", "no such file")
+    with _explained(path):
+        connection = sqlite3.connect(path, timeout=60)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+def read_about(path: str | Path) -> dict[str, Any]:
+    """The configuration of a study and where it came from; may be read while the study runs."""
+    with _reading(Path(path)) as connection:
+        return _read_about(connection, Path(path))
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """All rows in the order of agent, search, front, time, foil."""
+    with _reading(Path(path)) as connection:
+        _read_about(connection, Path(path))
+        return list(_rows(connection.execute("SELECT * FROM answer ORDER BY agent, search, front, time, foil")))
+
+
+def _rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
+    for agent, search, front, time, foil, *rest in found:
+        yield Row(Case(agent, front, time, foil), search, *rest)

@@ -1,0 +1,154 @@
+"""Tables as values, and as Markdown, LaTeX with booktabs, CSV and JSON."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paretofoil.errors import InvalidInput
+from paretofoil.study.statistics import Proportion, Summary
+from paretofoil.study.store import Row
+
+FORMATS = ("markdown", "latex", "csv", "json")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Named columns of values: texts, numbers, proportions, or None where there is nothing to say."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+    note: str = ""
+    """What a reader must know to read it."""
+    rules: tuple[int, ...] = ()
+    """Before these rows a line is drawn in LaTeX."""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise InvalidInput.expected(f"rows of {len(self.columns)} cells", f"{len(row)}: {row}")
+
+    def to(self, form: str) -> str:
+        """As one of `FORMATS`."""
+        if form not in FORMATS:
+            raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
+        return {"markdown": self.to_markdown, "latex": self.to_latex, "csv": self.to_csv, "json": self.to_json}[form]()
+
+    def to_markdown(self) -> str:
+        right = self._numeric()
+        lines = [
+            f"**{self.title}**",
+            "",
+            _line(self.columns),
+            _line("---:" if r else "---" for r in right),
+            *(_line(text(cell).replace("|", "\\|") for cell in row) for row in self.rows),
+        ]
+        return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
+
+    def to_latex(self) -> str:
+        layout = "".join("r" if right else "l" for right in self._numeric())
+        lines = [r"\begin{table}[ht]", r"\centering", rf"\begin{{tabular}}{{@{{}}{layout}@{{}}}}", r"\toprule"]
+        lines.append(" & ".join(map(_latex, self.columns)) + r" \\")
+        lines.append(r"\midrule")
+        for number, row in enumerate(self.rows):
+            if number in self.rules:
+                lines.append(r"\midrule")
+            lines.append(" & ".join(_latex(text(cell)) for cell in row) + r" \\")
+        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{_latex(' '.join([self.title + '.', self.note]).strip())}}}"]
+        return "\n".join([*lines, r"\end{table}"]) + "\n"
+
+    def to_csv(self) -> str:
+        """Numbers in full; a proportion takes five columns."""
+        wide = [any(isinstance(row[i], Proportion) for row in self.rows) for i in range(len(self.columns))]
+        header: list[str] = []
+        for name, is_wide in zip(self.columns, wide, strict=True):
+            header += [f"{name} {part}" for part in _PARTS] if is_wide else [name]
+        file = io.StringIO()
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        for row in self.rows:
+            cells: list[Any] = []
+            for cell, is_wide in zip(row, wide, strict=True):
+                parts = _plain(cell)
+                cells += [parts[p] for p in _PARTS] if isinstance(parts, dict) else [parts] + [None] * (4 * is_wide)
+            writer.writerow(["" if cell is None else cell for cell in cells])
+        return file.getvalue()
+
+    def to_json(self) -> str:
+        rows = [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
+        return json.dumps({"title": self.title, "note": self.note, "rows": rows}, indent=1, allow_nan=False) + "\n"
+
+    def _numeric(self) -> list[bool]:
+        kinds = (int, float, np.number, Proportion)
+        return [
+            any(isinstance(row[i], kinds) for row in self.rows) and not any(isinstance(row[i], str) for row in self.rows)
+            for i in range(len(self.columns))
+        ]
+
+
+_PARTS = ("successes", "cases", "rate", "low", "high")
+
+
+def text(cell: Any) -> str:
+    """A cell as people read it."""
+    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
+        return "–"
+    if isinstance(cell, bool | str):
+        return str(cell)
+    if isinstance(cell, int | np.integer):
+        return f"{int(cell):,}"
+    if isinstance(cell, float | np.floating):
+        return f"{float(cell):.3f}" if abs(cell) < 100 else f"{float(cell):,.1f}"
+    return str(cell)
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, Proportion):
+        if not cell.cases:
+            return None
+        low, high = cell.interval
+        return {"successes": cell.successes, "cases": cell.cases, "rate": cell.rate, "low": low, "high": high}
+    if isinstance(cell, np.generic):
+        cell = cell.item()
+    return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+_ESCAPES = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "–": "--", "×": r"$\times$"}
+_ESCAPES |= {"±": r"$\pm$", "≤": r"$\le$", "∅": r"$\emptyset$"}
+
+
+def _latex(words: str) -> str:
+    return "".join(_ESCAPES.get(character, character) for character in words)
+
+
+def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: str = "") -> Table:
+    """Agents and searches down: cases, successes, rate, distance, queries, time."""
+    rows = [
+        (agent, search, s.success.cases, s.success.successes, s.success, s.distance, s.queries, s.seconds)
+        for (agent, search), s in summaries.items()
+    ]
+    columns = ("agent", "search", "cases", "found", "rate [95 % CI]", "distance", "queries", "seconds")
+    return Table(title, columns, tuple(rows), note)
+
+
+def rows_table(title: str, rows: Iterable[Row]) -> Table:
+    """Every row of a study, flat; the whole answer is its last column."""
+    columns = ("agent", "search", "front", "time", "foil", "agent_hash", "outcome", "distance", "queries", "seconds", "answer")
+    cells = tuple(
+        (
+            *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
+            *(r.agent_hash, r.outcome, r.distance, r.queries, r.seconds, r.answer),
+        )
+        for r in rows
+    )
+    return Table(title, columns, cells)

@@ -1,0 +1,161 @@
+"""Agents on disk: what is written reads back, and what does not fit is refused."""
+
+import json
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from policies import random_pcn
+from safetensors.numpy import load_file, save_file
+
+from paretofoil import envs
+from paretofoil.agents import Agent, load_agent, save_agent
+from paretofoil.command import CommandSpace
+from paretofoil.errors import InvalidInput
+
+
+@pytest.fixture
+def agent() -> Agent:
+    entry = envs.entry("reward-line")
+    policy = random_pcn(0, state_size=entry.observation_size, objectives=2, actions=4)
+    front = np.array([[1.0, 0.0], [0.5, 0.5]])
+    space = CommandSpace([0, 0], [1, 1], entry.objectives)
+    return Agent("mine", policy, entry, space, front, front, np.zeros((2, 2)), {"seed": 3})
+
+
+@pytest.fixture
+def folder(agent: Agent, tmp_path: Path) -> Path:
+    return save_agent(agent, tmp_path / "mine")
+
+
+def test_an_agent_reads_back_as_it_was(agent: Agent, folder: Path) -> None:
+    again = load_agent(folder)
+    assert again.name == "mine"
+    assert again.environment is agent.environment
+    assert again.provenance == {"seed": 3}
+    assert again.space.objectives == agent.space.objectives
+    for key, array in agent.policy.arrays().items():  # type: ignore[attr-defined]
+        assert np.array_equal(array, again.policy.arrays()[key])  # type: ignore[attr-defined]
+    for key in ("front", "achieved", "error"):
+        assert np.array_equal(getattr(agent, key), getattr(again, key))
+
+
+def test_saving_twice_gives_the_same_bytes(agent: Agent, folder: Path, tmp_path: Path) -> None:
+    twin = save_agent(agent, tmp_path / "twin")
+    for file in ("agent.json", "weights.safetensors"):
+        assert (folder / file).read_bytes() == (twin / file).read_bytes()
+
+
+def change_json(folder: Path, **changes: object) -> None:
+    path = folder / "agent.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def change_weights(folder: Path, **changes: np.ndarray) -> None:
+    path = folder / "weights.safetensors"
+    save_file({**load_file(path), **changes}, path)
+
+
+def test_a_truncated_file_is_refused(folder: Path) -> None:
+    path = folder / "weights.safetensors"
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(InvalidInput, match=r"weights\.safetensors to be a safetensors file"):
+        load_agent(folder)
+
+
+def test_a_corrupted_header_is_refused(folder: Path) -> None:
+    path = folder / "weights.safetensors"
+    path.write_bytes(b"\xff" * 8 + path.read_bytes()[8:])
+    with pytest.raises(InvalidInput, match="safetensors"):
+        load_agent(folder)
+
+
+def test_a_pickle_is_refused_and_never_run(folder: Path, tmp_path: Path) -> None:
+    marker = tmp_path / "ran"
+
+    class Bomb:
+        def __reduce__(self) -> tuple[object, ...]:
+            return (Path.touch, (marker,))
+
+    (folder / "weights.safetensors").write_bytes(pickle.dumps(Bomb()))
+    with pytest.raises(InvalidInput, match="safetensors"):
+        load_agent(folder)
+    assert not marker.exists()
+
+
+def test_weights_that_are_not_numbers_are_refused(folder: Path) -> None:
+    change_weights(folder, hidden_bias=np.full(32, np.nan, dtype=np.float32))
+    with pytest.raises(InvalidInput, match="hidden_bias to be finite float32"):
+        load_agent(folder)
+
+
+def test_weights_of_another_shape_are_refused(folder: Path) -> None:
+    change_weights(folder, hidden_weight=np.zeros((32, 31), dtype=np.float32))
+    with pytest.raises(InvalidInput, match=r"hidden_weight of shape \(32, 32\), got \(32, 31\)"):
+        load_agent(folder)
+
+
+def test_weights_for_another_environment_are_refused(folder: Path) -> None:
+    change_weights(folder, state_weight=np.zeros((32, 9), dtype=np.float32))
+    with pytest.raises(InvalidInput, match="a network of"):
+        load_agent(folder)
+
+
+def test_weights_of_another_type_are_refused(folder: Path) -> None:
+    change_weights(folder, hidden_bias=np.zeros(32, dtype=np.float64))
+    with pytest.raises(InvalidInput, match="float32"):
+        load_agent(folder)
+
+
+def test_unknown_weights_are_refused(folder: Path) -> None:
+    change_weights(folder, extra=np.zeros(3, dtype=np.float32))
+    with pytest.raises(InvalidInput, match="arrays named state_weight"):
+        load_agent(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"schema": "paretofoil/agent/99"}, "to have the schema paretofoil/agent/1, got paretofoil/agent/99"),
+        ({"front": [[1.0, float("inf")]]}, "finite"),
+        ({"achieved": [[1.0, 0.0]]}, r"achieved returns of shape \(2, 2\)"),
+        ({"command_box": {"low": [2, 0], "high": [1, 1]}}, "lower bounds not above"),
+        ({"command_box": {"low": [0, 0]}}, "'high'"),
+        ({"actions": ["up", "down", "left", "jump"]}, "the actions"),
+        ({"environment": {"name": "nowhere", "gym_id": "nowhere-v0", "kwargs": {}, "max_steps": 5}}, "nowhere"),
+        ({"objectives": [{"name": "left"}]}, "2 different objective names"),
+        ({"network": {}}, "hidden"),
+    ],
+)
+def test_a_description_that_does_not_fit_is_refused(folder: Path, changes: dict[str, object], message: str) -> None:
+    change_json(folder, **changes)
+    with pytest.raises(InvalidInput, match=message):
+        load_agent(folder)
+
+
+def test_a_description_that_is_not_json_is_refused(folder: Path) -> None:
+    (folder / "agent.json").write_bytes(b"\x80\x04nonsense")
+    with pytest.raises(InvalidInput, match="to be JSON"):
+        load_agent(folder)
+
+
+def test_a_folder_without_an_agent_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="an agent's file at"):
+        load_agent(tmp_path)
+
+
+def test_a_huge_file_is_refused_before_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paretofoil.agents.storage.MAX_BYTES", 100)
+    with pytest.raises(InvalidInput, match="of at most 100 bytes"):
+        load_agent(folder)
+
+
+def test_only_pcn_policies_can_be_stored(agent: Agent, tmp_path: Path) -> None:
+    class Other:
+        def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+            return np.zeros((len(states), 4))
+
+    other = Agent("other", Other(), agent.environment, agent.space, agent.front)
+    with pytest.raises(InvalidInput, match="a PCN policy"):
+        save_agent(other, tmp_path / "other")

@@ -1,0 +1,99 @@
+"""The deployed NumPy policy against the torch network, and its promise about batches."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from paretofoil.errors import InvalidInput
+from paretofoil.pcn.network import PCNNetwork, import_policy
+from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.policy import FoldablePolicy, Policy, PolicyAtStates
+
+SHAPES = [(7, 3, 6, 128), (22, 2, 4, 64), (40, 6, 2, 50), (12, 4, 3, 16)]  # state, command, actions, hidden
+
+
+def make_network(shape: tuple[int, int, int, int]) -> PCNNetwork:
+    network = PCNNetwork(*shape, seed=1)
+    network.rescale("state", np.full(shape[0], 0.3), np.linspace(0.5, 2.0, shape[0]))
+    network.rescale("command", np.linspace(-1.0, 1.0, shape[1]), np.full(shape[1], 4.0))
+    return network
+
+
+def make_inputs(shape: tuple[int, int, int, int], num: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(num, shape[0])).astype(np.float32), 3 * rng.normal(size=(num, shape[1]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numpy_policy_equals_torch_network(shape):
+    network = make_network(shape)
+    states, commands = make_inputs(shape, 200)
+    masks = torch.ones(200, shape[2], dtype=torch.bool)
+    with torch.no_grad():
+        expected = network(network.scaled("state", states), network.scaled("command", commands), masks).numpy()
+    np.testing.assert_allclose(network.export().log_probs(states, commands), expected, atol=1e-5)
+
+
+def test_importing_an_exported_policy_gives_it_back():
+    policy = make_network(SHAPES[0]).export()
+    again = import_policy(policy).export()
+    for name, array in policy.arrays().items():
+        np.testing.assert_array_equal(array, again.arrays()[name])
+
+
+def test_masked_actions_have_no_probability():
+    network = make_network(SHAPES[0])
+    states, commands = make_inputs(SHAPES[0], 5)
+    masks = torch.ones(5, 6, dtype=torch.bool)
+    masks[:, 2] = False
+    log_probs = network(network.scaled("state", states), network.scaled("command", commands), masks)
+    assert torch.isneginf(log_probs[:, 2]).all()
+    torch.testing.assert_close(log_probs.exp().sum(dim=1), torch.ones(5))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_row_has_the_same_bits_in_any_batch(shape):
+    policy = make_network(shape).export()
+    states, commands = make_inputs(shape, 3000)
+    together, logits = policy.log_probs(states, commands), policy.at(states)(np.arange(3000), commands)
+    rng = np.random.default_rng(1)
+    for size in [*range(1, 35), 100, 1023, 2048, 2999]:
+        rows = rng.permutation(3000)[:size]
+        np.testing.assert_array_equal(policy.log_probs(states[rows], commands[rows]), together[rows])
+        query = policy.at(states[rows])
+        np.testing.assert_array_equal(query(np.arange(size)[::-1], commands[rows[::-1]]), logits[rows[::-1]])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_folding_gives_the_same_logits(shape):
+    policy = make_network(shape).export()
+    states, commands = make_inputs(shape, 50)
+    logits = policy.at(states)(np.zeros(50, dtype=int), commands)
+    np.testing.assert_allclose(policy.fold(states[0]).logits(commands), logits, atol=1e-5)
+
+
+def test_extreme_commands_give_finite_logits_and_no_warning():
+    policy = make_network(SHAPES[0]).export()
+    states, _ = make_inputs(SHAPES[0], 2)
+    assert np.isfinite(policy.log_probs(states, np.array([[1e30, 0, 0], [-1e30, 0, 0]]))).all()
+
+
+def test_it_is_all_kinds_of_policy():
+    policy = make_network(SHAPES[0]).export()
+    assert isinstance(policy, Policy)
+    assert isinstance(policy, PolicyAtStates)
+    assert isinstance(policy, FoldablePolicy)
+
+
+def test_weights_that_do_not_fit_are_refused():
+    policy = make_network(SHAPES[0]).export()
+    with pytest.raises(InvalidInput, match="hidden_weight of shape"):
+        replace(policy, hidden_weight=policy.hidden_weight[:, :-1])
+    with pytest.raises(InvalidInput, match="finite float32"):
+        replace(policy, output_bias=policy.output_bias * np.float32(np.nan))
+    with pytest.raises(InvalidInput, match="finite float32"):
+        replace(policy, output_bias=policy.output_bias.astype(np.float64))
+    with pytest.raises(InvalidInput, match="arrays named"):
+        PCNPolicy.from_arrays({"state_weight": policy.state_weight})

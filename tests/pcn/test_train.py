@@ -1,0 +1,140 @@
+"""Training: it finds whole fronts, is reproducible, and can be interrupted."""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from paretofoil.envs.catalogue import entry, make_batch
+from paretofoil.errors import InvalidInput
+from paretofoil.pcn.config import PRESETS, TrainConfig
+from paretofoil.pcn.evaluate import evaluate
+from paretofoil.pcn.train import Trainer, TrainResult
+
+SHORT = TrainConfig(seed=3, steps=2_500, episodes=32, warmup=64, updates=5, polish_rounds=2, polish_updates=30)
+
+
+def train(name: str, config: TrainConfig) -> TrainResult:
+    return Trainer(partial(make_batch, name), config, np.array(entry(name).reference)).run()
+
+
+def assert_equal_results(one: TrainResult, other: TrainResult) -> None:
+    for name, array in one.policy.arrays().items():
+        np.testing.assert_array_equal(array, other.policy.arrays()[name])
+    for name in ("front", "achieved", "low", "high"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.steps == other.steps
+    without_times = [[replace(line, seconds=0.0) for line in result.log] for result in (one, other)]
+    assert without_times[0] == without_times[1]
+
+
+def front(result: TrainResult) -> set[tuple[float, ...]]:
+    return {tuple(point) for point in result.front.round(6).tolist()}
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_reward_line_is_learned_completely(seed):
+    config = replace(PRESETS["reward-line"], seed=seed, steps=15_000, updates=30)
+    result = train("reward-line", config)
+    assert front(result) == {(round(1 - c / 10, 6), c / 10) for c in range(11)}
+    assert result.reached.all()
+    assert result.finished
+
+
+def test_branch_path_is_learned_completely():
+    result = train("branch-path", replace(PRESETS["branch-path"], steps=15_000, updates=20))
+    assert front(result) == {(3, 1), (2, 2), (1, 3)}
+    assert result.reached.all()
+    np.testing.assert_array_equal(result.low, [0, 0])
+
+
+def test_expected_returns_of_resource_gathering_hold_no_luck():
+    config = replace(PRESETS["resource-gathering"], steps=600_000, rollouts=300, updates=20)
+    result = train("resource-gathering", config)
+    expected = np.array([[-0.1, 0.9, 0.9], [0, 0, 1], [0, 1, 0]])
+    assert len(result.front) == 3
+    order = np.lexsort(result.front.T)
+    np.testing.assert_allclose(result.front[order], expected[np.lexsort(expected.T)], atol=0.03)
+    assert result.reached.all()
+    assert (result.truncated == 0).all()
+
+
+def test_realised_returns_are_an_option_and_collect_luck():
+    config = replace(SHORT, archive="realised", steps=20_000, episode_steps=16)
+    result = train("resource-gathering", config)
+    assert (result.front_error == 0).all()
+    assert np.isin(result.front, (-1, 0, 1)).all()
+
+
+def test_one_seed_gives_one_result():
+    assert_equal_results(train("deep-sea-treasure", SHORT), train("deep-sea-treasure", SHORT))
+    different = train("deep-sea-treasure", replace(SHORT, seed=4))
+    assert not np.array_equal(different.policy.state_weight, train("deep-sea-treasure", SHORT).policy.state_weight)
+
+
+@pytest.mark.parametrize(
+    ("name", "config"),
+    [
+        ("deep-sea-treasure", SHORT),
+        ("resource-gathering", replace(SHORT, episode_steps=16, steps=60_000, rollouts=50)),
+        ("minecart", replace(SHORT, episode_steps=30, warmup=2000, steps=70_000, standardise=True)),
+    ],
+)
+def test_a_resumed_training_equals_an_uninterrupted_one(name, config, tmp_path):
+    make_env, path = partial(make_batch, name), tmp_path / "checkpoint.safetensors"
+    whole = Trainer(make_env, config).run()
+    trainer = Trainer(make_env, config)
+    while not trainer.finished:  # a new trainer for every single iteration
+        line = trainer.polish() if trainer.explored else trainer.explore()
+        trainer.log += [line] if line else []
+        trainer.save(path)
+        trainer = Trainer.resume(path, make_env)
+    assert_equal_results(trainer.result(), whole)
+
+
+def test_a_request_to_stop_saves_and_returns_what_there_is(tmp_path):
+    import signal
+
+    path = tmp_path / "checkpoint.safetensors"
+    config = replace(SHORT, steps=10_000_000, report_every=2)
+    trainer = Trainer(partial(make_batch, "deep-sea-treasure"), config)
+    result = trainer.run(progress=lambda _: signal.raise_signal(signal.SIGINT), checkpoint=path)
+    assert not result.finished
+    assert trainer.iteration == 2
+    assert Trainer.resume(path, partial(make_batch, "deep-sea-treasure")).iteration == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"not a checkpoint", b"\x80\x04pickle"])
+def test_a_file_that_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path):
+    path = tmp_path / "checkpoint.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput, match="checkpoint of a training"):
+        Trainer.resume(path, partial(make_batch, "branch-path"))
+
+
+def test_a_horizon_is_one_more_number_in_the_command():
+    result = train("reward-line", replace(PRESETS["reward-line"], horizon=True, steps=15_000, updates=30))
+    assert result.policy.command_size == 3
+    assert result.front.shape == (11, 3)
+    assert result.achieved.shape == (11, 2)
+    assert (result.front[:, 2] >= 5).all()  # five rows down at least
+    assert result.reached.mean() > 0.9
+
+
+def test_evaluation_repeats_rollouts_only_where_chance_plays_a_part():
+    result = train("resource-gathering", replace(SHORT, episode_steps=16, steps=60_000, rollouts=50))
+    env = make_batch("resource-gathering")
+    evaluation = evaluate(env, result.policy, result.front, rollouts=100)
+    assert evaluation.achieved.shape == result.achieved.shape
+    assert evaluation.commands.shape == result.front.shape
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"steps": 0}, {"front_share": 1.5}, {"random_share": 0.9, "mutate_share": 0.9}, {"archive": "lucky"}, {"gain": 0}],
+)
+def test_bad_configurations_are_named(wrong):
+    with pytest.raises(InvalidInput, match="expected"):
+        TrainConfig(**wrong)
