@@ -3,15 +3,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev
 
-.PHONY: help demo test check format bench clean
+.PHONY: help demo test check format agents bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/installed ## set up, and see the main job work
-	$(BIN)/paretofoil envs
-	$(BIN)/paretofoil envs branch-path --render branch-path.png
+	$(BIN)/paretofoil agents
+	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 6 --foil down --plot demo.png
 
 test: $(VENV)/tested ## set up, and run the tests
 	$(BIN)/pytest
@@ -24,6 +24,21 @@ check: $(VENV)/tested ## format, lint and types
 format: $(VENV)/tested ## format and repair what can be repaired
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+SHIPPED := src/paretofoil/agents/shipped
+TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) $(3)
+
+agents: $(VENV)/installed ## train the shipped agents again (about 15 minutes)
+	$(call TRAIN,branch-path,branch-path)
+	$(call TRAIN,collect-two,collect-two)
+	$(call TRAIN,reward-line,reward-line)
+	$(call TRAIN,deep-sea-treasure,deep-sea-treasure)
+	$(call TRAIN,deep-sea-treasure,deep-sea-treasure-early,--steps 4000 --set polish_rounds=0)
+	$(call TRAIN,breakable-bottles,breakable-bottles)
+	$(call TRAIN,resource-gathering,resource-gathering)
+	$(call TRAIN,fruit-tree,fruit-tree)
+	$(call TRAIN,minecart,minecart)
+	$(call TRAIN,minecart,minecart-early,--steps 300000 --set polish_rounds=0)
 
 bench: $(VENV)/installed ## the benchmarks: ratios, measured side by side in one run
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -67,7 +67,7 @@ def test_explaining_needs_no_torch() -> None:
         (["explain", "deep-sea-treasure", "--command", "8,-8", "--foil", "down", "--search", "luck"], "a search among"),
         (["train", "reward-line", "--set", "depth=3"], "a setting among"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
-        (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint"),
+        (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:

@@ -156,6 +156,10 @@ class QuestionBatch:
             self._counts[phase] = np.zeros(self.size, dtype=np.int64)
         return self._counts[phase]
 
+    def spend(self, row: int, phase: str, count: int) -> None:
+        """Count what a white-box search computed by itself, beside the policy."""
+        self._count(phase)[row] += count
+
     def queries(self, row: int) -> Counter[str]:
         """How many queries each phase spent on one question."""
         return Counter({phase: int(counts[row]) for phase, counts in self._counts.items() if counts[row]})

@@ -95,10 +95,10 @@ def test_zero_reward_loops_are_erased():
 def test_samples_of_several_rollouts_share_one_label():
     episodes = make_episodes([(0, 0), (1, 0)], [(0, 0), (0, 1)])
     label = np.array([0.5, 0.5])
-    demonstration = relabel(episodes, np.arange(2), np.array([2, 2]), label, 0.1 * label, np.arange(2), horizon=False)
+    demonstration = relabel(episodes, np.arange(2), np.array([2, 2]), label, 0.1 * label, np.arange(2), horizon=None)
     assert (demonstration.commands == label).all()  # nothing was collected before the last step
     assert len(demonstration.actions) == 4
-    twice = relabel(episodes, np.array([0, 0]), np.array([2, 2]), label, 0.1 * label, np.arange(2), horizon=False)
+    twice = relabel(episodes, np.array([0, 0]), np.array([2, 2]), label, 0.1 * label, np.arange(2), horizon=None)
     assert len(twice.actions) == 2
 
 

@@ -51,7 +51,7 @@ def test_branch_path_is_learned_completely():
 
 
 def test_expected_returns_of_resource_gathering_hold_no_luck():
-    config = replace(PRESETS["resource-gathering"], steps=600_000, rollouts=300, updates=20)
+    config = replace(PRESETS["resource-gathering"], steps=2_000_000, rollouts=300, updates=20)
     result = train("resource-gathering", config)
     expected = np.array([[-0.1, 0.9, 0.9], [0, 0, 1], [0, 1, 0]])
     assert len(result.front) == 3

@@ -13,6 +13,7 @@ from paretofoil.study import CaseRule, Study, make_study
 from policies import random_pcn
 
 SMALL = {"cf-zoo": CFZoo(directions=60, max_queries=91), "nearest-front": NearestFront()}
+FAST = {"nearest-front": NearestFront()}
 
 
 def small_agent(seed: int = 0, name: str = "small") -> Agent:

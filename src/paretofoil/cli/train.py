@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Progress, Trainer, TrainResult
 
-CHECKPOINT = "checkpoint"
+CHECKPOINT = "checkpoint.safetensors"
 
 
 def train(
@@ -56,6 +56,8 @@ def train(
     result = _run(trainer, checkpoint, tensorboard, quiet)
     agent = make_agent(called, entry, result)
     save_agent(agent, folder)
+    if result.finished:
+        checkpoint.unlink(missing_ok=True)
     _report(agent.name, result, folder)
 
 

@@ -17,6 +17,7 @@ from scipy.special import ndtri
 
 from paretofoil.envs.batch import Observed, Stepped
 from paretofoil.envs.chance import uniforms
+from paretofoil.envs.rows import check_seeds, check_step
 from paretofoil.errors import InvalidInput
 
 START_ANGLE = 45  # degrees, towards the middle of the field
@@ -117,8 +118,8 @@ class BatchMinecart:
         return range(START_ANGLE - turns * step, START_ANGLE + turns * step + 1, step)
 
     def _allocate(self, seeds: np.ndarray) -> None:
-        n = len(seeds)
-        self.seeds = np.array(seeds)
+        self.seeds = check_seeds(seeds)
+        n = len(self.seeds)
         self.position = np.zeros((n, 2))
         self.speed = np.zeros(n)
         self.angle = np.full(n, START_ANGLE, dtype=np.int64)
@@ -129,14 +130,13 @@ class BatchMinecart:
 
     def reset(self, seeds: np.ndarray) -> Observed:
         """Start one episode per seed, at the base."""
-        self._allocate(np.asarray(seeds))
+        self._allocate(seeds)
         rows = np.arange(len(self.seeds))
         return Observed(self._observe(rows), self._masks(len(rows)))
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
         """Repeat one action per row for the frames of a step; an episode that ends skips the frames left."""
-        rows, actions = np.asarray(rows), np.asarray(actions)
-        self._check(rows, actions)
+        rows, actions = check_step(rows, actions, self.finished, self._masks(len(self.seeds)))
         rewards = np.zeros((len(rows), self.num_objectives))
         rewards[:, -1] = self.field.fuel[actions]
         draws = self._draw(rows, actions)  # (rows, frames, ores), or nothing
@@ -176,7 +176,7 @@ class BatchMinecart:
 
     def restore(self, snapshot: CartSnapshot, seeds: np.ndarray) -> Observed:
         """Start one episode per seed from a snapshot."""
-        self._allocate(np.asarray(seeds))
+        self._allocate(seeds)
         self.position[:] = snapshot["position"]
         self.speed[:] = snapshot["speed"]
         self.angle[:] = snapshot["angle"]
@@ -185,15 +185,6 @@ class BatchMinecart:
         self.elapsed[:] = snapshot["elapsed"]
         rows = np.arange(len(self.seeds))
         return Observed(self._observe(rows), self._masks(len(rows)))
-
-    def _check(self, rows: np.ndarray, actions: np.ndarray) -> None:
-        if actions.shape != rows.shape:
-            raise InvalidInput.expected("one action per row", f"{len(actions)} actions for {len(rows)} rows")
-        wrong = (actions < 0) | (actions >= self.num_actions)
-        if wrong.any():
-            raise InvalidInput.expected(f"actions from 0 to {self.num_actions - 1}", actions[wrong][0])
-        if self.finished[rows].any():
-            raise InvalidInput.expected("rows whose episode runs", f"row {rows[self.finished[rows]][0]}, which ended")
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray | None:
         """Standard normal numbers for the mines, which depend on (seed, elapsed steps) alone."""

@@ -30,7 +30,7 @@ def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> No
             label=labels[row],
             error=np.zeros(labels.shape[1]),
             plan=episodes.actions[row, : lengths[row]].copy(),
-            horizon=config.horizon,
+            horizon=float(lengths[row]) if config.horizon else None,
         )
         for row in rows[new]
     ]
@@ -40,6 +40,7 @@ def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> No
 def keep_expected(
     replay: Replay,
     episodes: Episodes,
+    codes: np.ndarray,
     config: TrainConfig,
     env: BatchEnv,
     policy: PCNPolicy,
@@ -54,10 +55,9 @@ def keep_expected(
     plans: dict[tuple[int, ...], np.ndarray] = {}
     tried = {tuple(d.plan.tolist()) for d in replay.demonstrations}
     for row in _in_turn(rng.permutation(hopeful), returns):
-        seen = slice(0, lengths[row])
-        plan = erase_loops(episodes.observations[row, seen], episodes.rewards[row, seen], episodes.actions[row, seen])
-        if tuple(plan.tolist()) not in tried:
-            plans.setdefault(tuple(plan.tolist()), returns[row])
+        plan = _plan(episodes, row, lengths[row], codes[row])
+        if plan not in tried:
+            plans.setdefault(plan, returns[row])
         if len(plans) == config.candidates:
             break
     found, steps = _estimate(plans, config.rollouts, config, env, policy, rng)
@@ -67,6 +67,16 @@ def keep_expected(
     front = replay.front
     again = front[rng.integers(len(front))] if front else 0
     return steps + refresh(replay, [again] if front else [], 1, config, env, policy, rng)
+
+
+def _plan(episodes: Episodes, row: int, length: int, codes: np.ndarray) -> tuple[int, ...]:
+    """What an episode did, without loops, and what its plan held in store had chance made the episode longer."""
+    done = erase_loops(
+        episodes.observations[row, :length], episodes.rewards[row, :length], episodes.actions[row, :length]
+    )
+    unused = codes[length:] if episodes.terminated[row] else codes[:0]
+    forced = np.cumprod(unused >= 0).astype(bool)  # up to the first action that was left to the policy or to chance
+    return (*done.tolist(), *unused[forced].tolist())
 
 
 def _in_turn(rows: np.ndarray, returns: np.ndarray) -> np.ndarray:
@@ -111,18 +121,18 @@ def _estimate(
     policy: PCNPolicy,
     rng: np.random.Generator,
 ) -> tuple[list[Demonstration], int]:
-    """Roll each plan out repeatedly, all with the same chances; where a plan ends, the policy goes on."""
+    """Roll each plan out repeatedly, all with the same chances; where a plan ends, the greedy policy goes on."""
     if not plans:
         return [], 0
     codes = np.full((len(plans), max(map(len, plans))), POLICY, dtype=np.int16)
     commands = np.zeros((len(plans), env.num_objectives + config.horizon))
     for i, (plan, hoped) in enumerate(plans.items()):
         codes[i, : len(plan)] = plan
-        commands[i] = np.append(hoped, [len(plan)] * config.horizon)
+        commands[i] = np.append(hoped, [len(plan)] * config.horizon)  # what the policy goes on with
     indifferent = np.zeros((len(plans) * repeats, env.num_actions))
     batch = Plans(codes.repeat(repeats, axis=0), commands.repeat(repeats, axis=0), indifferent)
     seeds = np.tile(rng.integers(2**31, size=repeats), len(plans))
-    episodes = run_episodes(env, follow(batch, policy, rng), batch.commands, seeds)
+    episodes = run_episodes(env, follow(batch, policy, rng, sample=False), batch.commands, seeds)
     rows, lengths = _usable(episodes, config)
     returns = episodes.returns.reshape(len(plans), repeats, -1)
     errors = returns.std(axis=1) / np.sqrt(repeats)
@@ -131,7 +141,8 @@ def _estimate(
         mine = rows[rows // repeats == i][:RELABELLED]
         if mine.size:
             label, actions = _rounded(returns[i].mean(axis=0)), np.array(plan, dtype=np.int64)
-            found.append(relabel(episodes, mine, lengths[mine], label, errors[i], actions, config.horizon))
+            horizon = float(lengths[i * repeats : (i + 1) * repeats].mean()) if config.horizon else None
+            found.append(relabel(episodes, mine, lengths[mine], label, errors[i], actions, horizon))
     return found, int(episodes.lengths.sum())
 
 

@@ -109,8 +109,8 @@ def mutate(
     return plan
 
 
-def follow(plans: Plans, policy: Policy | None, rng: np.random.Generator) -> Act:
-    """Act by plans; the policy's actions are sampled (by the Gumbel trick), and so are the random ones."""
+def follow(plans: Plans, policy: Policy, rng: np.random.Generator, sample: bool = True) -> Act:
+    """Act by plans. Random actions are sampled (by the Gumbel trick); so are the policy's, or else they are greedy."""
 
     def act(
         time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
@@ -123,10 +123,12 @@ def follow(plans: Plans, policy: Policy | None, rng: np.random.Generator) -> Act
         if free.size:
             scores = plans.preferences[rows[free]]
             by_policy = codes[free] == POLICY
-            if policy is not None and by_policy.any():
+            noise = rng.gumbel(size=scores.shape)
+            if by_policy.any():
                 asked = free[by_policy]
                 scores[by_policy] = policy.log_probs(observations[asked], commands[asked])
-            scores += rng.gumbel(size=scores.shape)
+                noise[by_policy] *= sample
+            scores += noise
             codes[free] = np.where(masks[free], scores, -np.inf).argmax(axis=1)
         return codes
 

@@ -30,13 +30,15 @@ class Demonstration:
     plan: np.ndarray  # (L,) int: the actions
     states: np.ndarray  # (T, S) float32; T = L unless several rollouts were relabelled
     masks: np.ndarray  # (T, A) bool
-    commands: np.ndarray  # (T, c) what was still to be collected, and the steps left if there is a horizon
+    commands: (
+        np.ndarray
+    )  # (T, c) what was still to be collected, and the steps left if there is a horizon; first the start
     actions: np.ndarray  # (T,) int
 
     @property
     def command(self) -> np.ndarray:
         """(c,) the command that this demonstration fulfils from the start."""
-        return np.append(self.label, np.full(self.commands.shape[1] - len(self.label), float(len(self.plan))))
+        return self.commands[0]
 
 
 class Samples(NamedTuple):
@@ -80,18 +82,19 @@ def relabel(
     label: np.ndarray,
     error: np.ndarray,
     plan: np.ndarray,
-    horizon: bool,
+    horizon: float | None,
 ) -> Demonstration:
     """Samples of some episodes, up to the given lengths, under the command that promised their common label.
 
     In deployment the command is the label less what was collected, whatever chance brought; so it is here.
+    A horizon becomes a further number of the command, the steps left.
     """
     parts: list[tuple[np.ndarray, ...]] = []
     for row, length in zip(rows, lengths, strict=True):
         collected = np.cumsum(episodes.rewards[row, :length], axis=0) - episodes.rewards[row, :length]
         commands = label - collected
-        if horizon:
-            left = np.maximum(len(plan) - np.arange(length, dtype=np.float64), 1.0)
+        if horizon is not None:
+            left = np.maximum(horizon - np.arange(length, dtype=np.float64), 1.0)
             commands = np.concatenate([commands, left[:, None]], axis=1)
         columns = (episodes.observations, episodes.masks, episodes.actions)
         states, masks, actions = (column[row, :length].copy() for column in columns)

@@ -166,7 +166,7 @@ class Trainer:
         episodes = run_episodes(self.env, follow(plans, policy, self.rng), plans.commands, seeds)
         self.steps += int(episodes.lengths.sum())
         if self.expected:
-            self.steps += keep_expected(self.replay, episodes, self.config, self.env, policy, self.rng)
+            self.steps += keep_expected(self.replay, episodes, plans.codes, self.config, self.env, policy, self.rng)
         else:
             keep_realised(self.replay, episodes, self.config)
 

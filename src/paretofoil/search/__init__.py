@@ -8,8 +8,11 @@ from paretofoil.search.boundary import Boundary
 from paretofoil.search.cf_zoo import CFZoo
 from paretofoil.search.exact import Exact
 from paretofoil.search.finding import Finding, Search
+from paretofoil.search.grid import Grid
 from paretofoil.search.nearest_front import NearestFront
+from paretofoil.search.projected_cw import ProjectedCW
 from paretofoil.search.reference import ReferenceCFZoo
+from paretofoil.search.white_cw import WhiteCW
 from paretofoil.search.zoo import LocalZoo
 
 __all__ = [
@@ -18,10 +21,13 @@ __all__ = [
     "CFZoo",
     "Exact",
     "Finding",
+    "Grid",
     "LocalZoo",
     "NearestFront",
+    "ProjectedCW",
     "ReferenceCFZoo",
     "Search",
+    "WhiteCW",
     "choose_search",
 ]
 
@@ -33,6 +39,10 @@ SEARCHES: dict[str, Callable[[int], Search]] = {
     "cf-zoo:thorough": lambda seed: CFZoo.preset("thorough", seed),
     "local-zoo": lambda seed: LocalZoo(seed=seed),
     "nearest-front": lambda seed: NearestFront(seed=seed),
+    "white-cw": lambda seed: WhiteCW(seed=seed),
+    "white-cw-padded": lambda seed: WhiteCW(padded=True, seed=seed),
+    "projected-cw": lambda seed: ProjectedCW(seed=seed),
+    "grid": lambda seed: Grid(seed=seed),
 }
 """The searches by the name they have on the command line, each made from a seed."""
 

@@ -35,23 +35,35 @@ def _nearest_l2(
 
     First the hardest half-space alone, exactly; then, where its point misses another one, Newton steps for all.
     """
-    everyone = np.arange(len(low))
-    norms = np.linalg.norm(slopes, axis=2)
-    hardest = (levels / np.maximum(norms, _TINY)).argmax(axis=1)  # (B,)
-    slope, level = slopes[everyone, hardest], levels[everyone, hardest]
-    single = _multiplier(slope, level, low, high)
-    z = np.clip(single[:, None] * slope, low, high)
-    dual = 0.5 * (z * z).sum(axis=1) + single * (level - (slope * z).sum(axis=1))
+    norms = np.maximum(np.linalg.norm(slopes, axis=2), _TINY)
+    hardest = (levels / norms).argmax(axis=1)
+    dual, z, mu = _single(slopes, levels, low, high, hardest)
+    if slopes.shape[1] == 1:
+        return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
     missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]
-    several = np.flatnonzero((missing > 1e-9 * np.maximum(norms, 1.0)).any(axis=1)) if slopes.shape[1] > 1 else everyone[:0]
+    several = np.flatnonzero((missing > 1e-9 * norms).any(axis=1))
     if len(several):
-        mu = np.zeros((len(several), slopes.shape[1]))
-        mu[np.arange(len(several)), hardest[several]] = single[several]
-        best = _newton(slopes[several], levels[several], low[several], high[several], mu, steps)
-        higher = best[0] >= dual[several]
-        dual[several] = np.maximum(dual[several], best[0])
-        z[several[higher]] = best[1][higher]
+        problem = (slopes[several], levels[several], low[several], high[several])
+        next_hardest = (missing[several] / norms[several]).argmax(axis=1)
+        other, other_z, other_mu = _single(*problem, next_hardest)
+        start = np.where((other > dual[several])[:, None], other_mu, mu[several])
+        joint, joint_z = _newton(*problem, start, steps)
+        dual[several] = np.maximum(dual[several], joint)
+        z[several] = joint_z
     return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
+
+
+def _single(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """One half-space of each box, by its number (B,): the dual value, the point and all multipliers (B, K)."""
+    everyone = np.arange(len(low))
+    slope, level = slopes[everyone, which], levels[everyone, which]
+    multiplier = _multiplier(slope, level, low, high)
+    z = np.clip(multiplier[:, None] * slope, low, high)
+    mu = np.zeros(levels.shape)
+    mu[everyone, which] = multiplier
+    return 0.5 * (z * z).sum(axis=1) + multiplier * (level - (slope * z).sum(axis=1)), z, mu
 
 
 def _newton(

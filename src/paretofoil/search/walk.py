@@ -55,8 +55,15 @@ class Walks:
         low, high = np.maximum(self.low[index], z - trust), np.minimum(self.high[index], z + trust)
         here = (self.slopes[index] * z[:, None, :]).sum(axis=2)  # (n, memory)
         offsets = np.maximum(self.offsets[index], self.margin[index, None] - here)  # none may contradict what z showed
-        levels = self.kappa[index, None] + 1e-6 - offsets
-        _, aims = nearest(self.slopes[index], levels, low, high, self.norm)
+        # A valid walk aims at the point nearest to 0; a lost one at the nearest point that gains some margin.
+        lost = ~self.valid[index, None]
+        slope = np.abs(self.slopes[index, 0]).sum(axis=1)[:, None]
+        wanted = np.where(lost, self.margin[index, None] + 0.5 * trust * slope, np.inf)
+        levels = np.minimum(self.kappa[index, None] + 1e-6, wanted) - offsets
+        base = np.where(lost, z, 0.0)
+        levels = levels - np.where(lost, here, 0.0)
+        _, aims = nearest(self.slopes[index], levels, low - base, high - base, self.norm)
+        aims = aims + base
         tries = np.clip(z[:, None, :] + _SHARES[:, None] * (aims - z)[:, None, :], low[:, None, :], high[:, None, :])
         who = np.repeat(self.who[index], len(_SHARES))
         margins = self.budget.ask(who, tries.reshape(-1, z.shape[1]), "walk").reshape(len(index), -1)  # (n, T)

@@ -59,17 +59,16 @@ def refine(batch: QuestionBatch, start: np.ndarray, best: Incumbents, config: Zo
     size, rows = batch.size, np.arange(batch.size)
     triple = np.concatenate([rows, rows, rows])
     low, high, kappa = batch.low[triple], batch.high[triple], batch.kappa[triple]
+    steps = config.h * np.array([0.0, 1.0, -1.0])[:, None, None] * np.eye(batch.dim)[:, None, None]  # (d, 3, 1, d)
     margins_at = batch.repeat(triple, "zoo")
     deadline = None if config.seconds is None else time.perf_counter() + config.seconds
     for i, correct1, correct2 in adam_steps(coordinates(seed, batch.dim, config.iterations)):
-        points = np.concatenate([z, z, z])  # the updated point, z + h e_i, z - h e_i
-        points[size : 2 * size, i] += config.h
-        points[2 * size :, i] -= config.h
+        points = (z + steps[i]).reshape(3 * size, batch.dim)  # the updated point, z + h e_i, z - h e_i
         projected = np.minimum(np.maximum(points, low), high)
         margins = margins_at(projected)
         best.offer(triple, projected, margins)
-        losses = batch.distances(points) ** 2 + config.c * np.maximum(kappa - margins, 0.0)
-        gradient = (losses[size : 2 * size] - losses[2 * size :]) / (2 * config.h)
+        losses = batch.distances(points[size:]) ** 2 + config.c * np.maximum(kappa[size:] - margins[size:], 0.0)
+        gradient = (losses[:size] - losses[size:]) / (2 * config.h)
         mean[:, i] = m = BETA1 * mean[:, i] + (1 - BETA1) * gradient
         variance[:, i] = v = BETA2 * variance[:, i] + (1 - BETA2) * gradient**2
         z[:, i] -= config.eta * (m / correct1) / (np.sqrt(v / correct2) + EPSILON)

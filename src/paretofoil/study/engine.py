@@ -1,8 +1,11 @@
 """Where chunks are answered: joblib is the only interface, to local processes, Dask and Ray alike."""
 
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Literal, TypeVar
 
 from paretofoil.errors import InvalidInput
@@ -53,7 +56,7 @@ def run_all(
         losses = 0
         while left:
             try:
-                for number, result in _parallel(work, list(left.items()), by_waves=engine == "ray", workers=count):
+                for number, result in _parallel(work, list(left.items()), engine, count):
                     del left[number]
                     losses = 0
                     yield number, result
@@ -67,22 +70,40 @@ def run_all(
 
 
 def _parallel(
-    work: Callable[[Item], Result], items: list[tuple[int, Item]], *, by_waves: bool, workers: int
+    work: Callable[[Item], Result], items: list[tuple[int, Item]], engine: EngineName, workers: int
 ) -> Iterator[tuple[int, Result]]:
     """Results as they come; Ray's joblib backend only returns lists, so that its items go in waves."""
     from joblib import Parallel, delayed
 
+    by_waves, parent = engine == "ray", os.getpid() if engine == "local" else None
     size = 4 * workers if by_waves else max(len(items), 1)
     for first in range(0, len(items), size):
-        calls = [delayed(_numbered)(work, number, item) for number, item in items[first : first + size]]
+        calls = [delayed(_numbered)(work, number, item, parent) for number, item in items[first : first + size]]
         yield from Parallel(
             return_as="list" if by_waves else "generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
         )(calls)
 
 
-def _numbered(work: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
+def _numbered(
+    work: Callable[[Item], Result], number: int, item: Item, parent: int | None
+) -> tuple[int, Result]:
+    """In a worker."""
+    if parent is not None and parent != os.getpid():
+        _end_with(parent)
     with one_thread():
         return number, work(item)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """A study that is killed takes its local workers with it; they would wait for work for minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager

@@ -75,6 +75,8 @@ class Store:
 
     def _take_lock(self) -> None:
         try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            open(self._lock.lock_file, "a").close()  # an error that says why, where the lock would only wait
             self._lock.acquire(timeout=0)
         except Timeout:
             raise StoreFailed(

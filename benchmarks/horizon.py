@@ -1,0 +1,73 @@
+"""Return-only against return-horizon PCNs (paper, appendix "Return-Only PCN Adjustment"), with the same code.
+
+For each environment: front points, hypervolume and fidelity of both, and how often changing nothing but the horizon
+changes the greedy action of the return-horizon agent. Prints a Markdown table.
+"""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from paretofoil import envs
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.training import make_agent, make_trainer, preset
+from paretofoil.episode import rollouts
+from paretofoil.pcn.train import TrainResult
+
+PROBES = 16
+"""Horizons that are tried in each decision, evenly over those that training relabelled."""
+
+
+def train(name: str, *, horizon: bool) -> tuple[Agent, TrainResult]:
+    entry = envs.entry(name)
+    result = make_trainer(entry, replace(preset(entry), horizon=horizon)).run()
+    return make_agent(name, entry, result), result
+
+
+def horizon_flips(agent: Agent) -> tuple[int, int, int]:
+    """(decisions that some horizon flips, decisions, flipped probes) along the greedy rollouts of the front."""
+    horizons = np.linspace(agent.space.low[-1], agent.space.high[-1], PROBES)
+    flipped = decisions = probes = 0
+    for episode in rollouts(agent, agent.front):
+        for decision in episode:
+            commands = np.repeat(decision.command[None], PROBES, axis=0)
+            commands[:, -1] = horizons
+            scores = agent.policy.log_probs(np.repeat(decision.state[None], PROBES, axis=0), commands)
+            valid = np.array(decision.valid_actions)
+            changed = valid[scores[:, valid].argmax(axis=1)] != decision.action
+            flipped, decisions, probes = flipped + bool(changed.any()), decisions + 1, probes + int(changed.sum())
+    return flipped, decisions, probes
+
+
+def row(name: str) -> str:
+    (_, plain), (agent, timed) = train(name, horizon=False), train(name, horizon=True)
+    flipped, decisions, probes = horizon_flips(agent)
+    cells = [name]
+    for result in (plain, timed):
+        cells += [str(len(result.front)), f"{result.hypervolume:.5g}", f"{result.reached.mean():.0%}"]
+    cells += [f"{flipped}/{decisions} ({flipped / decisions:.0%})", f"{probes / decisions / PROBES:.0%}"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def main(names: list[str]) -> None:
+    print("| | return-only | | | return-horizon | | | horizon flips | |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    print("| environment | front | hypervolume | reached | front | hypervolume | reached | decisions | probes |")
+    for name in names:
+        print(row(name), flush=True)
+
+
+EIGHT = (
+    "branch-path",
+    "collect-two",
+    "reward-line",
+    "deep-sea-treasure",
+    "breakable-bottles",
+    "resource-gathering",
+    "fruit-tree",
+    "minecart",
+)
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(EIGHT))

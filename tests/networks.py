@@ -1,0 +1,57 @@
+"""Random folded policies of any depth, as policies that can be asked in float32 and looked into in float64."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from paretofoil.command import CommandSpace
+from paretofoil.policy import ACTIVATIONS, Activation, FoldedPolicy
+from paretofoil.question import Question
+
+
+@dataclass(frozen=True, eq=False)
+class LayeredPolicy:
+    """Affine layers with activations between, whatever the state; deployed in float32."""
+
+    folded: FoldedPolicy
+
+    @cached_property
+    def _float32(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        layers = zip(self.folded.weights, self.folded.biases, strict=True)
+        return [(w.astype(np.float32), b.astype(np.float32)) for w, b in layers]
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        hidden = np.asarray(commands, dtype=np.float32)
+        for (weight, bias), activation in zip(self._float32, (*self.folded.activations, None), strict=True):
+            hidden = hidden @ weight.T + bias
+            hidden = hidden if activation is None else ACTIVATIONS[activation](hidden)
+        return hidden
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        return self.folded
+
+
+def random_layers(
+    seed: int, widths: tuple[int, ...], activations: tuple[Activation, ...], gain: float = 3.0
+) -> LayeredPolicy:
+    """Weights as float32 numbers, as a trained policy has them; it bends in the middle of the unit box."""
+    rng = np.random.default_rng(seed)
+    weights, biases = [], []
+    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+        weight = rng.normal(size=(outputs, inputs)) * gain / np.sqrt(inputs)
+        center = 0.5 * weight.sum(axis=1) if not weights else np.zeros(outputs)
+        weights.append(weight.astype(np.float32).astype(np.float64))
+        biases.append((rng.normal(size=outputs) * 0.5 - center).astype(np.float32).astype(np.float64))
+    return LayeredPolicy(FoldedPolicy(tuple(weights), tuple(biases), activations))
+
+
+def layered_question(policy: LayeredPolicy, seed: int, **changes: object) -> Question:
+    """A random command in the unit box, and a foil that is not greedy there."""
+    rng = np.random.default_rng(seed)
+    dim, num_actions = policy.folded.weights[0].shape[1], len(policy.folded.biases[-1])
+    command = rng.random(dim)
+    greedy = int(policy.log_probs(np.zeros((1, 1)), command[None])[0].argmax())
+    foil = int(rng.choice([a for a in range(num_actions) if a != greedy]))
+    space = CommandSpace(np.zeros(dim), np.ones(dim))
+    return Question(policy, np.zeros(1), command, foil, tuple(range(num_actions)), space, **changes)  # type: ignore[arg-type]

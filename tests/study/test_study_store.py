@@ -1,0 +1,113 @@
+"""The file of a study refuses what does not belong to it, and loses nothing when it cannot be written."""
+
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from studies import FAST, rows_without_timings, saved_agent, small_study
+
+from paretofoil.agents import load_agent, save_agent
+from paretofoil.errors import InvalidInput
+from paretofoil.search import CFZoo
+from paretofoil.study import CaseRule, make_study, read_about, read_rows, resume_study, run_study
+from paretofoil.study.store import Store, StoreFailed
+from test_study_rows import run_script
+
+
+
+
+def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    run_study(small_study(tmp_path, FAST), path, workers=1)
+    row = next(row for row in read_rows(path) if row.found)
+    found = row.counterfactual()
+    assert found.distance == row.distance
+    assert found.total_queries == row.queries
+    assert found.foil == row.case.foil
+    assert found.seconds == 0.0
+    assert row.seconds > 0
+    assert row.agent_hash == read_about(path)["configuration"]["agents"]["small"]
+
+
+def test_a_changed_search_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    run_study(small_study(tmp_path, FAST), path, workers=1)
+    before = rows_without_timings(path)
+    with pytest.raises(InvalidInput, match="searches: cf-zoo"):
+        run_study(small_study(tmp_path, {"cf-zoo": CFZoo(10, 10)}), path, workers=1)
+    with pytest.raises(InvalidInput, match="rule: times"):
+        run_study(small_study(tmp_path, FAST, CaseRule(times=2)), path, workers=1)
+    assert rows_without_timings(path) == before
+
+
+def test_a_changed_agent_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    folder = saved_agent(tmp_path)
+    run_study(make_study([folder], ["nearest-front"]), path, workers=1)
+    before = rows_without_timings(path)
+    save_agent(replace(load_agent(saved_agent(tmp_path / "other", seed=1)), name="small"), folder)
+    with pytest.raises(InvalidInput, match="agents: small"):
+        resume_study(path)
+    assert rows_without_timings(path) == before
+
+
+def test_a_finished_study_is_resumed_without_asking_anything(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    study = make_study([saved_agent(tmp_path)], ["nearest-front"], CaseRule(2, 3, 1))
+    first = run_study(study, path, workers=1)
+    again = resume_study(path, workers=1)
+    assert (again.asked, again.done) == (0, first.done)
+
+
+def test_a_second_process_gets_a_clear_error(tmp_path: Path) -> None:
+    path, study = tmp_path / "study.sqlite", small_study(tmp_path, FAST)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from pathlib import Path; from studies import small_study, FAST; from paretofoil.study import run_study\n"
+        f"folder = Path({str(tmp_path)!r}); run_study(small_study(folder, FAST), folder / 'study.sqlite', workers=1)"
+    )
+    with Store(path, study.configuration()), pytest.raises(AssertionError, match="another process is writing"):
+        run_script([script])
+    run_study(study, path, workers=1)  # free again
+
+
+@pytest.mark.parametrize("place", ["/proc/study.sqlite", "file/study.sqlite"])
+def test_a_path_that_cannot_be_written_gets_a_clear_error(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreFailed, match="place"):
+        run_study(small_study(tmp_path, FAST), tmp_path / place, workers=1)
+
+
+def test_another_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("not a study " * 100)
+    with pytest.raises(InvalidInput, match="to be a study's file"):
+        run_study(small_study(tmp_path, FAST), path, workers=1)
+    assert path.read_text() == "not a study " * 100
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    """The file may not grow beyond a limit, as on a full disk; when there is room again, the study goes on."""
+    whole, path = tmp_path / "whole.sqlite", tmp_path / "study.sqlite"
+    study = small_study(tmp_path, FAST)
+    run_study(study, whole, workers=1)
+    script = textwrap.dedent(
+        f"""
+        import resource, sys
+        from pathlib import Path
+        from studies import FAST, small_study
+        from paretofoil.study import run_study
+        folder = Path({str(tmp_path)!r})
+        study = small_study(folder, FAST)
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({whole.stat().st_size // 2}, resource.RLIM_INFINITY))
+        run_study(study, folder / "study.sqlite", workers=1, chunk=4)
+        """
+    )
+    (tmp_path / "script.py").write_text(script)
+    with pytest.raises(AssertionError, match="the answers that are in it are safe"):
+        run_script([tmp_path / "script.py"])
+    kept = read_rows(path)
+    assert 0 < len(kept) < len(read_rows(whole))
+    assert run_study(study, path, workers=1).asked == len(read_rows(whole)) - len(kept)
+    assert rows_without_timings(path) == rows_without_timings(whole)
