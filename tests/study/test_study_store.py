@@ -15,8 +15,6 @@ from paretofoil.study.store import Store, StoreFailed
 from test_study_rows import run_script
 
 
-
-
 def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     run_study(small_study(tmp_path, FAST), path, workers=1)

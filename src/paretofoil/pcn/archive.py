@@ -53,13 +53,13 @@ def keep_expected(
     beaten = (known >= returns[rows]).all(axis=2) & (known > returns[rows]).any(axis=2)
     hopeful = rows[~beaten.any(axis=0)]  # luck included, they are not dominated by any mean
     plans: dict[tuple[int, ...], np.ndarray] = {}
-    tried = {tuple(d.plan.tolist()) for d in replay.demonstrations}
     for row in _in_turn(rng.permutation(hopeful), returns):
         plan = _plan(episodes, row, lengths[row], codes[row])
-        if plan not in tried:
+        if plan not in replay.tried:
             plans.setdefault(plan, returns[row])
         if len(plans) == config.candidates:
             break
+    replay.tried.update(plans)
     found, steps = _estimate(plans, config.rollouts, config, env, policy, rng)
     if found:
         keep, new = replay.choose(Ranking.of(found))
@@ -110,6 +110,7 @@ def refresh(
         found, spent = _estimate(plans, times * config.rollouts, config, env, policy, rng)
         replay.demonstrations[number] = found[0] if found else old
         steps += spent
+    replay.tidy()
     return steps
 
 

@@ -77,7 +77,7 @@ PRESETS: dict[str, TrainConfig] = {
     "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
     "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
     "minecart": TrainConfig(
-        steps=30_000_000,
+        steps=24_000_000,
         episode_steps=60,
         hidden=128,
         learning_rate=2e-3,

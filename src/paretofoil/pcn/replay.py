@@ -166,6 +166,7 @@ class Replay:
     def __init__(self, capacity: int, demonstrations: Sequence[Demonstration] = ()) -> None:
         self.capacity = capacity
         self.demonstrations = list(demonstrations)
+        self.tried: set[tuple[int, ...]] = set()  # plans whose mean return was estimated, kept or not
 
     def __len__(self) -> int:
         return len(self.demonstrations)
@@ -201,6 +202,11 @@ class Replay:
         own = len(self.demonstrations)
         chosen = _select(Ranking.of(self.demonstrations) + new, self.capacity)
         return [i for i in chosen if i < own], [i - own for i in chosen if i >= own]
+
+    def tidy(self) -> None:
+        """Drop what has become equal to another demonstration, after labels were estimated anew."""
+        if self.demonstrations:
+            self.replace(_select(Ranking.of(self.demonstrations), self.capacity), [])
 
     def replace(self, keep: Sequence[int], new: Sequence[Demonstration]) -> None:
         """Keep some demonstrations and add new ones."""

@@ -257,6 +257,7 @@ class Trainer:
             "config": asdict(self.config),
             "generator": self.rng.bit_generator.state,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
+            "tried": sorted(self.replay.tried),
             "boosts": [[list(label), boost] for label, boost in self.boosts.items()],
             "best_fidelity": None if self.best is None else self.best[0],
             "log": [asdict(line) for line in self.log],
@@ -270,6 +271,7 @@ class Trainer:
         trainer = cls(make_env, TrainConfig(**told["config"]), reference)
         trainer.learner.restore(under("learner.", arrays))
         trainer.replay = Replay(trainer.config.capacity, unpack(under("replay.", arrays)))
+        trainer.replay.tried = {tuple(plan) for plan in told["tried"]}
         trainer.rng.bit_generator.state = told["generator"]
         for name in _COUNTERS:
             setattr(trainer, name, told["counters"][name])

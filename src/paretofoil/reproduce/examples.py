@@ -193,7 +193,9 @@ def _verdict(example: Example, answers: dict[str, Counterfactual], agent: Agent)
             if found.change is not None and _signs(found.change, agent.space.scale)[i] == paper[i]
         ]
         moved = {"+": "up", "-": "down", "0": "unchanged"}[paper[i]]
-        words.append(f"{name} {moved}: {'all agree' if len(agreeing) == len(answers) else ', '.join(agreeing) or 'none agrees'}")
+        words.append(
+            f"{name} {moved}: {'all agree' if len(agreeing) == len(answers) else ', '.join(agreeing) or 'none agrees'}"
+        )
     return f"Against the paper, objective by objective: {'; '.join(words)}."
 
 

@@ -82,7 +82,9 @@ class Report:
             data = base64.b64encode(picture.png).decode()
             body = body.replace(f'src="{picture.name}"', f'src="data:image/png;base64,{data}"')
         head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{self.title}</title>'
-        return f"<!doctype html>\n<html lang=en><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
+        return (
+            f"<!doctype html>\n<html lang=en><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
+        )
 
     def write(self, folder: Path, name: str) -> Path:
         """NAME.md, NAME.html, its pictures, and each table as CSV, JSON and LaTeX."""

@@ -16,6 +16,9 @@ from paretofoil.search.finding import Finding, Search
 from paretofoil.search.margin import margin_network
 from paretofoil.search.polish import polish
 
+_PATIENCE = 32
+"""After this many batches of boxes, answers without the slack are taken too: in slivers it can be all the gap."""
+
 
 @dataclass(frozen=True)
 class Exact:
@@ -57,7 +60,8 @@ class Exact:
         network = margin_network(policy.fold(question.state), question)
         kappa = question.kappa
         claim = Claim(network, batch.low[row], batch.high[row], kappa - self.slack, batch.norm)
-        incumbent = _Incumbent(batch, row, replace(claim, level=kappa + self.slack), replace(claim, level=kappa))
+        safe, bare = replace(claim, level=kappa + self.slack), replace(claim, level=kappa + self.slack / 10)
+        incumbent = _Incumbent(batch, row, safe, bare)
         incumbent.begin(start, np.random.default_rng(self.seed), margin=self.gap / 4)
         deadline = np.inf if self.seconds is None else began + self.seconds
         limits = Limits(self.gap * (1 - 1e-9), self.max_boxes, deadline)
@@ -89,24 +93,25 @@ class _Incumbent:
 
     def __init__(self, batch: QuestionBatch, row: int, safe: Claim, bare: Claim) -> None:
         self.batch, self.row = batch, row
-        self.safe, self.bare = safe, bare  # margins of kappa + slack, and of kappa
+        self.safe, self.bare = safe, bare  # with all of the slack, and with next to none
         self.size, self.change = np.inf, None
         self.deviation = 0.0
         self.calls = 0
 
-    def begin(self, start: np.ndarray | None, generator: np.random.Generator, margin: float, num_starts: int = 24) -> None:
+    def begin(self, start: np.ndarray | None, generator: np.random.Generator, margin: float) -> None:
         """Improve the warm start, the front and random commands by derivatives.
 
         The warm start itself, which may hold without slack, is taken only if it is closer by more than the margin.
         """
         question, claim = self.batch.questions[self.row], self.safe
-        front = np.clip((question.front[:64] - question.command) / question.space.scale, claim.low, claim.high)
-        random = generator.uniform(claim.low, claim.high, size=(num_starts, len(claim.low)))
-        front = front[np.argsort(length(front, claim.norm))[:8]]
-        points = np.concatenate([random[:0] if start is None else start[None], front, random])
-        self._polish(points, keep=4)
+        num_front, num_random = (8, 24) if start is None else (3, 4)
+        front = np.clip((question.front - question.command) / question.space.scale, claim.low, claim.high)
+        front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
+        random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
+        points = np.concatenate([front, random] if start is None else [start[None], front, random])
+        self._polish(points, keep=2)
         if self.change is None:
-            self._polish(points, keep=4, claim=self.bare)
+            self._polish(points, keep=2, claim=self.bare)
         if start is not None and length(start, claim.norm) < self.size - margin:
             self._offer(start[None], length(start[None], claim.norm))
 
@@ -116,16 +121,20 @@ class _Incumbent:
         short = np.maximum(self.safe.level - self.safe.network.margins(points).min(axis=1, initial=np.inf), 0.0)
         size = length(points, self.safe.norm)
         improved = self._offer(points, np.where(short == 0.0, size, np.inf))
-        if improved or self.calls & (self.calls - 1) == 0:
-            self._polish(points[np.argsort(size + 0.1 * short)[:6]], keep=2)
+        if improved or self.calls == 4 or self.calls % 8 == 0:
+            spread = np.linspace(0, len(points) - 1, 4).astype(int)  # some of all over the boxes, too
+            promising = points[np.concatenate([np.argsort(size + 0.1 * short, kind="stable")[:4], spread])]
+            self._polish(promising, keep=2)
+            if self.calls >= _PATIENCE:
+                self._polish(promising, keep=2, claim=self.bare)
         return self.size
 
     def _polish(self, points: np.ndarray, keep: int, claim: Claim | None = None) -> None:
         """A few steps from everywhere, then more from the best."""
         claim = claim or self.safe
-        points, sizes = polish(claim, points, steps=6)
+        points, sizes = polish(claim, points, steps=5)
         best = np.argsort(sizes)[:keep]
-        points, sizes = polish(claim, points[best], steps=10)
+        points, sizes = polish(claim, points[best], steps=12)
         self._offer(points, sizes)
 
     def _offer(self, points: np.ndarray, sizes: np.ndarray) -> bool:
@@ -137,7 +146,7 @@ class _Incumbent:
             folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
             if np.isfinite(folded):
                 self.deviation = max(self.deviation, abs(margin - float(folded)))
-            if margin >= self.bare.level:
+            if margin >= self.batch.kappa[self.row]:
                 self.size, self.change = float(sizes[index]), points[index].copy()
                 return True
         return False

@@ -10,7 +10,9 @@ from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
 
 AT_ONCE = 1 << 16
-"""Grid points per call of the policy."""
+"""The most grid points per call of the policy."""
+FIRST = 1 << 10
+"""Grid points of the first call: where most of the region is valid, it is the last."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,10 @@ class Grid:
         shape = tuple(map(len, axes))
         total = int(np.prod(shape, dtype=np.int64))
         stride = _stride(total)
-        for start in range(0, total, AT_ONCE):
-            numbers = (np.arange(start, min(start + AT_ONCE, total), dtype=np.int64) * stride) % total
+        start, size = 0, FIRST
+        while start < total:
+            numbers = (np.arange(start, min(start + size, total), dtype=np.int64) * stride) % total
+            start, size = start + size, min(4 * size, AT_ONCE)
             places = np.unravel_index(numbers, shape)
             z = np.stack([axis[place] for axis, place in zip(axes, places, strict=True)], axis=1)
             rows = np.full(len(z), row)

@@ -36,79 +36,73 @@ def _nearest_l2(
     First the hardest half-space alone, exactly; then, where its point misses another one, Newton steps for all.
     """
     norms = np.maximum(np.linalg.norm(slopes, axis=2), _TINY)
-    hardest = (levels / norms).argmax(axis=1)
-    dual, z, mu = _single(slopes, levels, low, high, hardest)
+    everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
+    slope, level = slopes[everyone, hardest], levels[everyone, hardest]
+    single = _step(np.zeros_like(low), slope, level, low, high)
+    z = np.clip(single[:, None] * slope, low, high)
+    dual = 0.5 * (z * z).sum(axis=1) + single * (level - (slope * z).sum(axis=1))
     if slopes.shape[1] == 1:
         return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
     missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]
     several = np.flatnonzero((missing > 1e-9 * norms).any(axis=1))
     if len(several):
-        problem = (slopes[several], levels[several], low[several], high[several])
-        next_hardest = (missing[several] / norms[several]).argmax(axis=1)
-        other, other_z, other_mu = _single(*problem, next_hardest)
-        start = np.where((other > dual[several])[:, None], other_mu, mu[several])
-        joint, joint_z = _newton(*problem, start, steps)
-        dual[several] = np.maximum(dual[several], joint)
-        z[several] = joint_z
+        mu = np.zeros((len(several), slopes.shape[1]))
+        mu[np.arange(len(several)), hardest[several]] = single[several]
+        joint = _newton(slopes[several], levels[several], low[several], high[several], mu, steps)
+        dual[several], z[several] = np.maximum(dual[several], joint[0]), joint[1]
     return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
-
-
-def _single(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, which: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """One half-space of each box, by its number (B,): the dual value, the point and all multipliers (B, K)."""
-    everyone = np.arange(len(low))
-    slope, level = slopes[everyone, which], levels[everyone, which]
-    multiplier = _multiplier(slope, level, low, high)
-    z = np.clip(multiplier[:, None] * slope, low, high)
-    mu = np.zeros(levels.shape)
-    mu[everyone, which] = multiplier
-    return 0.5 * (z * z).sum(axis=1) + multiplier * (level - (slope * z).sum(axis=1)), z, mu
 
 
 def _newton(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Projected Newton steps on the dual, which is piecewise quadratic: its best value (B,) and the point (B, d)."""
-    best, best_z = np.full(len(low), -np.inf), np.zeros_like(low)
+    """Newton steps on the dual, which is piecewise quadratic, each with an exact line search: value (B,), point (B, d)."""
     identity = np.eye(slopes.shape[1])
+    apart = np.zeros(len(low), dtype=bool)  # the half-spaces are proven to have no common point in the box
     for step in range(steps + 1):
         pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
         z = np.clip(pull, low, high)
         missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]  # (B, K), the gradient
-        dual = 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1)
-        higher = dual > best
-        best, best_z = np.where(higher, dual, best), np.where(higher[:, None], z, best_z)
         if step == steps:
             break
         active = (mu > 0.0) | (missing > 0.0)
         free = slopes * ((pull > low) & (pull < high))[:, None, :]
         curvature = np.matmul(free, slopes.transpose(0, 2, 1)) * (active[:, :, None] & active[:, None, :])
-        ridge = 1e-9 * np.trace(curvature, axis1=1, axis2=2) + 1e-9
+        ridge = 1e-9 * np.trace(curvature, axis1=1, axis2=2) + 1e-6
         curvature = curvature + identity * (ridge[:, None, None] + ~active[:, :, None])
-        mu = np.maximum(mu + np.linalg.solve(curvature, (missing * active)[:, :, None])[:, :, 0], 0.0)
-    return best, best_z
+        ascent = np.linalg.solve(curvature, (missing * active)[:, :, None])[:, :, 0]
+        ascent = np.where((mu <= 0.0) & (ascent < 0.0), 0.0, ascent)
+        slope = np.matmul(ascent[:, None, :], slopes)[:, 0, :]
+        level = (ascent * levels).sum(axis=1)
+        highest = np.maximum(slope * low, slope * high).sum(axis=1)
+        apart |= (ascent >= 0.0).all(axis=1) & (highest < level - 1e-9 * (1.0 + np.abs(level)))
+        falling = ascent < 0.0
+        blocked = np.where(falling, mu / np.where(falling, np.maximum(-ascent, 1e-30), 1.0), np.inf).min(axis=1)
+        mu = np.maximum(mu + np.minimum(_step(pull, slope, level, low, high), blocked)[:, None] * ascent, 0.0)
+    return np.where(apart, np.inf, 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1)), z
 
 
-def _multiplier(slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The least mu >= 0 with slope . clip(mu slope, low, high) >= level (or the largest breakpoint).
+def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The least t >= 0 with slope . clip(rest + t slope, low, high) >= level (or the largest breakpoint).
 
-    The left side is piecewise linear and never falls in mu: evaluate it at its breakpoints and interpolate.
+    The left side is piecewise linear and never falls in t: evaluate it at its breakpoints and interpolate.
     """
     moving = np.abs(slope) > _TINY
     safe = np.where(moving, slope, 1.0)
-    breaks = np.concatenate([low / safe, high / safe], axis=1)
+    breaks = np.concatenate([(low - rest) / safe, (high - rest) / safe], axis=1)
     breaks = np.where(np.concatenate([moving, moving], axis=1), np.maximum(breaks, 0.0), 0.0)
     breaks = np.concatenate([np.zeros((len(breaks), 1)), np.sort(breaks, axis=1)], axis=1)  # (B, 2 d + 1)
-    points = np.clip(breaks[:, :, None] * slope[:, None, :], low[:, None, :], high[:, None, :])
+    points = rest[:, None, :] + breaks[:, :, None] * slope[:, None, :]
+    points = np.minimum(np.maximum(points, low[:, None, :]), high[:, None, :])
     values = np.matmul(points, slope[:, :, None])[:, :, 0]  # (B, 2 d + 1), increasing
     right = np.minimum((values < level[:, None]).sum(axis=1), breaks.shape[1] - 1)
     left = np.maximum(right - 1, 0)
     everyone = np.arange(len(breaks))
     value_left, value_right = values[everyone, left], values[everyone, right]
-    share = (level - value_left) / np.maximum(value_right - value_left, _TINY)
-    mu_left, mu_right = breaks[everyone, left], breaks[everyone, right]
-    return np.where(right == 0, 0.0, mu_left + np.clip(share, 0.0, 1.0) * (mu_right - mu_left))
+    rise = value_right - value_left
+    share = np.where(rise > 1e-30, (level - value_left) / np.maximum(rise, 1e-30), 1.0)
+    t_left, t_right = breaks[everyone, left], breaks[everyone, right]
+    return np.where(right == 0, 0.0, t_left + np.clip(share, 0.0, 1.0) * (t_right - t_left))
 
 
 def _nearest_l1(

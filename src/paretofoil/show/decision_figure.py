@@ -26,7 +26,7 @@ def draw_decision(
     found = answers[0]
     question = pose(agent.policy, decision, found.foil, agent.space, agent.front, kappa=found.kappa, norm=found.norm)
     shown = [*answers, *answer([question], NearestFront(), actions=agent.actions)]
-    land = landscape(question, *two_objectives(question, answers))
+    land = landscape(question, *two_objectives(question, answers), shown=answers)
     figure = Figure(figsize=(11 if decision.snapshot is not None else 6.4, 5.4), dpi=150, layout="constrained")
     if decision.snapshot is None:
         axes = figure.subplots()

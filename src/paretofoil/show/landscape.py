@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 RESOLUTION = 121
 ARROWS = 11
 """Arrows along each axis."""
+ZOOM = 4.0
+"""How many times the largest change a window around close answers reaches."""
 MAX_COLOUR = 10.0
 """Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
 
@@ -36,19 +38,40 @@ class Landscape:
 
 
 def landscape(
-    question: Question, p: int | None = None, q: int | None = None, resolution: int = RESOLUTION
+    question: Question,
+    p: int | None = None,
+    q: int | None = None,
+    *,
+    shown: Sequence[Counterfactual] = (),
+    resolution: int = RESOLUTION,
 ) -> Landscape:
-    """Query the margin on a grid over the whole searched region of objectives p and q."""
+    """Query the margin on a grid over objectives p and q.
+
+    The grid covers the searched region, or the part of it around the answers that are to be shown if they are
+    so close to the original command that they could not be told apart otherwise.
+    """
     movable = np.flatnonzero(question.high > question.low).tolist()
     defaults = [*movable, *(i for i in range(question.space.size) if i not in movable)]
     p = defaults[0] if p is None else p
     q = next(i for i in defaults if i != p) if q is None else q
+    low, high = _window(question, [p, q], shown)
+    x, y = np.linspace(low[0], high[0], resolution), np.linspace(low[1], high[1], resolution)
     batch = QuestionBatch([question])
-    x, y = (np.linspace(question.low[i], question.high[i], resolution) for i in (p, q))
     commands = np.repeat(question.command[None], resolution**2, axis=0)
     commands[:, p], commands[:, q] = np.tile(x, resolution), np.repeat(y, resolution)
     margins = batch.margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
     return Landscape(question, p, q, x, y, margins.reshape(resolution, resolution), _slope(batch, p, q))
+
+
+def _window(question: Question, axes: list[int], shown: Sequence[Counterfactual]) -> tuple[np.ndarray, np.ndarray]:
+    """What to show of the two axes: (2,) lowest and (2,) highest values."""
+    low, high, center = question.low[axes], question.high[axes], question.command[axes]
+    scale = question.space.scale[axes]
+    reaches = [np.abs(a.command[axes] - center) / scale for a in shown if a.command is not None]
+    half = ZOOM * max(float(np.max(reaches)), 0.01) if reaches else 1.0
+    if half >= 0.5:
+        return low, high
+    return np.maximum(low, center - half * scale), np.minimum(high, center + half * scale)
 
 
 def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
@@ -100,16 +123,18 @@ def draw_landscape(
         axes.set_title(title, fontsize=10)
     if legend:
         axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=3, frameon=False, fontsize=8)
-    axes.set_xmargin(0.03)
-    axes.set_ymargin(0.03)
+    axes.set_xlim(land.x[0], land.x[-1])
+    axes.set_ylim(land.y[0], land.y[-1])
     return image
 
 
 def _draw_mark(axes: "Axes", land: Landscape, command: np.ndarray, mark: Mark, missing: bool = False) -> None:
-    label = f"{mark.label}: none found" if missing else mark.label
+    point = command[[land.p, land.q]]
+    outside = (point < [land.x[0], land.y[0]]).any() or (point > [land.x[-1], land.y[-1]]).any()
+    label = f"{mark.label}: {'none found' if missing else 'outside'}" if missing or outside else mark.label
+    point = np.clip(point, [land.x[0], land.y[0]], [land.x[-1], land.y[-1]])
     axes.plot(
-        command[land.p],
-        command[land.q],
+        *point,
         linestyle="none",
         marker=mark.marker,
         markersize=mark.size,

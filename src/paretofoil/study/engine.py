@@ -84,9 +84,7 @@ def _parallel(
         )(calls)
 
 
-def _numbered(
-    work: Callable[[Item], Result], number: int, item: Item, parent: int | None
-) -> tuple[int, Result]:
+def _numbered(work: Callable[[Item], Result], number: int, item: Item, parent: int | None) -> tuple[int, Result]:
     """In a worker."""
     if parent is not None and parent != os.getpid():
         _end_with(parent)
@@ -150,8 +148,13 @@ def _ray(workers: int, address: str | None) -> Iterator[tuple[type[Exception], .
     from joblib import parallel_config
     from ray.util.joblib import register_ray
 
-    ray.init(address=address, num_cpus=None if address else workers, include_dashboard=None if address else False,
-             log_to_driver=False, logging_level="error")
+    ray.init(
+        address=address,
+        num_cpus=None if address else workers,
+        include_dashboard=None if address else False,
+        log_to_driver=False,
+        logging_level="error",
+    )
     try:
         register_ray()
         with parallel_config(backend="ray", n_jobs=-1 if address else workers):

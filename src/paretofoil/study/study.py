@@ -1,8 +1,8 @@
 """Studies: agents, searches and a rule for the cases; everything that decides what the rows will be."""
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, astuple, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Study:
     seed: int = 0
     """Of chance in the environments; a search brings its own seed."""
     kappa: float = KAPPA
+    only: frozenset[Case] | None = None
+    """Only these of the cases that the rule gives; all of them if None."""
     sources: Mapping[str, str] | None = None
     """For each agent's name what it was loaded from, so that a study can be resumed from its file alone."""
 
@@ -41,6 +43,8 @@ class Study:
     def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
         """Every case of one agent as a question."""
         for case, decision in enumerate_cases(agent, self.rule, self.seed):
+            if self.only is not None and case not in self.only:
+                continue
             yield case, pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=self.kappa)
 
     def configuration(self) -> dict[str, Any]:
@@ -51,6 +55,7 @@ class Study:
             "rule": asdict(self.rule),
             "seed": self.seed,
             "kappa": self.kappa,
+            "only": None if self.only is None else [list(astuple(case)) for case in sorted(self.only)],
         }
 
 
@@ -61,6 +66,7 @@ def make_study(
     *,
     seed: int = 0,
     kappa: float = KAPPA,
+    only: Iterable[Case] | None = None,
 ) -> Study:
     """A study from names: `make_study(["branch-path"], ["cf-zoo", "exact"])`."""
     loaded, sources = [], {}
@@ -73,7 +79,8 @@ def make_study(
         raise InvalidInput.expected("at least one agent", "none")
     if not isinstance(searches, Mapping):
         searches = {label: choose_search(label, loaded[0].policy, seed) for label in searches}
-    return Study(tuple(loaded), searches, rule, seed, kappa, sources)
+    kept = None if only is None else frozenset(only)
+    return Study(tuple(loaded), searches, rule, seed, kappa, kept, sources)
 
 
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) -> Study:
@@ -81,7 +88,9 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) 
     names = list(configuration["agents"])
     missing = [name for name in names if name not in sources]
     if missing:
-        raise InvalidInput(f"expected agents that were loaded by name or folder, got {missing} made in Python; run it there")
+        raise InvalidInput(
+            f"expected agents that were loaded by name or folder, got {missing} made in Python; run it there"
+        )
     rule = CaseRule(**configuration["rule"])
     study = make_study(
         [sources[name] for name in names],
@@ -89,6 +98,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) 
         rule,
         seed=configuration["seed"],
         kappa=configuration["kappa"],
+        only=None if configuration["only"] is None else [Case(*case) for case in configuration["only"]],
     )
     check_same(configuration, study.configuration())
     return study

@@ -60,7 +60,11 @@ class Table:
             if number in self.rules:
                 lines.append(r"\midrule")
             lines.append(" & ".join(_latex(text(cell)) for cell in row) + r" \\")
-        lines += [r"\bottomrule", r"\end{tabular}", rf"\caption{{{_latex(' '.join([self.title + '.', self.note]).strip())}}}"]
+        lines += [
+            r"\bottomrule",
+            r"\end{tabular}",
+            rf"\caption{{{_latex(' '.join([self.title + '.', self.note]).strip())}}}",
+        ]
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
@@ -87,7 +91,8 @@ class Table:
     def _numeric(self) -> list[bool]:
         kinds = (int, float, np.number, Proportion)
         return [
-            any(isinstance(row[i], kinds) for row in self.rows) and not any(isinstance(row[i], str) for row in self.rows)
+            any(isinstance(row[i], kinds) for row in self.rows)
+            and not any(isinstance(row[i], str) for row in self.rows)
             for i in range(len(self.columns))
         ]
 
@@ -143,7 +148,19 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
 
 def rows_table(title: str, rows: Iterable[Row]) -> Table:
     """Every row of a study, flat; the whole answer is its last column."""
-    columns = ("agent", "search", "front", "time", "foil", "agent_hash", "outcome", "distance", "queries", "seconds", "answer")
+    columns = (
+        "agent",
+        "search",
+        "front",
+        "time",
+        "foil",
+        "agent_hash",
+        "outcome",
+        "distance",
+        "queries",
+        "seconds",
+        "answer",
+    )
     cells = tuple(
         (
             *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),

@@ -1,0 +1,29 @@
+"""The fronts that the agents learned (paper, Figure "Pareto front recovered by the return-only PCN variant")."""
+
+from paretofoil.envs.front import known_front
+from paretofoil.reproduce.paper import ENVIRONMENTS
+from paretofoil.reproduce.report import Picture, Report
+from paretofoil.reproduce.setting import Setting
+from paretofoil.show.front_figure import draw_front
+from paretofoil.study.table import Table
+
+
+def reproduce_front(setting: Setting) -> Report:
+    """Minecart's first, as in the paper, then the others'."""
+    report = Report("The fronts that the agents learned")
+    lines = []
+    for environment in sorted(setting.agents, key=lambda name: name != "minecart"):
+        agent = setting.load(environment)
+        front = known_front(agent.environment)
+        reached = None if agent.achieved is None else int(agent.reached().sum())
+        known = None if front is None else len(front)
+        lines.append((ENVIRONMENTS[environment], len(agent.front), reached, known, agent.provenance.get("hypervolume")))
+        caption = f"{ENVIRONMENTS[environment]}: circles are the learned front, crosses what greedy rollouts achieve"
+        report.add(Picture.of(draw_front(agent), f"front-{environment}", caption))
+    note = (
+        "Reached exactly: the greedy rollout returns the command itself (in stochastic environments returns are means, which "
+        "are not hit exactly). Known: the size of the front by exhaustive search; nobody knows Minecart's."
+    )
+    columns = ("environment", "learned points", "reached exactly", "known points", "hypervolume")
+    report.parts.insert(0, Table("Fronts", columns, tuple(lines), note))
+    return report

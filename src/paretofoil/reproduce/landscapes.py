@@ -1,0 +1,76 @@
+"""Four landscapes (paper, Figure "Command-space decision landscapes"), chosen by a rule that anyone can check."""
+
+from paretofoil.counterfactual import Counterfactual
+from paretofoil.explanation import pose
+from paretofoil.inquiry import answer
+from paretofoil.question import Question
+from paretofoil.reproduce.comparison import comparison_rows
+from paretofoil.reproduce.report import Picture, Report
+from paretofoil.reproduce.setting import Setting
+from paretofoil.search import NearestFront
+from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
+from paretofoil.show.sentence import short
+from paretofoil.study import COMPARISON as SUBSET
+from paretofoil.study import Case, Row
+from paretofoil.study.case import enumerate_cases
+
+PANELS = (("branch-path", False), ("minecart", True), ("reward-line", False), ("deep-sea-treasure", False))
+"""The environment of each panel, and whether White-CW is to have succeeded there (in the paper only in panel b)."""
+RULE = (
+    "Rule: each panel has an environment of its own. Among the comparison's cases there that CF-ZOO solved and White-CW did "
+    "not (panel b: both solved), the one whose CF-ZOO distance is the median; where there is none, the median of all that "
+    "CF-ZOO solved. The axes are the two objectives that the answers change most; the others stay as in the original."
+)
+SHOWN = ("white-cw", "cf-zoo", "exact")
+
+
+def reproduce_landscapes(setting: Setting) -> Report:
+    """Four panels: margin colours, the contour of validity, each search's answer, the local gradient."""
+    from matplotlib.figure import Figure
+
+    rows = comparison_rows(setting)
+    report = Report("Landscapes of four decisions").say(RULE)
+    figure = Figure(figsize=(13, 12), dpi=110, layout="constrained")
+    panels = figure.subplots(2, 2).ravel()
+    for letter, axes, (environment, both) in zip("abcd", panels, PANELS, strict=True):
+        if environment not in setting.agents:
+            axes.set_axis_off()
+            continue
+        case = choose_case([row for row in rows if setting.environment_of(row) == environment], both)
+        if case is None:
+            axes.set_axis_off()
+            report.say(f"({letter}) {environment}: CF-ZOO solved no case, so that there is nothing to show.")
+            continue
+        question, command = _question(setting, environment, case)
+        answers = [row.counterfactual() for row in rows if row.case == case and row.search in SHOWN]
+        title = _title(letter, environment, case, answers[0], command)
+        land = landscape(question, *two_objectives(question, answers))
+        image = draw_landscape(axes, land, [*answers, *answer([question], NearestFront())], title=title)
+        figure.colorbar(image, ax=axes, fraction=0.046)
+        report.say(f"{title}. " + "; ".join(_told(found) for found in answers) + ".")
+    return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
+
+
+def choose_case(rows: list[Row], both: bool) -> Case | None:
+    """By `RULE`."""
+    solved = {row.case: row.distance for row in rows if row.search == "cf-zoo" and row.found}
+    white = {row.case: row.found for row in rows if row.search == "white-cw"}
+    wanted = [case for case in solved if white.get(case) == both] or list(solved)
+    ordered = sorted(wanted, key=lambda case: (solved[case], case))
+    return ordered[len(ordered) // 2] if ordered else None
+
+
+def _question(setting: Setting, environment: str, case: Case) -> tuple[Question, str]:
+    agent = setting.load(environment)
+    decision = dict(enumerate_cases(agent, SUBSET, setting.seed))[case]
+    issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
+    return pose(agent.policy, decision, case.foil, agent.space, agent.front), issued
+
+
+def _title(letter: str, environment: str, case: Case, found: Counterfactual, command: str) -> str:
+    chosen, foil = found.actions[found.chosen], found.actions[found.foil]
+    return f"({letter}) {environment}: {chosen} → {foil}, command {command}, t = {case.time}"
+
+
+def _told(found: Counterfactual) -> str:
+    return f"{found.search}: " + (found.outcome.value if found.distance is None else f"distance {found.distance:.3f}")

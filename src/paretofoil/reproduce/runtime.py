@@ -1,0 +1,77 @@
+"""Time per question (paper, appendix "Runtime Details"): by method and environment, and by budget."""
+
+import numpy as np
+
+from paretofoil.reproduce.comparison import comparison_rows, comparison_searches
+from paretofoil.reproduce.paper import BUDGET_RUNTIME, ENVIRONMENTS, RUNTIME
+from paretofoil.reproduce.report import Report
+from paretofoil.reproduce.setting import Setting
+from paretofoil.search import CFZoo, Search
+from paretofoil.study import COMPARISON as SUBSET
+from paretofoil.study import Case, Row
+from paretofoil.study.case import enumerate_cases
+from paretofoil.study.statistics import summarise
+from paretofoil.study.table import Table
+
+ALONE = 4
+"""Cases of each environment that are timed one at a time."""
+BUDGETS = tuple(BUDGET_RUNTIME)
+
+
+def reproduce_runtime(setting: Setting) -> Report:
+    """One question at a time, as the paper measured, and many together, as a study asks them."""
+    together = comparison_rows(setting)
+    sample = _sample(setting, ALONE)
+    alone = setting.rows("runtime", comparison_searches(setting.seed), SUBSET, only=sample, alone=True)
+    few = _sample(setting, 2)
+    searches: dict[str, Search] = {
+        f"cf-zoo {b:,}": CFZoo(directions=b, max_queries=b, seed=setting.seed) for b in BUDGETS
+    }
+    budgets = setting.rows("runtime-budget", searches, SUBSET, only=few, alone=True)
+    report = Report("Time per question")
+    report.say(
+        f"Alone: {len(sample)} cases, {ALONE} of each environment evenly spread over the comparison's, asked one at a time in "
+        "one process with one thread, as the paper timed them. Together: the comparison itself, where a process searches "
+        "up to 64 questions at once; a question's time is its share. The paper's hardware is another, so that only orders of "
+        "magnitude can be compared."
+    )
+    return report.add(_by_method(setting, alone, together), _by_budget(budgets, len(few)))
+
+
+def _sample(setting: Setting, count: int) -> list[Case]:
+    """So many cases of each agent, evenly spread over the comparison's."""
+    picked = []
+    for environment in setting.agents:
+        cases = [case for case, _ in enumerate_cases(setting.load(environment), SUBSET, setting.seed)]
+        numbers = np.unique(np.linspace(0, len(cases) - 1, min(count, len(cases))).round().astype(int))
+        picked += [cases[number] for number in numbers]
+    return picked
+
+
+def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table:
+    lines, rules = [], []
+    for name in [*setting.agents, "all"]:
+        rules.append(len(lines))
+        for label in comparison_searches(0):
+            means = []
+            for rows in (alone, together):
+                taken = [r for r in rows if r.search == label and name in ("all", setting.environment_of(r))]
+                means.append(summarise(taken).seconds)
+            paper = RUNTIME.get((name, label))
+            lines.append(
+                (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
+            )
+    columns = ("environment", "search", "alone (s)", "together (s)", "paper (s)", "paper / ours alone")
+    return Table("Mean seconds per question", columns, tuple(lines), rules=tuple(rules[1:]))
+
+
+def _by_budget(rows: list[Row], cases: int) -> Table:
+    lines = []
+    for budget in BUDGETS:
+        found = summarise(row for row in rows if row.search == f"cf-zoo {budget:,}")
+        mean, std, median = BUDGET_RUNTIME[budget]
+        ours = (f"{found.seconds:.2f} ± {found.std_seconds:.2f}", found.median_seconds, found.queries)
+        lines.append((budget, *ours, f"{mean} ± {std}", median))
+    columns = ("budget", "mean ± std (s)", "median (s)", "queries spent", "paper: mean ± std (s)", "paper: median (s)")
+    note = f"CF-ZOO, one question at a time, {cases} cases; queries are those of both phases, bisections included."
+    return Table("Seconds per question and budget", columns, tuple(lines), note)

@@ -1,0 +1,39 @@
+"""The combinatorial stress test (paper, Table "Stress test of CF-ZOO")."""
+
+from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
+from paretofoil.reproduce.report import Report
+from paretofoil.reproduce.setting import Setting
+from paretofoil.search import CFZoo
+from paretofoil.study import STRESS as EVERY_CASE
+from paretofoil.study import Row
+from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.table import Table
+
+COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "distance")
+PAPER_COLUMNS = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
+
+
+def stress_rows(setting: Setting) -> list[Row]:
+    """Every case of every agent, searched by CF-ZOO at the paper's budget."""
+    return setting.rows("stress", {"cf-zoo": CFZoo.preset("stress", setting.seed)}, EVERY_CASE)
+
+
+def reproduce_stress(setting: Setting) -> Report:
+    """Every front command x every moment of its greedy rollout x every valid foil."""
+    rows = stress_rows(setting)
+    lines = []
+    for name in [*setting.agents, "all"]:
+        found = summarise(row for row in rows if name in ("all", setting.environment_of(row)))
+        paper = STRESS[name] if name in STRESS else total_of([STRESS[environment] for environment in setting.agents])
+        distance = found.distance if name != "all" else None
+        ours = (ENVIRONMENTS.get(name, "Total"), found.success.cases, found.success.successes, found.success, distance)
+        lines.append((*ours, paper.cases, Proportion(paper.found, paper.cases), paper.distance))
+    report = Report("Stress test of CF-ZOO: every decision, every foil")
+    report.say(
+        "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its greedy "
+        "rollout, every valid action that was not chosen. CF-ZOO has the paper's budget (9,001 directions, 9,001 queries "
+        "of the ZOO phase). The agents are ours, so that cases and rates differ from the paper's where its agents do."
+    )
+    seconds = sum(row.seconds for row in rows)
+    note = f"Distance: mean scaled l2 distance over the successes. {len(rows):,} cases took {seconds:,.0f} CPU seconds."
+    return report.add(Table("Stress test", COLUMNS + PAPER_COLUMNS, tuple(lines), note, rules=(len(lines) - 1,)))
