@@ -1,5 +1,6 @@
 """Random folded policies of any depth, as policies that can be asked in float32 and looked into in float64."""
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,7 +39,7 @@ def random_layers(
     """Weights as float32 numbers, as a trained policy has them; it bends in the middle of the unit box."""
     rng = np.random.default_rng(seed)
     weights, biases = [], []
-    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+    for inputs, outputs in itertools.pairwise(widths):
         weight = rng.normal(size=(outputs, inputs)) * gain / np.sqrt(inputs)
         center = 0.5 * weight.sum(axis=1) if not weights else np.zeros(outputs)
         weights.append(weight.astype(np.float32).astype(np.float64))

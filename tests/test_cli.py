@@ -24,6 +24,11 @@ def run(*arguments: str, cwd: Path | None = None, code: int = 0) -> str:
     return done.stdout if code == 0 else done.stderr
 
 
+def width(picture: Path) -> int:
+    with Image.open(picture) as image:
+        return image.width
+
+
 def test_the_version_is_told() -> None:
     assert run("--version").strip() == f"paretofoil {__version__}"
 
@@ -82,7 +87,7 @@ def test_environments_are_listed_shown_and_drawn(tmp_path: Path) -> None:
     listed = run("envs")
     assert all(name in listed for name in ("branch-path", "minecart", "fruit-tree"))
     assert "13" in run("envs", "branch-path", "--render", str(tmp_path / "out.png"))
-    assert Image.open(tmp_path / "out.png").width > 300
+    assert width(tmp_path / "out.png") > 300
 
 
 def test_agents_are_listed_and_shown() -> None:
@@ -102,7 +107,7 @@ def test_a_decision_is_explained_in_words_and_drawn(tmp_path: Path) -> None:
     )
     assert "less treasure" in told
     assert "the agent would have chosen down instead of right" in told
-    assert Image.open(picture).width > 800
+    assert width(picture) > 800
 
 
 def test_an_explanation_as_json_reads_back() -> None:
@@ -125,7 +130,7 @@ def test_a_state_of_ones_own_is_explained() -> None:
 def test_an_episode_becomes_a_flip_map(tmp_path: Path) -> None:
     told = run("episode", "branch-path", "--command", "3,1", "--plot", str(tmp_path / "map.png"))
     assert "chosen" in told
-    assert Image.open(tmp_path / "map.png").width > 400
+    assert width(tmp_path / "map.png") > 400
     flips = FlipMap.from_json(run("episode", "branch-path", "--command", "3,1", "--json"))
     assert flips.taken
     assert FlipMap.from_json(flips.to_json()).to_json() == flips.to_json()
@@ -133,7 +138,7 @@ def test_an_episode_becomes_a_flip_map(tmp_path: Path) -> None:
 
 def test_a_front_is_drawn(tmp_path: Path) -> None:
     run("figure", "front", "minecart", cwd=tmp_path)
-    assert Image.open(tmp_path / "minecart-front.png").width > 800
+    assert width(tmp_path / "minecart-front.png") > 800
 
 
 def test_an_agent_is_trained_listed_and_explained(tmp_path: Path) -> None:

@@ -77,6 +77,18 @@ def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
     assert (np.abs(ours.std(axis=0) / expected.std(axis=0) - 1) < 0.2).all()
 
 
+@pytest.mark.parametrize("stochastic", [False, True])
+@pytest.mark.parametrize("position", [[0.84, 0.84], [0.3, 0.3]])
+def test_a_full_cart_that_mines_stays_full(stochastic, position):
+    content = [0.1, 1.4000000000000001 + 2e-16]  # rounding may fill a cart by a little more than its capacity
+    env = BatchMinecart(stochastic)
+    full = {"position": position, "speed": 0.0, "angle": 45, "content": content, "departed": True, "elapsed": 0}
+    env.restore(full, np.arange(50))
+    stepped = env.step(np.arange(50), np.full(50, MINE))
+    assert np.isfinite(stepped.observations).all()
+    np.testing.assert_allclose(env.content.sum(axis=1), 1.5, atol=1e-12)
+
+
 def test_rows_depend_on_their_own_seed_alone():
     actions = restless_actions(np.random.default_rng(3))[:12]
     alone, together = BatchMinecart(stochastic=True), BatchMinecart(stochastic=True)

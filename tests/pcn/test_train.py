@@ -79,7 +79,7 @@ def test_one_seed_gives_one_result():
     [
         ("deep-sea-treasure", SHORT),
         ("resource-gathering", replace(SHORT, episode_steps=16, steps=60_000, rollouts=50)),
-        ("minecart", replace(SHORT, episode_steps=30, warmup=2000, steps=70_000, standardise=True)),
+        ("minecart", replace(SHORT, episode_steps=30, warmup=2000, steps=62_000, standardise=True)),
     ],
 )
 def test_a_resumed_training_equals_an_uninterrupted_one(name, config, tmp_path):

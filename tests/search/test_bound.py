@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from networks import layered_question, random_layers
 
 from paretofoil.policy import ACTIVATIONS
 from paretofoil.search.bound import _LINES, lower_bounds, upper_bounds
 from paretofoil.search.margin import MarginNetwork, margin_network
-
-from networks import layered_question, random_layers
 
 ARCHITECTURES = {
     "pcn": ("sigmoid", "relu"),

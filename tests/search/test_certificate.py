@@ -22,7 +22,7 @@ def certified(objectives: int = 2, count: int = 12) -> list[tuple[Question, Cert
     return [(q, f.certificate) for q, f in zip(questions, findings, strict=True) if f.certificate is not None]
 
 
-@pytest.mark.parametrize("objectives", [2, 3, 5])
+@pytest.mark.parametrize("objectives", [2, 3, 4])
 def test_true_certificates_survive_sampling_and_are_proven_again(objectives: int) -> None:
     for question, certificate in certified(objectives, 6):
         report = verify_certificate(question, certificate, samples=20_000, rebound=True)
@@ -58,7 +58,7 @@ def test_certificates_go_through_json_unchanged() -> None:
 
 
 def test_a_certificate_says_what_it_assumes() -> None:
-    question, certificate = certified()[0]
+    _question, certificate = certified()[0]
     assert "float64" in certificate.assumptions
     assert "0.05 - 0.0001" in certificate.assumptions
     assert certificate.deviation < certificate.slack

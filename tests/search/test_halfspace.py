@@ -25,7 +25,9 @@ def solve(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndar
         if feasible.status != 0:
             return None
         start = feasible.x
-        found = minimize(lambda z: z @ z / 2, start, jac=lambda z: z, bounds=bounds, constraints=constraint, method="SLSQP")
+        found = minimize(
+            lambda z: z @ z / 2, start, jac=lambda z: z, bounds=bounds, constraints=constraint, method="SLSQP"
+        )
         return float(np.linalg.norm(found.x)) if found.success else None
     extra = dim if norm == "l1" else 1
     spread = eye if norm == "l1" else np.ones((dim, 1))

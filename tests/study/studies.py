@@ -4,13 +4,13 @@ import sqlite3
 from pathlib import Path
 
 import numpy as np
+from policies import random_pcn
 
 from paretofoil import envs
 from paretofoil.agents import Agent, save_agent
 from paretofoil.command import CommandSpace
 from paretofoil.search import CFZoo, NearestFront, Search
 from paretofoil.study import CaseRule, Study, make_study
-from policies import random_pcn
 
 SMALL = {"cf-zoo": CFZoo(directions=60, max_queries=91), "nearest-front": NearestFront()}
 FAST = {"nearest-front": NearestFront()}

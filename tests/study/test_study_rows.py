@@ -56,17 +56,17 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(once: list[tuple], tmp_pa
     assert rows_without_timings(tmp_path / "study.sqlite") == once
 
 
-class _Stop(Exception):
+class _StopError(Exception):
     pass
 
 
 def test_an_interrupted_study_goes_on_where_it_was(once: list[tuple], tmp_path: Path) -> None:
     def stop(line: Progress) -> None:
         if line.asked >= 20:
-            raise _Stop
+            raise _StopError
 
     path, study = tmp_path / "study.sqlite", small_study(tmp_path)
-    with pytest.raises(_Stop):
+    with pytest.raises(_StopError):
         run_study(study, path, workers=1, chunk=5, show=stop)
     before = len(read_rows(path))
     assert 0 < before < len(once)

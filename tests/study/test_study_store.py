@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 from studies import FAST, rows_without_timings, saved_agent, small_study
+from test_study_rows import run_script
 
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.errors import InvalidInput
 from paretofoil.search import CFZoo
 from paretofoil.study import CaseRule, make_study, read_about, read_rows, resume_study, run_study
-from paretofoil.study.store import Store, StoreFailed
-from test_study_rows import run_script
+from paretofoil.study.store import Store, StoreError
 
 
 def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_second_process_gets_a_clear_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", ["/proc/study.sqlite", "file/study.sqlite"])
 def test_a_path_that_cannot_be_written_gets_a_clear_error(tmp_path: Path, place: str) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(StoreFailed, match="place"):
+    with pytest.raises(StoreError, match="place"):
         run_study(small_study(tmp_path, FAST), tmp_path / place, workers=1)
 
 

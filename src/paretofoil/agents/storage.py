@@ -1,8 +1,6 @@
 """Agents on disk: a folder with `weights.safetensors` and `agent.json`. Nothing is ever unpickled."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
+from paretofoil.atomic import write_whole
 from paretofoil.command import CommandSpace, Objective
 from paretofoil.errors import InvalidInput
 from paretofoil.pcn.policy import PCNPolicy
@@ -33,16 +32,6 @@ def save_agent(agent: Agent, folder: str | Path) -> Path:
     write_whole(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
     write_whole(target / DESCRIPTION, (json.dumps(_describe(agent), indent=1, allow_nan=False) + "\n").encode())
     return target
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write next to the target and rename, so that a killed process leaves no half file."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.chmod(file.name, 0o644)
-    os.replace(file.name, path)
 
 
 def _describe(agent: Agent) -> dict[str, Any]:

@@ -40,14 +40,7 @@ def run(
     labels = [label for label in search.replace(" ", "").split(",") if label]
     study = make_study(agents, labels, CaseRule(commands, times, foils), seed=seed, kappa=kappa)
     with progress_of(quiet) as tell, _Safely(out):
-        done = run_study(
-            study,
-            out,
-            workers=workers,
-            engine=engine,
-            address=address,
-            show=tell(out.stem),  # type: ignore[arg-type]
-        )
+        done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
     _finish(out, done)
 
 

@@ -219,7 +219,7 @@ class BatchMinecart:
         mined = np.maximum(mined, 0.0) * (distance.min(axis=1) <= f.mine_radius)[:, None]
         free = f.capacity - self.content[carts].sum(axis=1)
         total = mined.sum(axis=1)
-        overfull = total > free
+        overfull = (total > free) & (total > 0)  # a full cart may have -1e-16 free, and nothing to scale
         mined[overfull] *= (free[overfull] / total[overfull])[:, None]
         self.content[carts] += mined
 

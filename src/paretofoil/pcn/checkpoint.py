@@ -1,7 +1,6 @@
 """A training on disk: one safetensors file, whose header holds everything that is not an array as JSON."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from paretofoil.atomic import write_whole
 from paretofoil.errors import InvalidInput
 from paretofoil.pcn.replay import Demonstration
 
@@ -20,12 +20,10 @@ _COLUMNS = tuple(field.name for field in fields(Demonstration))
 
 
 def write_checkpoint(path: Path, arrays: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> None:
-    """Write the file beside its place first, so that a crash leaves the old one."""
+    """Write the file whole or not at all, so that a crash leaves the old one."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     header = json.dumps({"schema": SCHEMA, **told}, allow_nan=False)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(save(contiguous, metadata={_HEADER: header}))
-    os.replace(temporary, path)
+    write_whole(path, save(contiguous, metadata={_HEADER: header}))
 
 
 def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:

@@ -73,7 +73,7 @@ PRESETS: dict[str, TrainConfig] = {
     "deep-sea-treasure": TrainConfig(steps=40_000, episode_steps=40, capacity=100),
     "breakable-bottles": TrainConfig(steps=4_000_000, episode_steps=40, episodes=256, warmup=2048, random_share=0.2),
     # Within 16 steps the front has three points; a detour of 18 steps brings both home without any danger.
-    "resource-gathering": TrainConfig(steps=4_000_000, episode_steps=16, episodes=512, warmup=8192, random_share=0.3),
+    "resource-gathering": TrainConfig(steps=8_000_000, episode_steps=16, episodes=512, warmup=8192, random_share=0.3),
     "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
     "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
     "minecart": TrainConfig(

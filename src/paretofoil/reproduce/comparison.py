@@ -1,5 +1,7 @@
 """CF-ZOO against white-box C&W (paper, Table "Comparison of our perturbation method ..."), with more beside it."""
 
+from typing import Any
+
 import numpy as np
 
 from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, PaperRow, total_of
@@ -33,18 +35,20 @@ def reproduce_comparison(setting: Setting) -> Report:
     rows = comparison_rows(setting)
     report = Report("CF-ZOO against white-box Carlini-Wagner")
     report.say(
-        f"Cases: at most {SUBSET.commands} commands of each front, evenly spread; the first {SUBSET.times} moments; at most "
-        f"{SUBSET.foils} foils of each decision. `white-cw` is the paper's baseline through ART with ART's defaults and "
-        "confidence kappa; it starts on the edge of the box in most cases, where its change of variables is flat. "
-        "`white-cw-padded` removes that by widening the box; `projected-cw` replaces the change of variables by a projection. "
-        "`cf-zoo` has the paper's budget of 21,000; `boundary` has 9,001 queries; `exact` proves what it says."
+        f"Cases: at most {SUBSET.commands} commands of each front, evenly spread; the first {SUBSET.times} moments; "
+        f"at most {SUBSET.foils} foils of each decision. `white-cw` is the paper's baseline through ART with ART's "
+        "defaults and confidence kappa; a command on the edge of the box starts where its change of variables is "
+        "flat. `white-cw-padded` removes that by widening the box; `projected-cw` projects instead of changing "
+        "variables. `cf-zoo` has the paper's budget of 21,000; `boundary` has 9,001 queries; `exact` proves what it "
+        "says."
     )
     report.add(_by_environment(setting, rows), recovery_table(rows))
     return report
 
 
 def _by_environment(setting: Setting, rows: list[Row]) -> Table:
-    lines, rules = [], []
+    lines: list[tuple[Any, ...]] = []
+    rules: list[int] = []
     for name in [*setting.agents, "all"]:
         rules.append(len(lines))
         for label in comparison_searches(0):
@@ -90,7 +94,7 @@ def recovery_table(rows: list[Row]) -> Table:
         lines.append((label, len(asked), len(found), Proportion(len(found), len(asked)), *spread))
     columns = ("search", "known feasible", "found", "recovered [95 % CI]", "distance / optimum", "median", "largest")
     note = (
-        "Known feasible: found by any search, or proven. Distance / optimum: against the proven optimum of the same case "
-        f"({len(optimum):,} cases), over the search's own successes; the proof's gap is 0.001, so that 1.00 may hide that much."
+        "Known feasible: found by any search. Distance / optimum: against the proven optimum of the same case "
+        f"({len(optimum):,} cases), over the search's own successes; the proofs leave a gap of 0.001 in distance."
     )
     return Table("Recovery of known-feasible cases", columns, tuple(lines), note)

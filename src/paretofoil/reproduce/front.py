@@ -21,8 +21,8 @@ def reproduce_front(setting: Setting) -> Report:
         caption = f"{ENVIRONMENTS[environment]}: circles are the learned front, crosses what greedy rollouts achieve"
         report.add(Picture.of(draw_front(agent), f"front-{environment}", caption))
     note = (
-        "Reached exactly: the greedy rollout returns the command itself (in stochastic environments returns are means, which "
-        "are not hit exactly). Known: the size of the front by exhaustive search; nobody knows Minecart's."
+        "Reached exactly: the greedy rollout returns the command itself (in stochastic environments returns are means, "
+        "which are not hit exactly). Known: the size of the front by exhaustive search; nobody knows Minecart's."
     )
     columns = ("environment", "learned points", "reached exactly", "known points", "hypervolume")
     report.parts.insert(0, Table("Fronts", columns, tuple(lines), note))

@@ -31,7 +31,7 @@ class Setting:
     """The audit's grid is evaluated for commands of at most so many objectives."""
     full_grid: bool = False
     """Evaluate the grid on proven cases as well, where it cannot find anything."""
-    tell: Tell = lambda name: None  # noqa: E731
+    tell: Tell = lambda name: None
 
     def load(self, environment: str) -> Agent:
         return load_agent(self.agents[environment])

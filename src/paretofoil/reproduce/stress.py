@@ -30,9 +30,10 @@ def reproduce_stress(setting: Setting) -> Report:
         lines.append((*ours, paper.cases, Proportion(paper.found, paper.cases), paper.distance))
     report = Report("Stress test of CF-ZOO: every decision, every foil")
     report.say(
-        "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its greedy "
-        "rollout, every valid action that was not chosen. CF-ZOO has the paper's budget (9,001 directions, 9,001 queries "
-        "of the ZOO phase). The agents are ours, so that cases and rates differ from the paper's where its agents do."
+        "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its "
+        "greedy rollout, every valid action that was not chosen. CF-ZOO has the paper's budget (9,001 directions, "
+        "9,001 queries of the ZOO phase). The agents are ours, so that cases and rates differ from the paper's "
+        "where its agents do."
     )
     seconds = sum(row.seconds for row in rows)
     note = f"Distance: mean scaled l2 distance over the successes. {len(rows):,} cases took {seconds:,.0f} CPU seconds."

@@ -12,8 +12,8 @@ import numpy as np
 from paretofoil.policy import ACTIVATIONS
 from paretofoil.search.margin import MarginNetwork
 
-CHUNK = 1 << 21
-"""Numbers in the largest array of one bounding step: small enough to stay near the processor."""
+CHUNK = 1 << 16
+"""Numbers in the largest array of one bounding step: small enough to stay in the cache."""
 _SMALL_WIDTH = 1e-6
 """Narrower intervals take the slope at an end: the chord's would be cancellation."""
 

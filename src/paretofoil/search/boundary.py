@@ -64,7 +64,9 @@ class Boundary:
                 break
             points = scan.within(batch, rows, budget.size, plan.next_points)
         found = np.isfinite(budget.size)
-        return [Finding(z if ok else None, stopped_early=budget.late) for z, ok in zip(budget.change, found, strict=True)]
+        return [
+            Finding(z if ok else None, stopped_early=budget.late) for z, ok in zip(budget.change, found, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,8 @@ def _promising(
     lacking = np.maximum(kappa - margins, 0.0)
     size = budget.size[:, None]
     rate = np.where(np.isfinite(size), size / np.maximum(kappa - start[:, None], 1e-3), 1e6)
-    score = np.where(np.isfinite(margins), batch.distances(points) + rate * np.where(np.isfinite(lacking), lacking, 0), np.inf)
+    asked = np.isfinite(margins)
+    score = np.where(asked, batch.distances(points) + rate * np.where(asked, lacking, 0.0), np.inf)
     apart = 0.2 * np.where(np.isfinite(budget.size), budget.size, 1.0)
     everyone = np.arange(len(points))
     picks = []

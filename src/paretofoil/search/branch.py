@@ -63,7 +63,7 @@ class Boxes:
     axis: np.ndarray  # (B,)
     point: np.ndarray  # (B, d): where the linear bounds would place the nearest valid point
 
-    def __getitem__(self, index: np.ndarray) -> "Boxes":
+    def __getitem__(self, index: np.ndarray | slice) -> "Boxes":
         return Boxes(self.low[index], self.high[index], self.bound[index], self.axis[index], self.point[index])
 
     def __add__(self, other: "Boxes") -> "Boxes":
@@ -78,7 +78,9 @@ class Boxes:
         return np.concatenate([self.low, low_of_right]), np.concatenate([high_of_left, self.high])
 
 
-def branch_and_bound(claim: Claim, limits: Limits, improve: Improve, best: float = np.inf) -> Proof:
+def branch_and_bound(
+    claim: Claim, limits: Limits, improve: Improve = lambda points: np.inf, best: float = np.inf
+) -> Proof:
     """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]

@@ -16,7 +16,7 @@ class Budget:
     """
 
     def __init__(self, batch: QuestionBatch, rows: np.ndarray, max_queries: int, deadline: float = np.inf) -> None:
-        self.batch, self.rows = batch, rows  # rows (Q,): the questions that are asked about
+        self.batch, self.rows = batch, rows  # rows (Q,): the questions, which are numbered 0 to Q - 1 here
         self.left = np.full(len(rows), max_queries, dtype=np.int64)  # (Q,)
         self.deadline = deadline
         self.incumbents = Incumbents(batch)
@@ -36,7 +36,7 @@ class Budget:
         return time.perf_counter() >= self.deadline
 
     def ask(self, who: np.ndarray, z: np.ndarray, phase: str, wanted: np.ndarray | None = None) -> np.ndarray:
-        """Margins (N,) of changes z (N, d) of questions who (N,), numbers into rows; -inf where not wanted or not left."""
+        """Margins (N,) of changes z (N, d) of questions who (N,); -inf where one is not wanted or no query is left."""
         margins = np.full(len(who), -np.inf)
         asked = np.arange(len(who)) if wanted is None else np.flatnonzero(wanted)
         order = asked[np.argsort(who[asked], kind="stable")]

@@ -32,7 +32,7 @@ class Certificate:
     slack: float
     """How far the deployed policy's margin may be from the folded one's: proven for kappa - slack."""
     deviation: float
-    """The largest such distance that was measured on the policy while searching."""
+    """The largest such distance that was measured, on random commands and on the answers."""
     pad: float
     """How far the bounds of the margins were pushed outwards to cover float64 rounding."""
     norm: Norm
@@ -47,9 +47,9 @@ class Certificate:
     def assumptions(self) -> str:
         """What the proof rests on."""
         return (
-            f"The policy at this state was bounded in float64, with {self.pad:.1e} added for rounding. The proof is for "
-            f"margins of {self.kappa:g} - {self.slack:g}: it holds for the deployed policy as long as its margins differ "
-            f"from the float64 ones by at most {self.slack:g} (measured: {self.deviation:.1e})."
+            f"The policy at this state was bounded in float64, with {self.pad:.1e} added for rounding. "
+            f"The proof is for margins of {self.kappa:g} - {self.slack:g}: it holds for the deployed policy as long as "
+            f"its margins differ from the float64 ones by at most {self.slack:g} (measured: {self.deviation:.1e})."
         )
 
     def __str__(self) -> str:

@@ -11,11 +11,16 @@ from paretofoil.policy import FoldablePolicy
 from paretofoil.question import QuestionBatch
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.branch import Claim, Limits, Proof, branch_and_bound
-from paretofoil.search.certificate import Certificate
+from paretofoil.search.certificate import Certificate, Status
 from paretofoil.search.finding import Finding, Search
-from paretofoil.search.margin import margin_network
+from paretofoil.search.margin import MarginNetwork, margin_network
 from paretofoil.search.polish import polish
 
+_PROBES = 64
+_CAUTION = 4
+"""The slack is at least this many times the deviation that the probes show."""
+_QUICK = 100
+"""Boxes after which a proof of infeasibility is put off until answers have been looked for with derivatives."""
 _PATIENCE = 32
 """After this many batches of boxes, answers without the slack are taken too: in slivers it can be all the gap."""
 
@@ -33,7 +38,8 @@ class Exact:
     seed: int = 0
     """Of the warm start."""
     slack: float = 1e-4
-    """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it."""
+    """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it.
+    It is raised where random commands show that the policy needs more."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
     """The search whose answer is improved and proven; None starts from random commands alone."""
 
@@ -58,14 +64,19 @@ class Exact:
         began = time.perf_counter()
         question = batch.questions[row]
         network = margin_network(policy.fold(question.state), question)
-        kappa = question.kappa
-        claim = Claim(network, batch.low[row], batch.high[row], kappa - self.slack, batch.norm)
-        safe, bare = replace(claim, level=kappa + self.slack), replace(claim, level=kappa + self.slack / 10)
-        incumbent = _Incumbent(batch, row, safe, bare)
-        incumbent.begin(start, np.random.default_rng(self.seed), margin=self.gap / 4)
+        kappa, deviation = question.kappa, _deviation(batch, row, network, self.seed)
+        slack = max(self.slack, _CAUTION * deviation)
+        claim = Claim(network, batch.low[row], batch.high[row], kappa - slack, batch.norm)
+        safe, bare = replace(claim, level=kappa + slack), replace(claim, level=kappa + slack / 10)
+        incumbent = _Incumbent(batch, row, safe, bare, deviation, worth=self.gap / 4)
         deadline = np.inf if self.seconds is None else began + self.seconds
         limits = Limits(self.gap * (1 - 1e-9), self.max_boxes, deadline)
-        proof = branch_and_bound(claim, limits, incumbent.improve, incumbent.size)
+        proof = Proof(0.0, 0, False)
+        if start is None:  # perhaps there is nothing to find, which may be quick to prove
+            proof = branch_and_bound(claim, replace(limits, max_boxes=min(_QUICK, self.max_boxes)))
+        if not proof.closed:
+            incumbent.begin(start, np.random.default_rng(self.seed))
+            proof = branch_and_bound(claim, limits, incumbent.improve, incumbent.size)
         certificate = Certificate(
             status=_status(proof, incumbent.size),
             lower=proof.lower,
@@ -74,7 +85,7 @@ class Exact:
             boxes=proof.boxes,
             seconds=time.perf_counter() - began,
             kappa=kappa,
-            slack=self.slack,
+            slack=slack,
             deviation=incumbent.deviation,
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
@@ -82,38 +93,50 @@ class Exact:
         return Finding(incumbent.change, certificate, stopped_early=bool(time.perf_counter() >= deadline))
 
 
-def _status(proof: Proof, upper: float) -> str:
+def _status(proof: Proof, upper: float) -> Status:
     if not proof.closed:
         return "gap"
     return "optimal" if np.isfinite(upper) else "infeasible"
 
 
-class _Incumbent:
-    """The closest change known to be valid, on the deployed policy; it only ever gets closer."""
+def _deviation(batch: QuestionBatch, row: int, network: MarginNetwork, seed: int) -> float:
+    """How far the policy's margins are from the folded ones, on random commands of the region."""
+    size = (_PROBES, batch.dim)
+    z = np.random.default_rng(seed).uniform(batch.low[row], batch.high[row], size=size)
+    folded = network.margins(z).min(axis=1, initial=np.inf)
+    asked = batch.margins(np.full(_PROBES, row), z, "verify")
+    return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
 
-    def __init__(self, batch: QuestionBatch, row: int, safe: Claim, bare: Claim) -> None:
+
+class _Incumbent:
+    """The closest change known to be valid, on the deployed policy; it only ever gets closer.
+
+    Answers that win by kappa and the slack are preferred: a bare one must be closer by what it is worth.
+    """
+
+    def __init__(
+        self, batch: QuestionBatch, row: int, safe: Claim, bare: Claim, deviation: float, worth: float
+    ) -> None:
         self.batch, self.row = batch, row
-        self.safe, self.bare = safe, bare  # with all of the slack, and with next to none
-        self.size, self.change = np.inf, None
-        self.deviation = 0.0
+        self.safe, self.bare, self.worth = safe, bare, worth
+        self.size = np.inf
+        self.change: np.ndarray | None = None
+        self.deviation = deviation
         self.calls = 0
 
-    def begin(self, start: np.ndarray | None, generator: np.random.Generator, margin: float) -> None:
-        """Improve the warm start, the front and random commands by derivatives.
-
-        The warm start itself, which may hold without slack, is taken only if it is closer by more than the margin.
-        """
+    def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
+        """Improve the warm start, the front and random commands by derivatives."""
         question, claim = self.batch.questions[self.row], self.safe
         num_front, num_random = (8, 24) if start is None else (3, 4)
         front = np.clip((question.front - question.command) / question.space.scale, claim.low, claim.high)
         front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
         random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
         points = np.concatenate([front, random] if start is None else [start[None], front, random])
-        self._polish(points, keep=2)
+        self._polish(self.safe, points, trust=0.3)
         if self.change is None:
-            self._polish(points, keep=2, claim=self.bare)
-        if start is not None and length(start, claim.norm) < self.size - margin:
-            self._offer(start[None], length(start[None], claim.norm))
+            self._polish(self.bare, points, trust=0.3)
+        if start is not None:
+            self._offer(start[None], length(start[None], claim.norm) + self.worth)
 
     def improve(self, points: np.ndarray) -> float:
         """Offer points (N, d); look around the most promising ones when it is likely to pay."""
@@ -124,29 +147,28 @@ class _Incumbent:
         if improved or self.calls == 4 or self.calls % 8 == 0:
             spread = np.linspace(0, len(points) - 1, 4).astype(int)  # some of all over the boxes, too
             promising = points[np.concatenate([np.argsort(size + 0.1 * short, kind="stable")[:4], spread])]
-            self._polish(promising, keep=2)
+            self._polish(self.safe, promising, trust=0.05)
             if self.calls >= _PATIENCE:
-                self._polish(promising, keep=2, claim=self.bare)
+                self._polish(self.bare, promising, trust=0.05)
         return self.size
 
-    def _polish(self, points: np.ndarray, keep: int, claim: Claim | None = None) -> None:
+    def _polish(self, claim: Claim, points: np.ndarray, trust: float) -> None:
         """A few steps from everywhere, then more from the best."""
-        claim = claim or self.safe
-        points, sizes = polish(claim, points, steps=5)
-        best = np.argsort(sizes)[:keep]
-        points, sizes = polish(claim, points[best], steps=12)
-        self._offer(points, sizes)
+        points, sizes = polish(claim, points, steps=5, trust=trust)
+        best = np.argsort(sizes, kind="stable")[:2]
+        points, sizes = polish(claim, points[best], steps=12, trust=trust / 3)
+        self._offer(points, sizes + (self.worth if claim is self.bare else 0.0))
 
-    def _offer(self, points: np.ndarray, sizes: np.ndarray) -> bool:
-        """Take the closest of these if the policy itself agrees; sizes (N,) are infinite for points to leave."""
-        for index in np.argsort(sizes)[:3]:
-            if not sizes[index] < self.size:
+    def _offer(self, points: np.ndarray, scores: np.ndarray) -> bool:
+        """Take the best of these, if it is closer and the policy agrees; scores (N,) are sizes, or infinite."""
+        for index in np.argsort(scores, kind="stable")[:3]:
+            if not scores[index] < self.size:
                 return False
             margin = float(self.batch.margins(np.array([self.row]), points[index][None], "verify")[0])
             folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
             if np.isfinite(folded):
                 self.deviation = max(self.deviation, abs(margin - float(folded)))
             if margin >= self.batch.kappa[self.row]:
-                self.size, self.change = float(sizes[index]), points[index].copy()
+                self.size, self.change = float(length(points[index], self.safe.norm)), points[index].copy()
                 return True
         return False

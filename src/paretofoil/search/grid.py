@@ -1,4 +1,4 @@
-"""The paper's feasibility audit: a dense grid over the whole region (paper, appendix "Landscape and Grid Construction")."""
+"""The paper's feasibility audit: a dense grid over the region (appendix "Landscape and Grid Construction")."""
 
 from dataclasses import dataclass
 

@@ -56,7 +56,7 @@ def _nearest_l2(
 def _newton(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Newton steps on the dual, which is piecewise quadratic, each with an exact line search: value (B,), point (B, d)."""
+    """Newton steps on the piecewise quadratic dual, with exact line searches: its value (B,) and the point (B, d)."""
     identity = np.eye(slopes.shape[1])
     apart = np.zeros(len(low), dtype=bool)  # the half-spaces are proven to have no common point in the box
     for step in range(steps + 1):

@@ -39,7 +39,7 @@ class Region:
 
     def holds(self, commands: np.ndarray) -> np.ndarray:
         """Which of the commands (N, d) lie inside."""
-        return ((commands >= self.low) & (commands <= self.high)).all(axis=-1)
+        return np.logical_and(commands >= self.low, commands <= self.high).all(axis=-1)  # type: ignore[return-value]
 
     def to_dict(self) -> dict[str, Any]:
         return {"low": self.low.tolist(), "high": self.high.tolist()}
@@ -128,7 +128,7 @@ class _Growth:
         """The box joined with the largest of the nested boxes lows, highs (S, d), large to small, that is proven."""
         plausible = np.flatnonzero(self._plausible(lows, highs))
         lows, highs = lows[plausible], highs[plausible]
-        bounded = (lower_bounds(self.network, lows, highs) >= self.level).all(axis=1)
+        bounded = lower_bounds(self.network, lows, highs).min(axis=1, initial=np.inf) >= self.level
         for index, easy in enumerate(bounded):
             if easy or (index < 3 and self._prove_slices(lows[[index]], highs[[index]])):
                 return _Box(lows[index], highs[index]).join(box)
@@ -140,7 +140,8 @@ class _Growth:
     def _plausible(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
         """Which boxes (S, d) show no counterexample among some of their corners and points inside."""
         points = lows[:, None, :] + self.shares * (highs - lows)[:, None, :]  # (S, 32, d)
-        return (self._margins(points.reshape(-1, lows.shape[1])).reshape(points.shape[:2]) >= self.level).all(axis=1)
+        margins = self._margins(points.reshape(-1, lows.shape[1])).reshape(points.shape[:2])
+        return margins.min(axis=1) >= self.level
 
     def _prove_slices(self, lows: np.ndarray, highs: np.ndarray) -> int:
         """How many of the slices lows, highs (S, d), counted from the first, are proven, splitting where it helps."""
@@ -161,7 +162,8 @@ class _Growth:
             rows, axis = np.arange(len(lows)), ((highs - lows) * weight).argmax(axis=1)
             left_high, right_low = highs.copy(), lows.copy()
             left_high[rows, axis] = right_low[rows, axis] = centers[rows, axis]
-            lows, highs, owner = np.concatenate([lows, right_low]), np.concatenate([left_high, highs]), np.tile(owner, 2)
+            lows, highs = np.concatenate([lows, right_low]), np.concatenate([left_high, highs])
+            owner = np.tile(owner, 2)
         return num_proven
 
 

@@ -27,7 +27,7 @@ class Verification:
     worst: float
     """The largest margin among the samples; a certificate holds as long as it is below kappa."""
     rebounded: bool | None = None
-    """True if the lower bound was proven once more from scratch, False if a counterexample came up, None if undecided."""
+    """True if the lower bound was proven again from scratch, False if it was refuted, None if undecided."""
     boxes: int = 0
     """Boxes that re-bounding looked at."""
 

@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +17,6 @@ from paretofoil.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.question import Question, QuestionBatch
 from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
-
-if TYPE_CHECKING:
-    import torch
 
 SLACK = 1e-4
 """The attack asks for kappa + SLACK: torch's float32 margins and the deployed policy's differ by less."""
@@ -74,15 +70,17 @@ class WhiteCW:
         """The scaled change that ART returns (0 if it failed), and how often the network was evaluated."""
         from art.attacks.evasion import CarliniL2Method
         from art.estimators.classification import PyTorchClassifier
-        from torch import nn
+        from torch.nn import CrossEntropyLoss
 
-        movable = question.high > question.low
-        if not movable.any():
+        from paretofoil.search.unit_box import UnitBoxClassifier
+
+        if (question.high <= question.low).all():
             return np.zeros(question.space.size), 0
         valid = list(question.valid_actions)
-        module = _unit_box_network(question, folded, PADDING if self.padded else 0.0)
+        module = UnitBoxClassifier(question, folded, PADDING if self.padded else 0.0)
+        shape = (int(module.movable.sum()),)
         classifier = PyTorchClassifier(
-            module, nn.CrossEntropyLoss(), (int(movable.sum()),), len(valid), clip_values=(0.0, 1.0), device_type="cpu"
+            module, CrossEntropyLoss(), shape, len(valid), clip_values=(0.0, 1.0), device_type="cpu"
         )
         attack = CarliniL2Method(
             classifier,
@@ -101,55 +99,6 @@ class WhiteCW:
         target = np.eye(len(valid), dtype=np.float32)[[valid.index(question.foil)]]
         moved = module.to_command(attack.generate(start, y=target)[0].astype(np.float64))
         return (moved - question.command) / question.space.scale, module.evaluations
-
-
-def _unit_box_network(question: Question, folded: FoldedPolicy, padding: float) -> Any:
-    """A torch module: unit-box inputs of the objectives that can move -> logits of the valid actions.
-
-    Invalid actions are sliced away: infinite logits would make ART fail silently.
-    """
-    import torch
-    from torch import nn
-
-    movable = question.high > question.low
-    width = (question.high - question.low)[movable]
-    low, wide = question.low[movable] - padding * width, (1 + 2 * padding) * width
-    weights, biases = list(folded.weights), list(folded.biases)
-    valid = list(question.valid_actions)
-    weights[-1], biases[-1] = weights[-1][valid], biases[-1][valid]
-    biases[0] = biases[0] + weights[0][:, ~movable] @ question.command[~movable]
-    weights[0] = weights[0][:, movable]
-    activations = [{"sigmoid": torch.sigmoid, "tanh": torch.tanh, "relu": torch.relu}[a] for a in folded.activations]
-
-    class UnitBoxNetwork(nn.Module):
-        def __init__(self) -> None:
-            super().__init__()
-            self.evaluations = 0
-            self.layers = nn.ModuleList([nn.Linear(w.shape[1], w.shape[0]) for w in weights])
-            with torch.no_grad():
-                for layer, weight, bias in zip(self.layers, weights, biases, strict=True):
-                    layer.weight.copy_(torch.from_numpy(weight))
-                    layer.bias.copy_(torch.from_numpy(bias))
-            for name, value in (("low", low), ("wide", wide), ("lowest", question.low), ("highest", question.high)):
-                vector = value if name in ("low", "wide") else value[movable]
-                self.register_buffer(name, torch.tensor(vector, dtype=torch.float32))
-
-        def forward(self, x: "torch.Tensor") -> "torch.Tensor":
-            self.evaluations += len(x)
-            hidden = torch.clamp(self.low + x * self.wide, self.lowest, self.highest)
-            for layer, activation in zip(self.layers, [*activations, nn.Identity()], strict=True):
-                hidden = activation(layer(hidden))
-            return hidden
-
-        def to_unit(self, command: np.ndarray) -> np.ndarray:
-            return (command[movable] - low) / wide
-
-        def to_command(self, x: np.ndarray) -> np.ndarray:
-            command = question.command.copy()
-            command[movable] = np.clip(low + x * wide, question.low[movable], question.high[movable])
-            return command
-
-    return UnitBoxNetwork()
 
 
 @contextmanager

@@ -15,10 +15,11 @@ ENGINES: tuple[EngineName, ...] = ("local", "dask", "ray")
 MAX_LOSSES = 3
 """How often in a row workers may be lost without any chunk being finished in between."""
 
-Item, Result = TypeVar("Item"), TypeVar("Result")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
-class WorkersLost(RuntimeError):
+class WorkersLostError(RuntimeError):
     """Workers kept dying; what was finished before is safe."""
 
 
@@ -63,7 +64,7 @@ def run_all(
             except lost as error:
                 losses += 1
                 if losses >= MAX_LOSSES:
-                    raise WorkersLost(
+                    raise WorkersLostError(
                         f"workers were lost {losses} times in a row ({type(error).__name__}); "
                         "what was finished is safe, resume with fewer workers or more memory"
                     ) from error
@@ -75,13 +76,14 @@ def _parallel(
     """Results as they come; Ray's joblib backend only returns lists, so that its items go in waves."""
     from joblib import Parallel, delayed
 
-    by_waves, parent = engine == "ray", os.getpid() if engine == "local" else None
-    size = 4 * workers if by_waves else max(len(items), 1)
-    for first in range(0, len(items), size):
-        calls = [delayed(_numbered)(work, number, item, parent) for number, item in items[first : first + size]]
-        yield from Parallel(
-            return_as="list" if by_waves else "generator_unordered", batch_size=1, pre_dispatch="2*n_jobs"
-        )(calls)
+    parent = os.getpid() if engine == "local" else None
+    calls = [delayed(_numbered)(work, number, item, parent) for number, item in items]
+    if engine != "ray":
+        yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")(calls)
+        return
+    with Parallel(batch_size=1) as parallel:  # its workers stay for all waves
+        for first in range(0, len(calls), 4 * workers):
+            yield from parallel(calls[first : first + 4 * workers])
 
 
 def _numbered(work: Callable[[Item], Result], number: int, item: Item, parent: int | None) -> tuple[int, Result]:
@@ -156,9 +158,10 @@ def _ray(workers: int, address: str | None) -> Iterator[tuple[type[Exception], .
         logging_level="error",
     )
     try:
-        register_ray()
+        register_ray()  # type: ignore[no-untyped-call]
         with parallel_config(backend="ray", n_jobs=-1 if address else workers):
-            yield (ray.exceptions.RayError,)
+            errors = ray.exceptions  # not RayTaskError, which wraps an error of the work itself
+            yield (errors.RayActorError, errors.WorkerCrashedError, errors.ObjectLostError)
     finally:
         ray.shutdown()
 

@@ -113,7 +113,7 @@ def _chunks(study: Study, finished: set[tuple[str, Case]], chunk: int | None) ->
         for label, search in study.searches.items():
             total += len(asked)
             left = [(case, question) for case, question in asked if (label, case) not in finished]
-            size = chunk or getattr(search, "questions_at_once", CHUNK)
+            size = int(getattr(search, "questions_at_once", CHUNK)) if chunk is None else chunk
             for first in range(0, len(left), size):
                 cases, questions = zip(*left[first : first + size], strict=True)
                 chunks.append(Chunk(label, search, cases, questions, agent.actions, agent_hash))

@@ -23,11 +23,11 @@ CREATE TABLE answer (
     agent_hash TEXT NOT NULL, outcome TEXT NOT NULL, distance REAL, queries INTEGER NOT NULL,
     answer TEXT NOT NULL, seconds REAL NOT NULL,
     PRIMARY KEY (agent, search, front, time, foil)
-) WITHOUT ROWID;
+);
 """
 
 
-class StoreFailed(OSError):
+class StoreError(OSError):
     """The file could not be written; what it held before is intact."""
 
 
@@ -79,11 +79,11 @@ class Store:
             open(self._lock.lock_file, "a").close()  # an error that says why, where the lock would only wait
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise StoreFailed(
+            raise StoreError(
                 f"expected {self.path} to be free, got one that another process is writing; wait for it, or stop it"
             ) from None
         except OSError as error:
-            raise StoreFailed(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+            raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
 
     def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Make the tables of a new file, or check that an old one holds this very study."""
@@ -146,14 +146,14 @@ def _explained(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
-            raise StoreFailed(
+            raise StoreError(
                 f"{path} could not be written ({error}): the answers that are in it are safe. "
                 f"Free some space, then go on with `paretofoil study resume {path}`"
             ) from None
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-            raise StoreFailed(f"expected a place where {path} can be written, got: {error}") from None
+            raise StoreError(f"expected a place where {path} can be written, got: {error}") from None
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StoreFailed(f"expected {path} to be free, got one that another process holds ({error})") from None
+            raise StoreError(f"expected {path} to be free, got one that another process holds ({error})") from None
         raise InvalidInput.expected(f"{path} to be a study's file", f"another one ({error})") from None
 
 

@@ -106,8 +106,8 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) 
 
 def check_same(stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Rows of different configurations are never mixed: say which part differs."""
-    for part, old in stored.items():
-        new = now.get(part)
+    for part in {**stored, **now}:
+        old, new = stored.get(part), now.get(part)
         if new == old:
             continue
         if isinstance(old, dict) and isinstance(new, dict):

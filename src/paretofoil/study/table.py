@@ -109,7 +109,8 @@ def text(cell: Any) -> str:
     if isinstance(cell, int | np.integer):
         return f"{int(cell):,}"
     if isinstance(cell, float | np.floating):
-        return f"{float(cell):.3f}" if abs(cell) < 100 else f"{float(cell):,.1f}"
+        number = float(cell)
+        return f"{number:.3f}" if abs(number) < 100 else f"{number:,.1f}"
     return str(cell)
 
 

@@ -1,0 +1,92 @@
+"""What a study costs: questions per core, overhead per chunk and engine, rows on disk, one worker against two.
+
+Throughput is per second of processor time, which other programs on the machine change little; the rest is wall time.
+Prints Markdown tables, from which `docs/scale.md` takes its figures.
+"""
+
+import importlib.util
+import tempfile
+import time
+from pathlib import Path
+
+from paretofoil.agents import Agent, load_agent
+from paretofoil.search import Boundary, CFZoo, Exact, Search
+from paretofoil.study import make_study, run_study
+from paretofoil.study.engine import EngineName, one_thread, run_all
+from paretofoil.study.runner import CHUNK, Chunk, answer_chunk
+from paretofoil.study.store import Store
+from paretofoil.study.study import fingerprint
+
+AGENTS = ("branch-path", "collect-two", "fruit-tree")
+SEARCHES: dict[str, Search] = {"cf-zoo": CFZoo(), "boundary": Boundary(), "exact": Exact()}
+CHUNKS = 64
+
+
+def make_chunk(agent: Agent, search: Search) -> Chunk:
+    """The first questions of an agent's stress test."""
+    study = make_study([agent], {search.name: search})
+    cases, questions = zip(*list(study.questions(agent))[:CHUNK], strict=True)
+    return Chunk(search.name, search, cases, questions, agent.actions, fingerprint(agent))
+
+
+def count(chunk: Chunk) -> int:
+    """Work that costs nothing: what is left is the engine's overhead."""
+    return len(chunk)
+
+
+def throughput() -> None:
+    print("| agent | objectives | search | questions / core second | ms per question |\n|---|---:|---|---:|---:|")
+    for name in AGENTS:
+        agent = load_agent(name)
+        for label, search in SEARCHES.items():
+            chunk = make_chunk(agent, search)
+            with one_thread():
+                answer_chunk(chunk)  # warm
+                started = time.process_time()
+                answer_chunk(chunk)
+                spent = (time.process_time() - started) / len(chunk)
+            print(f"| {name} | {agent.space.size} | {label} | {1 / spent:,.0f} | {1000 * spent:.1f} |", flush=True)
+
+
+def overhead() -> None:
+    print("\n| engine | workers | start (s) | ms per chunk of 64 |\n|---|---:|---:|---:|")
+    chunk = make_chunk(load_agent("branch-path"), CFZoo())
+    engines: list[tuple[EngineName, int]] = [("local", 1), ("local", 2), ("dask", 2), ("ray", 2)]
+    for engine, workers in engines:
+        if engine != "local" and importlib.util.find_spec("distributed" if engine == "dask" else engine) is None:
+            print(f"| {engine} | {workers} | not installed | |")
+            continue
+        started, moments = time.perf_counter(), []
+        for _ in run_all(count, [chunk] * CHUNKS, engine=engine, workers=workers):
+            moments.append(time.perf_counter())
+        each = 1000 * (moments[-1] - moments[0]) / (CHUNKS - 1)
+        print(f"| {engine} | {workers} | {moments[0] - started:.2f} | {each:.1f} |", flush=True)
+
+
+def disk() -> None:
+    chunk = make_chunk(load_agent("branch-path"), CFZoo(100, 100))
+    rows = answer_chunk(chunk)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "s.sqlite"
+        with Store(path, {}) as store:
+            started = time.perf_counter()
+            store.add(rows)
+            seconds = time.perf_counter() - started
+        print(f"\nOne chunk of {len(rows)} rows is written in {1000 * seconds:.0f} ms; ", end="")
+        print(f"{path.stat().st_size / len(rows) / 1024:.1f} KiB per row on disk.")
+
+
+def scaling() -> None:
+    print("\n| workers | seconds | questions / s |\n|---:|---:|---:|")
+    for workers in (1, 2):
+        with tempfile.TemporaryDirectory() as folder:
+            study = make_study(["collect-two"], {"cf-zoo": CFZoo()})
+            done = run_study(study, Path(folder) / "s.sqlite", workers=workers)
+        print(f"| {workers} | {done.seconds:.1f} | {done.rate:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    throughput()
+    overhead()
+    disk()
+    scaling()

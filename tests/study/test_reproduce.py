@@ -1,0 +1,114 @@
+"""Reproductions: the paper's totals, reports that hold together, and small runs of every experiment."""
+
+import base64
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from studies import saved_agent, small_study
+
+from paretofoil.agents import list_agents
+from paretofoil.errors import InvalidInput
+from paretofoil.reproduce import EXPERIMENTS, Report, Setting, experiment
+from paretofoil.reproduce import audit as audit_module
+from paretofoil.reproduce import comparison as comparison_module
+from paretofoil.reproduce.example import EXAMPLES, find_decision
+from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, STRESS, total_of
+from paretofoil.reproduce.report import Picture
+from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
+from paretofoil.study import read_rows
+from paretofoil.study.table import Table
+
+
+def test_the_papers_rows_add_up_to_its_totals() -> None:
+    stress = total_of(STRESS.values())
+    assert (stress.cases, stress.found) == (3195, 2422)
+    for label, found in (("white-cw", 322), ("cf-zoo", 637)):
+        total = total_of(COMPARISON[environment, label] for environment in ENVIRONMENTS)
+        assert (total.cases, total.found) == (797, found)
+    assert sum(AUDIT.values()) == 3195
+
+
+def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> None:
+    pixel = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    report = Report("Title").say("Words <b>not html</b>.")
+    report.add(Table("T", ("a", "b"), (("x", 1),)), Picture("p.png", "A picture", pixel))
+    report.write(tmp_path, "r")
+    html = (tmp_path / "r.html").read_text()
+    assert "<table>" in html
+    assert 'src="data:image/png;base64,' in html
+    assert not re.findall(r'(?:src|href)="(?!data:)', html)  # nothing from elsewhere
+    assert "<b>not" not in html
+    assert "![A picture](p.png)" in (tmp_path / "r.md").read_text()
+    assert {"p.png", "r-table-1.csv", "r-table-1.json", "r-table-1.tex"} <= {f.name for f in tmp_path.iterdir()}
+
+
+@pytest.fixture
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setting:
+    """The experiments on a random network, with small budgets and without ART."""
+    searches = {
+        "white-cw": ProjectedCW(iterations=20),  # stands in for ART, which has tests of its own
+        "cf-zoo": CFZoo(60, 61),
+        "boundary": Boundary(max_queries=200),
+        "exact": Exact(max_boxes=2000),
+    }
+    monkeypatch.setattr(comparison_module, "comparison_searches", lambda seed: searches)
+    monkeypatch.setattr("paretofoil.reproduce.runtime.comparison_searches", lambda seed: searches)
+    monkeypatch.setattr("paretofoil.reproduce.runtime.BUDGETS", (10_000,))
+    monkeypatch.setattr("paretofoil.reproduce.runtime.ALONE", 1)
+    monkeypatch.setattr(CFZoo, "preset", classmethod(lambda cls, name, seed=0: cls(60, 61, seed=seed)))
+    monkeypatch.setattr(audit_module, "Exact", lambda seed: Exact(max_boxes=2000, seed=seed))
+    return Setting(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
+
+
+@pytest.mark.parametrize("name", ["stress", "comparison", "audit", "runtime", "landscapes"])
+def test_each_experiment_runs_and_runs_again_from_its_rows(small: Setting, name: str) -> None:
+    report = experiment(name)(small)
+    assert report.tables or report.pictures
+    before = {path.name: len(read_rows(path)) for path in small.out.glob("*.sqlite")}
+    assert before
+    again = experiment(name)(small)
+    assert {path.name: len(read_rows(path)) for path in small.out.glob("*.sqlite")} == before
+    assert again.to_markdown() == report.to_markdown()
+
+
+def test_the_audit_counts_every_case_once(small: Setting) -> None:
+    report = experiment("audit")(small)
+    cases = len(read_rows(small.out / "stress.sqlite"))
+    for table in report.tables[:2]:
+        assert sum(row[1] for row in table.rows) == cases
+
+
+def test_a_proof_is_never_contradicted_by_the_grid(small: Setting) -> None:
+    [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
+    assert cross.rows[1][1] == 0  # "a grid command flips it" x "proven infeasible"
+
+
+def test_every_experiment_can_be_loaded() -> None:
+    for name in EXPERIMENTS:
+        assert callable(experiment(name))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.agent)
+def test_the_papers_moments_are_found_on_shipped_agents(example: object) -> None:
+    if example.agent not in list_agents():
+        pytest.skip(f"the agent {example.agent} is not shipped yet")
+    from paretofoil.agents import load_agent
+
+    agent = load_agent(example.agent)
+    decision, where = find_decision(example, agent)
+    assert decision.command.shape == agent.front[0].shape
+    assert where
+    if example.agent != "minecart":
+        assert "comes by the paper's state" in where
+        assert agent.actions[decision.action] == example.chosen
+
+
+def test_a_study_without_agents_or_searches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="at least one search"):
+        replace(small_study(tmp_path), searches={})
+    with pytest.raises(InvalidInput, match="at least one agent"):
+        replace(small_study(tmp_path), agents=())

@@ -1,0 +1,129 @@
+"""Cases, statistics and tables."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+from studies import small_agent, small_study
+
+from paretofoil.errors import InvalidInput
+from paretofoil.explanation import pose
+from paretofoil.inquiry import answer
+from paretofoil.search import NearestFront
+from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_rows, run_study
+from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.study import fingerprint
+from paretofoil.study.table import Table, rows_table
+
+
+def test_every_front_command_moment_and_valid_foil_is_a_case_once() -> None:
+    agent = small_agent()
+    cases = list(enumerate_cases(agent))
+    assert len({case for case, _ in cases}) == len(cases)
+    assert {case.front for case, _ in cases} == {0, 1, 2}
+    for case, decision in cases:
+        assert case.foil in decision.valid_actions
+        assert case.foil != decision.action
+        assert case.time == decision.time
+
+
+def test_the_subset_is_a_subset() -> None:
+    agent = small_agent()
+    everything = [case for case, _ in enumerate_cases(agent)]
+    rule = CaseRule(commands=2, times=4, foils=1)
+    some = [case for case, _ in enumerate_cases(agent, rule)]
+    assert 0 < len(some) < len(everything)
+    assert set(some) <= set(everything)
+    assert {case.front for case in some} == {0, 2}  # evenly spread: the first and the last
+    assert max(case.time for case in some) == 3
+
+
+@pytest.mark.parametrize(("size", "picked"), [(0, 0), (1, 1), (11, 11), (12, 12), (128, 12)])
+def test_at_most_twelve_commands_are_compared(size: int, picked: int) -> None:
+    numbers = COMPARISON.pick_commands(size)
+    assert len(numbers) == len(set(numbers)) == picked
+    if size:
+        assert (numbers[0], numbers[-1]) == (0, size - 1)
+
+
+def test_a_rule_that_takes_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="times of at least 1"):
+        CaseRule(times=0)
+
+
+def test_only_the_cases_that_are_named_are_asked(tmp_path: Path) -> None:
+    wanted = [case for case, _ in enumerate_cases(small_agent())][5:8]
+    run_study(make_study([small_agent()], {"front": NearestFront()}, only=wanted), tmp_path / "s.sqlite", workers=1)
+    assert [row.case for row in read_rows(tmp_path / "s.sqlite")] == wanted
+
+
+def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
+    agent = small_agent()
+    before = fingerprint(agent)
+    case, decision = next(iter(enumerate_cases(agent)))
+    answer([pose(agent.policy, decision, case.foil, agent.space, agent.front)], NearestFront())
+    assert fingerprint(agent) == before == fingerprint(small_agent())
+    assert fingerprint(small_agent(seed=1)) != before
+
+
+@pytest.mark.parametrize(
+    ("successes", "cases", "text"),
+    [
+        (7, 35, "20.0 [10.0,35.9]"),
+        (136, 136, "100.0 [97.3,100.0]"),
+        (0, 10, "0.0 [0.0,27.8]"),
+        (2422, 3195, "75.8 [74.3,77.3]"),
+    ],
+)
+def test_intervals_are_those_of_the_paper(successes: int, cases: int, text: str) -> None:
+    assert str(Proportion(successes, cases)) == text
+
+
+def test_no_cases_give_no_rate() -> None:
+    assert str(Proportion(0, 0)) == "–"
+    assert summarise([]).distance is None
+    with pytest.raises(InvalidInput):
+        Proportion(3, 2)
+
+
+TABLE = Table("A & B", ("name", "n", "rate"), (("x_1", 1234, Proportion(1, 2)), ("y", None, None)), "50 % of it.", (1,))
+
+
+def test_a_table_as_markdown() -> None:
+    assert "| x_1 | 1,234 | 50.0 [9.5,90.5] |" in TABLE.to("markdown")
+    assert "| y | – | – |" in TABLE.to("markdown")
+    assert "| --- | ---: | ---: |" in TABLE.to("markdown")
+
+
+def test_a_table_as_latex_has_booktabs_and_escapes() -> None:
+    latex = TABLE.to("latex")
+    for part in (r"\toprule", r"\midrule", r"\bottomrule", r"x\_1 & 1,234", r"A \& B. 50 \% of it."):
+        assert part in latex
+    assert latex.count(r"\midrule") == 2
+
+
+def test_a_table_as_csv_and_json_keeps_numbers() -> None:
+    lines = list(csv.DictReader(io.StringIO(TABLE.to("csv"))))
+    assert lines[0]["n"] == "1234"
+    assert float(lines[0]["rate rate"]) == 0.5
+    assert lines[1]["rate rate"] == ""
+    rows = json.loads(TABLE.to("json"))["rows"]
+    assert rows[0]["rate"]["successes"] == 1
+    assert rows[1]["rate"] is None
+
+
+def test_a_table_with_a_ragged_row_or_an_unknown_format_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="rows of 2 cells"):
+        Table("", ("a", "b"), ((1,),))
+    with pytest.raises(InvalidInput, match="a format among"):
+        TABLE.to("word")
+
+
+def test_rows_are_exported_whole(tmp_path: Path) -> None:
+    run_study(small_study(tmp_path, {"front": NearestFront()}), tmp_path / "s.sqlite", workers=1)
+    rows = read_rows(tmp_path / "s.sqlite")
+    lines = list(csv.DictReader(io.StringIO(rows_table("s", rows).to("csv"))))
+    assert len(lines) == len(rows)
+    assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/counterfactual")
