@@ -38,7 +38,7 @@ agents: $(VENV)/installed ## train the shipped agents again (about 15 minutes)
 	$(call TRAIN,resource-gathering,resource-gathering)
 	$(call TRAIN,fruit-tree,fruit-tree)
 	$(call TRAIN,minecart,minecart)
-	$(call TRAIN,minecart,minecart-early,--steps 300000 --set polish_rounds=0)
+	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
 
 bench: $(VENV)/installed ## the benchmarks: ratios, measured side by side in one run
 	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -5,14 +5,14 @@ python benchmarks/minecart_steps.py
 
 import time
 
-import mo_gymnasium
 import numpy as np
+from mo_gymnasium.utils import make
 
 from paretofoil.envs.minecart import BatchMinecart
 
 
 def original_steps_per_second(seconds: float) -> float:
-    env = mo_gymnasium.make("minecart-deterministic-v0")
+    env = make("minecart-deterministic-v0")
     rng = np.random.default_rng(0)
     env.reset(seed=0)
     steps, start = 0, time.perf_counter()

@@ -37,13 +37,13 @@ def ours(seed: int) -> tuple[float, int, int]:
 
 
 def theirs(seed: int) -> tuple[float, int, int]:
-    import mo_gymnasium
     import torch
+    from mo_gymnasium.utils import make
     from morl_baselines.multi_policy.pcn.pcn import PCN
 
     torch.set_num_threads(1)
     torch.manual_seed(seed)
-    env = mo_gymnasium.make("deep-sea-treasure-concave-v0")
+    env = make("deep-sea-treasure-concave-v0")
     env.action_space.seed(seed)
     agent = PCN(
         env, scaling_factor=np.array([0.1, 0.1, 0.01]), learning_rate=1e-3, batch_size=256, log=False, seed=seed

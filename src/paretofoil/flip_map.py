@@ -27,7 +27,7 @@ class FlipMap:
     answers: tuple[Counterfactual, ...]
 
     def distances(self) -> np.ndarray:
-        """(moments, actions): the scaled distance of each answer; infinite where no foil was found, NaN if not asked."""
+        """(moments, actions): the scaled distance of each answer; infinite where none was found, NaN if not asked."""
         actions = len(self.answers[0].actions) if self.answers else 0
         grid = np.full((len(self.taken), actions), np.nan)
         for time, found in zip(self.times, self.answers, strict=True):

@@ -8,8 +8,8 @@ import numpy as np
 
 Activation = Literal["sigmoid", "tanh", "relu"]
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
-"""(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities, or logits,
-which differ from them by a number for each row; only differences within a row count."""
+"""(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities,
+or logits, which differ from them by a number for each row; only differences within a row count."""
 
 
 @runtime_checkable

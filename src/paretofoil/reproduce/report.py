@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.agents.storage import write_whole
+from paretofoil.atomic import write_whole
 from paretofoil.study.machine import describe_machine
 from paretofoil.study.table import Table
 
