@@ -7,6 +7,7 @@ import contextlib
 import io
 import os
 import sys
+import tempfile
 import time
 from dataclasses import replace
 
@@ -57,7 +58,8 @@ def theirs(seed: int) -> tuple[float, int, int]:
             raise FoundAllError
 
     agent._add_episode = watched
-    with contextlib.suppress(FoundAllError), contextlib.redirect_stdout(io.StringIO()):
+    quietly = contextlib.redirect_stdout(io.StringIO())
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.suppress(FoundAllError), quietly:
         agent.train(10_000_000, env, np.array([0.0, -50.0]), max_return=np.array([124.0, -1.0]), max_buffer_size=200)
     seconds = time.perf_counter() - started
     returns = np.array([episode[2][0].reward for episode in agent.experience_replay])
