@@ -55,11 +55,12 @@ class Agent:
         return envs.make_batch(self.environment)
 
     def reached(self, tolerance: float = 1e-6) -> np.ndarray:
-        """(F,) bool: which points of the front greedy rollouts reach exactly."""
+        """(F,) bool: which points of the front greedy rollouts reach: exactly, or within three standard errors."""
         if self.achieved is None:
             raise InvalidInput.expected("an agent with measured returns", "one without")
-        objectives = self.achieved.shape[1]
-        return (np.abs(self.achieved - self.front[:, :objectives]) <= tolerance).all(axis=1)
+        error = np.zeros_like(self.achieved) if self.error is None else self.error
+        off = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
+        return (off <= tolerance + 3 * error).all(axis=1)
 
     def decision_at(self, state: Any, command: Any) -> Decision:
         """What it decides in a state of your own, under a remaining command; nothing was collected before.

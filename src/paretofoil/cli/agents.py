@@ -34,7 +34,7 @@ def _list() -> None:
         rows.append(
             [name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin]
         )
-    columns = ["agent", "environment", "front", "reached exactly", "steps", "origin"]
+    columns = ["agent", "environment", "front", "reached", "steps", "origin"]
     console.print(table("Agents", columns, rows, right=[2, 3, 4]))
 
 
@@ -51,8 +51,7 @@ def _show(agent: "Agent") -> None:
     for i, command in enumerate(agent.front):
         row = [vector(command)]
         if agent.achieved is not None:
-            exact = agent.reached()[i]
-            row += [vector(agent.achieved[i]), "exactly" if exact else _off(agent, i)]
+            row += [vector(agent.achieved[i]), _reached(agent, i)]
         rows.append(row)
     names = ", ".join(agent.space.names)
     console.print(f"[bold]{agent.name}[/]: {agent.environment.description}", highlight=False)
@@ -62,13 +61,16 @@ def _show(agent: "Agent") -> None:
         console.print(f"[bold]{key}[/]: {value}", highlight=False)
 
 
-def _off(agent: "Agent", i: int) -> str:
+def _reached(agent: "Agent", i: int) -> str:
+    """How close the rollouts of a front point come to it."""
     import numpy as np
 
     from paretofoil.show.sentence import short
 
     if agent.error is not None and agent.error[i].any():
         return "± " + ", ".join(short(float(e)) for e in agent.error[i])
+    if agent.reached()[i]:
+        return "exactly"
     achieved = np.asarray(agent.achieved)
     gap = np.abs(achieved[i] - agent.front[i, : achieved.shape[1]])
     return f"off by up to {short(float(gap.max()))}"

@@ -127,7 +127,7 @@ class _Incumbent:
     def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
         """Improve the warm start, the front and random commands by derivatives."""
         question, claim = self.batch.questions[self.row], self.safe
-        num_front, num_random = (8, 24) if start is None else (3, 4)
+        num_front, num_random = (8, 24) if start is None else (2, 2)
         front = np.clip((question.front - question.command) / question.space.scale, claim.low, claim.high)
         front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
         random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
@@ -156,7 +156,7 @@ class _Incumbent:
         """A few steps from everywhere, then more from the best."""
         points, sizes = polish(claim, points, steps=5, trust=trust)
         best = np.argsort(sizes, kind="stable")[:2]
-        points, sizes = polish(claim, points[best], steps=12, trust=trust / 3)
+        points, sizes = polish(claim, points[best], steps=8, trust=trust / 5)
         self._offer(points, sizes + (self.worth if claim is self.bare else 0.0))
 
     def _offer(self, points: np.ndarray, scores: np.ndarray) -> bool:

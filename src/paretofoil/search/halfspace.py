@@ -63,9 +63,9 @@ def _newton(
         pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
         z = np.clip(pull, low, high)
         missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]  # (B, K), the gradient
-        if step == steps:
-            break
         active = (mu > 0.0) | (missing > 0.0)
+        if step == steps or (np.abs(missing) * active).max(initial=0.0) < _TINY:
+            break
         free = slopes * ((pull > low) & (pull < high))[:, None, :]
         curvature = np.matmul(free, slopes.transpose(0, 2, 1)) * (active[:, :, None] & active[:, None, :])
         ridge = 1e-9 * np.trace(curvature, axis1=1, axis2=2) + 1e-6

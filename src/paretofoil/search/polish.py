@@ -66,7 +66,7 @@ class _Climbers:
         sizes = np.where(least >= claim.level, length(tries, claim.norm), np.inf)
         own = np.where(valid, length(self.z, claim.norm), np.inf)
         closest, highest = sizes.argmin(axis=1), least.argmax(axis=1)
-        closer = sizes[rows, closest] < own - _ARRIVED / 10
+        closer = sizes[rows, closest] < own - _ARRIVED
         climbs = ~valid & ~closer & (least[rows, highest] > self.margins.min(axis=1, initial=np.inf))
         pick, moved = np.where(closer, closest, highest), closer | climbs
         self.trust *= np.where(moved & (pick <= 1), 2.0, np.where(moved, 1.0, 0.35))
