@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev
+EXTRAS := dev,art,dask,ray,parquet
 
 .PHONY: help demo test check format agents bench clean
 .DEFAULT_GOAL := help
