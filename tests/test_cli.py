@@ -12,7 +12,7 @@ from paretofoil import __version__
 from paretofoil.counterfactual import Counterfactual
 from paretofoil.flip_map import FlipMap
 
-VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front"]
+VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "reproduce", "study run"]
 
 
 def run(*arguments: str, cwd: Path | None = None, code: int = 0) -> str:

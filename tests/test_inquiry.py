@@ -203,6 +203,8 @@ def test_the_rounded_command_is_short_and_still_flips_the_action() -> None:
             scores = question.policy.log_probs(question.state[None], found.rounded[None])[0]  # type: ignore[index]
             assert scores.argmax() == question.foil
             assert max(len(f"{v:.12g}") for v in found.rounded) <= 8  # type: ignore[union-attr]
+            told, meant = found.rounded - question.command, found.command - question.command  # type: ignore[operator]
+            assert (told * meant >= 0).all()  # no wish is turned around by rounding
 
 
 def test_a_function_is_a_policy() -> None:

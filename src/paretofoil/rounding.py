@@ -36,8 +36,10 @@ def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.nda
     stacked = np.stack(candidates)
     rows = np.full(len(stacked), row)
     inside = ((stacked >= question.low) & (stacked <= question.high)).all(axis=1)
+    change, rounded = command - question.command, stacked - question.command
+    same_way = (rounded * change >= 0).all(axis=1)  # what is told must not turn a wish around
     space = question.space
     reach = STRETCH * space.distance(command, question.command, question.norm)
     near_enough = space.distance(stacked, question.command, question.norm) <= reach
-    flips = inside & near_enough & (batch.margins_at(rows, stacked, "round") > 0)
+    flips = inside & same_way & near_enough & (batch.margins_at(rows, stacked, "round") > 0)
     return stacked[np.argmax(flips)] if flips.any() else command

@@ -19,8 +19,14 @@ HORIZON = Objective("horizon", "steps")
 
 
 def preset(entry: envs.CatalogueEntry) -> TrainConfig:
-    """The settings that were found to work for an environment, or the defaults."""
-    return PRESETS.get(entry.name, TrainConfig())
+    """The settings that were found to work for an environment, or the defaults.
+
+    An environment that is neither vectorised nor tabulated is stepped one by one: its returns are then averaged
+    over fewer rollouts.
+    """
+    stepped_one_by_one = entry.batch is None and not entry.finite
+    default = TrainConfig(rollouts=20, candidates=4) if stepped_one_by_one else TrainConfig()
+    return PRESETS.get(entry.name, default)
 
 
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> Trainer:

@@ -44,7 +44,8 @@ def train(
     if show_settings:
         _list_settings(config)
         return
-    called = name or (f"{entry.name}-horizon" if horizon else entry.name).replace("/", "-")
+    plain = entry.name.split(":")[-1].replace("/", "-")
+    called = name or (f"{plain}-horizon" if horizon else plain)
     folder = out or local_folder() / called
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
@@ -62,14 +63,17 @@ def train(
 
 
 def _entry(environment: str) -> "CatalogueEntry":
-    """A catalogued environment, or any that Gymnasium knows."""
-    import gymnasium
-
+    """A catalogued environment, or any that Gymnasium knows; "module:id" imports that module first."""
     from paretofoil import envs
 
-    if environment not in envs.names() and environment.split(":")[-1] in gymnasium.registry:
+    if environment in envs.names():
+        return envs.entry(environment)
+    import gymnasium
+    import mo_gymnasium  # noqa: F401 (registers its environments)
+
+    if ":" in environment or environment in gymnasium.registry:
         return envs.describe(environment)
-    return envs.entry(environment)
+    return envs.entry(environment)  # which says what is known
 
 
 def _configure(

@@ -36,5 +36,6 @@ def reproduce_stress(setting: Setting) -> Report:
         "where its agents do."
     )
     seconds = sum(row.seconds for row in rows)
-    note = f"Distance: mean scaled l2 distance over the successes. {len(rows):,} cases took {seconds:,.0f} s of workers' wall time."
+    took = f"{len(rows):,} cases took {seconds:,.0f} s of workers' wall time."
+    note = f"Distance: mean scaled l2 distance over the successes. {took}"
     return report.add(Table("Stress test", COLUMNS + PAPER_COLUMNS, tuple(lines), note, rules=(len(lines) - 1,)))

@@ -97,11 +97,11 @@ def _short_way(
     """Bounds of the second layer's outputs, (B, n) each: behind parallel lines one product serves both sides."""
     center, radius = (low + high) / 2, (high - low) / 2
     weight = network.weights[1]
-    slopes = _apply(network.weights[0].T * lines.slope_low[:, None, :], weight.T)  # (B, d, n)
     middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2
-    middle = (lines.slope_low * network.biases[0] + middle) @ weight.T + network.biases[1]
-    middle = middle + np.matmul(center[:, None, :], slopes)[:, 0, :]
-    spread = half @ np.abs(weight).T + np.matmul(radius[:, None, :], np.abs(slopes))[:, 0, :]
+    before = center @ network.weights[0].T + network.biases[0]
+    middle = (lines.slope_low * before + middle) @ weight.T + network.biases[1]
+    columns = network.weights[0].T * radius[:, :, None] * lines.slope_low[:, None, :]  # (B, d, n)
+    spread = half @ np.abs(weight).T + np.abs(_apply(columns, weight.T)).sum(axis=1)
     return middle - spread, middle + spread
 
 

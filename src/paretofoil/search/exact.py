@@ -144,7 +144,7 @@ class _Incumbent:
         short = np.maximum(self.safe.level - self.safe.network.margins(points).min(axis=1, initial=np.inf), 0.0)
         size = length(points, self.safe.norm)
         improved = self._offer(points, np.where(short == 0.0, size, np.inf))
-        if improved or self.calls == 4 or self.calls % 8 == 0:
+        if improved or self.calls in (4, 12) or self.calls % 32 == 0:
             spread = np.linspace(0, len(points) - 1, 4).astype(int)  # some of all over the boxes, too
             promising = points[np.concatenate([np.argsort(size + 0.1 * short, kind="stable")[:4], spread])]
             self._polish(self.safe, promising, trust=0.05)

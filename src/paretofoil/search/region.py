@@ -8,13 +8,16 @@ import numpy as np
 from paretofoil.command import as_vector
 from paretofoil.errors import InvalidInput
 from paretofoil.policy import FoldablePolicy
-from paretofoil.question import Question
+from paretofoil.question import Question, QuestionBatch
 from paretofoil.search.bound import lower_bounds
 from paretofoil.search.margin import MarginNetwork, margin_network
 
-SLACK = 5e-5
-"""Regions are proven for margins of kappa + SLACK, so that the deployed float32 policy agrees."""
-_LEAST_SLACK = 2e-5
+SLACK = 1e-4
+"""Regions are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
+_LEAST_SLACK = 4e-5
+_PROBES = 64
+_CAUTION = 1.5
+"""The slack of a region is at least this many times the deviation of the policy that probes in it show."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a side is moved, tried from the whole way down."""
 _BOXES = 1000
@@ -67,7 +70,7 @@ def widen(question: Question, command: np.ndarray) -> Region | None:
     box = growth.from_corner(point)
     for axis, side in growth.sides(box):
         box = growth.move(box, axis, side)
-    if not (box.high > box.low).any():
+    if not (box.high > box.low).any() or _CAUTION * _deviation(question, network, box) > slack:
         return None
     region_low, region_high = question.command + box.low * scale, question.command + box.high * scale
     region_low = np.where(box.low <= low, question.low, region_low)  # exactly the limit, not its rounding
@@ -82,6 +85,16 @@ class _Box:
 
     def join(self, other: "_Box") -> "_Box":
         return _Box(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def _deviation(question: Question, network: MarginNetwork, box: _Box) -> float:
+    """How far the deployed policy's margins are from the folded ones, on random commands and corners of the box."""
+    shares = np.random.default_rng(0).random((_PROBES, len(box.low)))
+    shares[::2] = np.round(shares[::2])
+    z = box.low + shares * (box.high - box.low)
+    folded = network.margins(z).min(axis=1, initial=np.inf)
+    asked = QuestionBatch([question]).margins(np.zeros(_PROBES, dtype=np.int64), z, "verify")
+    return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
 
 
 class _Growth:

@@ -34,7 +34,8 @@ def paragraph(found: Counterfactual) -> str:
     if found.counterfactual_probabilities is None:
         return " ".join([*parts, *_advice(found)])
     after = found.counterfactual_probabilities
-    parts.append(f"There {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}.")
+    shares = f"{foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}"
+    parts.append(f"Under that command {shares}.")
     kept = [o.name for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True) if old == new]  # type: ignore[arg-type]
     if kept:
         parts.append(f"The wish for {_join(kept)} stays as it is.")

@@ -19,8 +19,8 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class WorkersLostError(RuntimeError):
-    """Workers kept dying; what was finished before is safe."""
+class WorkersLostError(ChildProcessError):
+    """Workers kept dying, or never came up; what was finished before is safe."""
 
 
 def default_workers() -> int:
@@ -150,13 +150,11 @@ def _ray(workers: int, address: str | None) -> Iterator[tuple[type[Exception], .
     from joblib import parallel_config
     from ray.util.joblib import register_ray
 
-    ray.init(
-        address=address,
-        num_cpus=None if address else workers,
-        include_dashboard=None if address else False,
-        log_to_driver=False,
-        logging_level="error",
-    )
+    own = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level="error", **own)
+    except Exception as error:  # Ray raises the plain class where its daemons do not come up within 30 s
+        raise WorkersLostError(f"expected Ray to start, got: {error}") from error
     try:
         register_ray()  # type: ignore[no-untyped-call]
         with parallel_config(backend="ray", n_jobs=-1 if address else workers):

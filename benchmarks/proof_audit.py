@@ -1,0 +1,100 @@
+"""Does any certificate of Exact fail? A long run over the shipped agents; prints a Markdown table, a row per agent.
+
+Resolves every question of the stress test with Exact on one core, samples the deployed policy below the lower bounds
+and in the boxes that are called infeasible, samples inside proven regions, and for two objectives looks at every point
+of a 1000 x 1000 grid. Anything but 0 in the columns of violations would refute a proof.
+"""
+
+import sys
+import time
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from paretofoil.agents import list_agents, load_agent
+from paretofoil.counterfactual import Counterfactual, Outcome
+from paretofoil.explanation import pose
+from paretofoil.inquiry import answer
+from paretofoil.question import Question, QuestionBatch
+from paretofoil.search import Exact
+from paretofoil.search.region import widen
+from paretofoil.search.verify import verify_certificate
+from paretofoil.study.case import enumerate_cases
+
+SAMPLED, SAMPLES = 70, 200_000
+"""Certificates per agent that are sampled, and commands for each: 10 agents give 140 million."""
+REGIONS, INSIDE = 40, 100_000
+GRID = 1000
+
+
+def stress_questions(name: str) -> list[Question]:
+    agent = load_agent(name)
+    return [
+        pose(agent.policy, decision, case.foil, agent.space, agent.front) for case, decision in enumerate_cases(agent)
+    ]
+
+
+def spread(size: int, count: int) -> list[int]:
+    return np.unique(np.linspace(0, size - 1, min(size, count)).round().astype(int)).tolist()
+
+
+def sample_regions(questions: list[Question], answers: list[Counterfactual]) -> tuple[int, int]:
+    """(commands sampled inside proven regions, how many of them fail)."""
+    rng, inside, failing = np.random.default_rng(0), 0, 0
+    found = [i for i, a in enumerate(answers) if a.command is not None]
+    for i in (found[j] for j in spread(len(found), REGIONS)):
+        region = widen(questions[i], answers[i].command)  # type: ignore[arg-type]
+        if region is None:
+            continue
+        commands = rng.uniform(region.low, region.high, (INSIDE, questions[i].space.size))
+        margins = QuestionBatch([questions[i]]).margins_at(np.zeros(INSIDE, dtype=int), commands, "sample")
+        inside, failing = inside + INSIDE, failing + int((margins < questions[i].kappa).sum())
+    return inside, failing
+
+
+def grid_violations(question: Question, found: Counterfactual) -> int:
+    """Grid commands that make the foil win although they are closer than the lower bound (which may be infinite)."""
+    x, y = (np.linspace(question.low[i], question.high[i], GRID) for i in (0, 1))
+    commands = np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
+    margins = QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "grid")
+    closer = question.space.distance(commands, question.command) < found.lower_bound
+    return int((closer & (margins >= question.kappa)).sum())
+
+
+def audit(name: str) -> str:
+    questions = stress_questions(name)
+    started = time.perf_counter()
+    answers = answer(questions, Exact())
+    seconds = (time.perf_counter() - started) / len(questions)
+    counts = {outcome: sum(a.outcome is outcome for a in answers) for outcome in Outcome}
+    resolved = counts[Outcome.PROVEN_OPTIMAL] + counts[Outcome.PROVEN_INFEASIBLE]
+    reports = [
+        verify_certificate(questions[i], answers[i].certificate, SAMPLES)  # type: ignore[arg-type]
+        for i in spread(len(questions), SAMPLED)
+    ]
+    inside, failing = sample_regions(questions, answers)
+    grid = "-"
+    if questions[0].space.size == 2:
+        grid = str(sum(grid_violations(q, a) for q, a in zip(questions, answers, strict=True)))
+    cells = [name, len(questions), counts[Outcome.PROVEN_OPTIMAL], counts[Outcome.PROVEN_INFEASIBLE]]
+    cells += [
+        f"{resolved / len(questions):.2%}",
+        f"{seconds:.3f}",
+        len(reports),
+        f"{sum(r.samples for r in reports):,}",
+    ]
+    cells += [sum(r.violations for r in reports), f"{inside:,}", failing, grid]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def main(names: list[str]) -> None:
+    print("| agent | questions | optimal | infeasible | resolved | s each | certificates sampled | commands", end="")
+    print(" | violations | commands in regions | violations | violations on the grid |")
+    print("|---" * 12 + "|", flush=True)
+    with threadpool_limits(1):
+        for name in names:
+            print(audit(name), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:] or list(list_agents()))
