@@ -14,6 +14,8 @@ from paretofoil.flip_map import FlipMap
 
 VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "reproduce", "study run"]
 
+EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down"]
+
 
 def run(*arguments: str, cwd: Path | None = None, code: int = 0) -> str:
     """Standard output, or standard error if the exit code is not 0."""
@@ -70,6 +72,9 @@ def test_explaining_needs_no_torch() -> None:
             "an action among up, down, left, right",
         ),
         (["explain", "deep-sea-treasure", "--command", "8,-8", "--foil", "down", "--search", "luck"], "a search among"),
+        ([*EXAMPLE, "--range", "treasure=5"], "expected --range as NAME=LOW:HIGH"),
+        ([*EXAMPLE, "--search", "nearest-front", "--queries", "9"], "a search that can be limited by max_queries"),
+        ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
         (["train", "reward-line", "--set", "depth=3"], "a setting among"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
@@ -115,6 +120,16 @@ def test_an_explanation_as_json_reads_back() -> None:
     found = Counterfactual.from_json(text)
     assert found.found
     assert found.actions[found.foil] == "down"
+
+
+def test_limits_ranges_and_axes_are_taken(tmp_path: Path) -> None:
+    limits = ["--search", "boundary", "--queries", "500", "--seconds", "20", "--range", "treasure=7:9"]
+    drawing = ["--plot", str(tmp_path / "a.png"), "--axes", "time,treasure"]
+    found = Counterfactual.from_json(run(*EXAMPLE, *limits, *drawing, "--json"))
+    assert found.command is not None
+    assert 7 <= found.command[0] <= 9
+    assert sum(n for phase, n in found.queries.items() if phase not in ("original", "verify", "round")) <= 500
+    assert width(tmp_path / "a.png") > 800
 
 
 def test_all_foils_are_explained_at_once() -> None:

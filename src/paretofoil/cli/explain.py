@@ -29,7 +29,12 @@ def explain(
     state: Annotated[str | None, typer.Option(help="A state of your own, instead of a moment of an episode.")] = None,
     remaining: Annotated[str | None, typer.Option(help="With --state: the command that is still to be met.")] = None,
     search: SearchName = "auto",
+    seconds: Annotated[float | None, typer.Option(help="Stop the search after this time with the best so far.")] = None,
+    queries: Annotated[int | None, typer.Option(help="The budget of queries of a black-box search.")] = None,
     keep: Annotated[list[str] | None, typer.Option(help="An objective that must not change; may be repeated.")] = None,
+    ranges: Annotated[
+        list[str] | None, typer.Option("--range", help="What may be asked for, as NAME=LOW:HIGH; may be repeated.")
+    ] = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Change as few objectives as possible.")] = False,
     k: Annotated[int, typer.Option("-k", help="How many different answers.")] = 1,
     min_change: Annotated[float, typer.Option(help="Undo changes below this share of an objective's range.")] = 0.0,
@@ -37,6 +42,7 @@ def explain(
     seed: Seed = 0,
     as_json: Json = False,
     plot: Annotated[Path | None, typer.Option(help="Draw the landscape of the decision into this file.")] = None,
+    axes: Annotated[str | None, typer.Option(help="With --plot: the two objectives to draw, such as A,B.")] = None,
 ) -> None:
     """Why this, and not that? The smallest change of the command that makes the agent choose the foil."""
     from paretofoil.agents import load_agent
@@ -45,7 +51,7 @@ def explain(
     from paretofoil.errors import InvalidInput
     from paretofoil.explanation import explain as explain_one
     from paretofoil.explanation import find_action
-    from paretofoil.search import choose_search
+    from paretofoil.search import choose_search, limit_search
 
     loaded = load_agent(agent)
     if state is not None:
@@ -60,7 +66,7 @@ def explain(
     if all_foils == (foil is not None):
         raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
     foils = [find_action(foil, loaded.actions)] if foil is not None else _others(decision)
-    chosen = choose_search(search, loaded.policy, seed)
+    chosen = limit_search(choose_search(search, loaded.policy, seed), seconds=seconds, queries=queries)
     answers = [
         explain_one(
             loaded,
@@ -68,6 +74,7 @@ def explain(
             foil=f,
             search=chosen,
             keep=keep or (),
+            ranges=_ranges(ranges or []),
             sparse=sparse,
             k=k,
             min_change=min_change,
@@ -77,7 +84,7 @@ def explain(
     ]
     _print(answers, as_json)
     if plot is not None:
-        _plot(loaded, decision, answers[0], plot, quiet=as_json)
+        _plot(loaded, decision, answers[0], plot, axes, quiet=as_json)
 
 
 def _own_decision(agent: "Agent", state: str, remaining: str | None) -> "Decision":
@@ -121,11 +128,35 @@ def _print(answers: "list[Counterfactual]", as_json: bool) -> None:
         )
 
 
-def _plot(agent: "Agent", decision: "Decision", found: "Counterfactual", path: Path, *, quiet: bool) -> None:
+def _ranges(texts: list[str]) -> dict[str, tuple[float, float]]:
+    """["treasure=5:10"] -> {"treasure": (5.0, 10.0)}."""
+    from paretofoil.errors import InvalidInput
+
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        low, _, high = ends.partition(":")
+        try:
+            ranges[name] = (float(low), float(high))
+        except ValueError:
+            raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
+    return ranges
+
+
+def _plot(
+    agent: "Agent", decision: "Decision", found: "Counterfactual", path: Path, axes: str | None, *, quiet: bool
+) -> None:
     from paretofoil.cli.words import console
+    from paretofoil.errors import InvalidInput
     from paretofoil.show.decision_figure import draw_decision
 
-    draw_decision(agent, decision, [found], path)
+    chosen = None
+    if axes is not None:
+        names = [name.strip() for name in axes.split(",")]
+        if len(set(names)) != 2:
+            raise InvalidInput.expected("--axes with two objectives, such as A,B", repr(axes))
+        chosen = (agent.space.index(names[0]), agent.space.index(names[1]))
+    draw_decision(agent, decision, [found], path, axes=chosen)
     if not quiet:
         console.print(f"[dim]The picture is in {path}.[/]", highlight=False)
 

@@ -1,6 +1,7 @@
 """Searches: one file per method, all with the same contract (`finding.py`)."""
 
 from collections.abc import Callable
+from dataclasses import fields, is_dataclass, replace
 
 from paretofoil.errors import InvalidInput
 from paretofoil.policy import FoldablePolicy, Policy
@@ -29,6 +30,7 @@ __all__ = [
     "Search",
     "WhiteCW",
     "choose_search",
+    "limit_search",
 ]
 
 SEARCHES: dict[str, Callable[[int], Search]] = {
@@ -45,6 +47,22 @@ SEARCHES: dict[str, Callable[[int], Search]] = {
     "grid": lambda seed: Grid(seed=seed),
 }
 """The searches by the name they have on the command line, each made from a seed."""
+
+
+def limit_search(search: Search, *, seconds: float | None = None, queries: int | None = None) -> Search:
+    """The same search with a limit of time or queries, after which it returns the best answer so far."""
+    limits: dict[str, float | int] = {}
+    known: set[str] = {field.name for field in fields(search)} if is_dataclass(search) else set()
+    if seconds is not None:
+        limits["seconds"] = seconds
+    if queries is not None:
+        limits["max_queries"] = queries
+        if "directions" in known:  # CF-ZOO: its two phases have the same budget, as in the paper
+            limits["directions"] = queries
+    if not set(limits) <= known:
+        missing = " and ".join(sorted(set(limits) - known))
+        raise InvalidInput.expected(f"a search that can be limited by {missing}", search.name)
+    return replace(search, **limits) if limits else search  # type: ignore[type-var]
 
 
 def choose_search(search: str | Search, policy: Policy, seed: int = 0) -> Search:
