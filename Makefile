@@ -40,8 +40,9 @@ agents: $(VENV)/installed ## train the shipped agents again (about 15 minutes)
 	$(call TRAIN,minecart,minecart)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
 
-bench: $(VENV)/installed ## the benchmarks: ratios, measured side by side in one run
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (docs/results has the long ones)
+	$(BIN)/python benchmarks/minecart_steps.py
+	$(BIN)/python benchmarks/cf_zoo_speed.py
 
 clean: ## remove the environment and what was built in it
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
