@@ -47,7 +47,7 @@ def reproduce_landscapes(setting: Setting) -> Report:
         given = {row.search: row.counterfactual() for row in rows if row.case == case}
         answers = [given[label] for label in SHOWN]
         title = _title(letter, environment, case, answers[0], command)
-        land = landscape(question, *two_objectives(question, answers))
+        land = landscape(question, *two_objectives(question, answers), shown=answers)
         image = draw_landscape(axes, land, [*answers, *answer([question], NearestFront())], title=title)
         figure.colorbar(image, ax=axes, fraction=0.046)
         report.say(f"{title}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
