@@ -16,7 +16,7 @@ from paretofoil.counterfactual import Counterfactual, Outcome
 from paretofoil.explanation import pose
 from paretofoil.inquiry import answer
 from paretofoil.question import Question, QuestionBatch
-from paretofoil.search import Exact
+from paretofoil.search import Exact, Grid
 from paretofoil.search.region import widen
 from paretofoil.search.verify import verify_certificate
 from paretofoil.study.case import enumerate_cases
@@ -25,6 +25,8 @@ SAMPLED, SAMPLES = 70, 200_000
 """Certificates per agent that are sampled, and commands for each: 10 agents give 140 million."""
 REGIONS, INSIDE = 40, 100_000
 GRID = 1000
+PAPER_GRID = 20
+"""Infeasible questions per agent that also get the grid of the paper's audit (`--paper-grid AGENT ...`)."""
 
 
 def stress_questions(name: str) -> list[Question]:
@@ -87,7 +89,22 @@ def audit(name: str) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
+def audit_grid(name: str) -> str:
+    """The paper's grid of 200 values per objective, on some of the questions that Exact calls infeasible."""
+    questions = stress_questions(name)
+    picked = [questions[i] for i in spread(len(questions), 8 * PAPER_GRID)]
+    infeasible = [q for q in picked if answer([q], Exact())[0].outcome is Outcome.PROVEN_INFEASIBLE][:PAPER_GRID]
+    found = sum(answer([question], Grid())[0].found for question in infeasible)
+    return f"| {name} | {len(infeasible)} | {len(infeasible) * 200 ** questions[0].space.size:,} | {found} |"
+
+
 def main(names: list[str]) -> None:
+    if names[:1] == ["--paper-grid"]:
+        print("| agent | infeasible questions | grid commands | found valid |\n|---|---|---|---|", flush=True)
+        with threadpool_limits(1):
+            for name in names[1:]:
+                print(audit_grid(name), flush=True)
+        return
     print("| agent | questions | optimal | infeasible | resolved | s each | certificates sampled | commands", end="")
     print(" | violations | commands in regions | violations | violations on the grid |")
     print("|---" * 12 + "|", flush=True)
