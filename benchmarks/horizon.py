@@ -14,6 +14,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.episode import rollouts
 from paretofoil.pcn.train import TrainResult
+from paretofoil.reproduce.paper import ENVIRONMENTS
 
 PROBES = 16
 """Horizons that are tried in each decision, evenly over those that training relabelled."""
@@ -58,16 +59,5 @@ def main(names: list[str]) -> None:
         print(row(name), flush=True)
 
 
-EIGHT = (
-    "branch-path",
-    "collect-two",
-    "reward-line",
-    "deep-sea-treasure",
-    "breakable-bottles",
-    "resource-gathering",
-    "fruit-tree",
-    "minecart",
-)
-
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(EIGHT))
+    main(sys.argv[1:] or list(ENVIRONMENTS))

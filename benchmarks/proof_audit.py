@@ -21,6 +21,8 @@ from paretofoil.search.region import widen
 from paretofoil.search.verify import verify_certificate
 from paretofoil.study.case import enumerate_cases
 
+QUESTIONS = 2400
+"""At most so many questions per agent, evenly spread: one that wanders to the step limit has tens of thousands."""
 SAMPLED, SAMPLES = 70, 200_000
 """Certificates per agent that are sampled, and commands for each: 10 agents give 140 million."""
 REGIONS, INSIDE = 40, 100_000
@@ -31,9 +33,9 @@ PAPER_GRID = 20
 
 def stress_questions(name: str) -> list[Question]:
     agent = load_agent(name)
-    return [
-        pose(agent.policy, decision, case.foil, agent.space, agent.front) for case, decision in enumerate_cases(agent)
-    ]
+    cases = list(enumerate_cases(agent))
+    picked = [cases[i] for i in spread(len(cases), QUESTIONS)]
+    return [pose(agent.policy, decision, case.foil, agent.space, agent.front) for case, decision in picked]
 
 
 def spread(size: int, count: int) -> list[int]:

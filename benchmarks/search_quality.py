@@ -16,21 +16,12 @@ from paretofoil.counterfactual import Counterfactual
 from paretofoil.explanation import pose
 from paretofoil.inquiry import answer
 from paretofoil.question import Question
+from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, Search
 from paretofoil.study.case import enumerate_cases
 
 SEED, QUESTIONS = 11, 60
 BUDGETS = (1_000, 9_001, 21_000, 100_000)
-EIGHT = (
-    "branch-path",
-    "collect-two",
-    "reward-line",
-    "deep-sea-treasure",
-    "breakable-bottles",
-    "resource-gathering",
-    "fruit-tree",
-    "minecart",
-)
 
 
 def fresh_questions(name: str) -> list[Question]:
@@ -76,4 +67,4 @@ def row(name: str, label: str, judged: list[tuple[int, int, list[float]]], spent
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(EIGHT))
+    main(sys.argv[1:] or list(ENVIRONMENTS))
