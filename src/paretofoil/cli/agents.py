@@ -23,7 +23,8 @@ def agents(
 def _list() -> None:
     from paretofoil.agents import list_agents, load_agent
     from paretofoil.agents.shelf import shipped_folder
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
+    from paretofoil.show.terminal import table
 
     rows = []
     for name, folder in list_agents().items():
@@ -41,8 +42,9 @@ def _list() -> None:
 def _show(agent: "Agent") -> None:
     import numpy as np
 
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
     from paretofoil.show.sentence import short
+    from paretofoil.show.terminal import table
 
     def vector(values: np.ndarray) -> str:
         return "(" + ", ".join(short(float(v)) for v in values) + ")"

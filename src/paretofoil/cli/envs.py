@@ -36,8 +36,9 @@ def envs(
 
 def _list() -> None:
     from paretofoil import envs as catalogue
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
     from paretofoil.envs.front import known_front
+    from paretofoil.show.terminal import table
 
     rows = []
     for entry in map(catalogue.entry, catalogue.names()):
@@ -55,8 +56,9 @@ def _list() -> None:
 
 
 def _show(entry: "CatalogueEntry") -> None:
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
     from paretofoil.envs.front import known_front
+    from paretofoil.show.terminal import table
 
     front = known_front(entry)
     rows = [

@@ -145,7 +145,8 @@ def _summary(title: str, rows: "list[Row]") -> "Table":
 
 
 def _print(made: "Table") -> None:
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
+    from paretofoil.show.terminal import table
     from paretofoil.study.table import text
 
     cells = [[text(cell) for cell in row] for row in made.rows]

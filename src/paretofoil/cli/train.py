@@ -108,7 +108,8 @@ def _read(key: str, text: str, default: Any) -> Any:
 
 
 def _list_settings(config: "TrainConfig") -> None:
-    from paretofoil.cli.words import console, table
+    from paretofoil.cli.words import console
+    from paretofoil.show.terminal import table
 
     rows = [[entry.name, str(getattr(config, entry.name))] for entry in fields(config)]
     console.print(table("Settings", ["name", "value"], rows))

@@ -2,9 +2,9 @@
 
 from rich.table import Table
 
-from paretofoil.cli.words import table
 from paretofoil.counterfactual import Counterfactual, Outcome
 from paretofoil.flip_map import FlipMap
+from paretofoil.show.terminal import table
 
 
 def flip_map_table(flips: FlipMap) -> Table:
