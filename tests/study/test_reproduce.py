@@ -41,8 +41,9 @@ def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> N
     assert 'src="data:image/png;base64,' in html
     assert not re.findall(r'(?:src|href)="(?!data:)', html)  # nothing from elsewhere
     assert "<b>not" not in html
-    assert "![A picture](p.png)" in (tmp_path / "r.md").read_text()
-    assert {"p.png", "r-table-1.csv", "r-table-1.json", "r-table-1.tex"} <= {f.name for f in tmp_path.iterdir()}
+    assert "![A picture](figures/p.png)" in (tmp_path / "r.md").read_text()
+    assert (tmp_path / "figures" / "p.png").read_bytes() == pixel
+    assert {f.name for f in (tmp_path / "tables").iterdir()} == {"r-1.csv", "r-1.json", "r-1.tex"}
 
 
 @pytest.fixture
@@ -67,16 +68,16 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setting:
 def test_each_experiment_runs_and_runs_again_from_its_rows(small: Setting, name: str) -> None:
     report = experiment(name)(small)
     assert report.tables or report.pictures
-    before = {path.name: len(read_rows(path)) for path in small.out.glob("*.sqlite")}
+    before = {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")}
     assert before
     again = experiment(name)(small)
-    assert {path.name: len(read_rows(path)) for path in small.out.glob("*.sqlite")} == before
+    assert {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")} == before
     assert again.to_markdown() == report.to_markdown()
 
 
 def test_the_audit_counts_every_case_once(small: Setting) -> None:
     report = experiment("audit")(small)
-    cases = len(read_rows(small.out / "stress.sqlite"))
+    cases = len(read_rows(small.out / "rows" / "stress.sqlite"))
     for table in report.tables[:2]:
         assert sum(row[1] for row in table.rows) == cases
 

@@ -1,15 +1,23 @@
-"""Progress bars of studies: counts, rate, time left, success so far."""
+"""Progress of studies: bars with counts, rate, time left and success so far, and a log for those who look later."""
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 if TYPE_CHECKING:
     from paretofoil.study import Progress
 
 
+Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
+Log = Annotated[Path | None, typer.Option(help="A file to append a line to for each chunk of answers.")]
+
+
 @contextmanager
-def progress_of(quiet: bool) -> Iterator[Callable[[str], "Callable[[Progress], None] | None"]]:
+def progress_of(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str], "Callable[[Progress], None] | None"]]:
     """A function that makes one bar for each study, by name."""
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Display
@@ -23,22 +31,32 @@ def progress_of(quiet: bool) -> Iterator[Callable[[str], "Callable[[Progress], N
         TextColumn("{task.fields[told]}"),
         TimeElapsedColumn(),
     )
-    with Display(*columns, console=console, disable=quiet, transient=True) as display:
+    with _logging_into(log), Display(*columns, console=console, disable=quiet, transient=True) as display:
 
         def start(name: str) -> "Callable[[Progress], None]":
             task = display.add_task(name, total=None, told="")
 
             def show(line: "Progress") -> None:
-                display.update(task, total=line.total, completed=line.done, told=describe(line))
+                display.update(task, total=line.total, completed=line.done, told=str(line))
 
             return show
 
         yield start
 
 
-def describe(line: "Progress") -> str:
-    """ "35.2/s, 78 % found, 0:42 left"."""
-    if not line.asked:
-        return ""
-    minutes, seconds = divmod(round(line.left), 60)
-    return f"{line.rate:.1f}/s, {line.found / line.asked:.0%} found, {minutes}:{seconds:02d} left"
+@contextmanager
+def _logging_into(path: Path | None) -> Iterator[None]:
+    if path is None:
+        yield
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("paretofoil")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        handler.close()

@@ -2,17 +2,15 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from paretofoil.reproduce import Report, Setting
+from paretofoil.cli.progress import Log, Quiet, progress_of
 
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]
 Address = Annotated[str | None, typer.Option(help="The address of a Dask or Ray cluster; a local one if left out.")]
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
 
 
 def reproduce(
@@ -32,19 +30,20 @@ def reproduce(
         int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
     ] = 3,
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    log: Log = None,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
     from rich.markdown import Markdown
 
-    from paretofoil.cli.progress import progress_of
     from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
     from paretofoil.reproduce import EXPERIMENTS, Setting, experiment
+    from paretofoil.reproduce.setting import provenance
 
     if what != "all" and what not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
-    with progress_of(quiet) as tell:
+    with progress_of(quiet, log) as tell:
         setting = Setting(
             out=out,
             agents=_agents(agent or [], only),
@@ -57,18 +56,13 @@ def reproduce(
             tell=tell,
         )
         for name in EXPERIMENTS if what == "all" else [what]:
+            setting.runs.clear()
             started = time.perf_counter()
             report = experiment(name)(setting)
-            page = _write(report, name, setting, time.perf_counter() - started)
+            report.say("---", provenance(f"paretofoil reproduce {name}", setting, time.perf_counter() - started))
+            page = report.write(out, name)
             console.print(Markdown(report.to_markdown(pictures=False)))
             console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)
-
-
-def _write(report: "Report", name: str, setting: "Setting", seconds: float) -> Path:
-    from paretofoil.reproduce.report import provenance
-
-    report.say("---", provenance(f"paretofoil reproduce {name}", setting.seed, seconds))
-    return report.write(setting.out, name)
 
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.reproduce import Address, Engine, Quiet, Workers
+from paretofoil.cli.progress import Log, Quiet, progress_of
+from paretofoil.cli.reproduce import Address, Engine, Workers
 
 if TYPE_CHECKING:
     from paretofoil.study import Progress, Row
@@ -31,28 +32,32 @@ def run(
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
+    log: Log = None,
     quiet: Quiet = False,
 ) -> None:
     """Every front command x every moment of its greedy rollout x every valid foil, or as many as you say."""
-    from paretofoil.cli.progress import progress_of
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
     study = make_study(agents, labels, CaseRule(commands, times, foils), seed=seed, kappa=kappa)
-    with progress_of(quiet) as tell, _Safely(out):
+    with progress_of(quiet, log) as tell, _Safely(out):
         done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
     _finish(out, done)
 
 
 @app.command()
 def resume(
-    file: File, workers: Workers = None, engine: Engine = "local", address: Address = None, quiet: Quiet = False
+    file: File,
+    workers: Workers = None,
+    engine: Engine = "local",
+    address: Address = None,
+    log: Log = None,
+    quiet: Quiet = False,
 ) -> None:
     """Go on with a study that was stopped or killed."""
-    from paretofoil.cli.progress import progress_of
     from paretofoil.study import resume_study
 
-    with progress_of(quiet) as tell, _Safely(file):
+    with progress_of(quiet, log) as tell, _Safely(file):
         done = resume_study(file, workers=workers, engine=engine, address=address, show=tell(file.stem))
     _finish(file, done)
 
@@ -61,13 +66,16 @@ def resume(
 def status(file: File) -> None:
     """How far a study is, and what it has found; also while it runs."""
     from paretofoil.cli.words import console
-    from paretofoil.study import read_about, read_rows
+    from paretofoil.study import read_about, read_rows, read_runs
 
-    configuration = read_about(file)["configuration"]
+    configuration, runs = read_about(file)["configuration"], read_runs(file)
     rows = read_rows(file)
     _print(_summary(file.name, rows))
     asked = f"agents {', '.join(configuration['agents'])}; searches {', '.join(configuration['searches'])}"
-    console.print(f"[dim]{len(rows):,} answers; {asked}; rule {configuration['rule']}.[/]", highlight=False)
+    part = f" of {runs[-1].total:,} ({len(rows) / runs[-1].total:.0%})" if runs else ""
+    took = f"{len(runs)} run{'s' if len(runs) != 1 else ''}, {sum(run.seconds for run in runs):,.0f} s"
+    console.print(f"{len(rows):,}{part} answers; {took}.", highlight=False)
+    console.print(f"[dim]{asked}; rule {configuration['rule']}.[/]", highlight=False)
 
 
 @app.command()

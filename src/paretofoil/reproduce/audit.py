@@ -32,7 +32,8 @@ def reproduce_audit(setting: Setting) -> Report:
     rows += setting.rows("audit-thorough", thorough, EVERY_CASE, only=possible)
     recovered = {row.case for row in rows if row.search == "cf-zoo:thorough" and row.found}
     asked = _grid_cases(setting, failed - recovered, proofs)
-    grid = {row.case: row for row in setting.rows("audit-grid", {"grid": Grid(seed=seed)}, EVERY_CASE, only=asked)}
+    name = f"audit-grid-{setting.grid_dimension}{'-full' if setting.full_grid else ''}"  # more cases, another study
+    grid = {row.case: row for row in setting.rows(name, {"grid": Grid(seed=seed)}, EVERY_CASE, only=asked)}
     report = Report("What became of the failures: the paper's grid, and proofs")
     report.say(_method(setting, len(failed), len(recovered), asked, proofs))
     total = len(proofs)

@@ -2,13 +2,11 @@
 
 import base64
 import io
-import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from paretofoil.atomic import write_whole
-from paretofoil.study.machine import describe_machine
 from paretofoil.study.table import Table
 
 if TYPE_CHECKING:
@@ -29,6 +27,11 @@ class Picture:
     name: str
     caption: str
     png: bytes
+
+    @property
+    def path(self) -> str:
+        """Where it lies, seen from the report."""
+        return f"figures/{self.name}"
 
     @classmethod
     def of(cls, figure: "Figure", name: str, caption: str) -> "Picture":
@@ -68,7 +71,7 @@ class Report:
             elif isinstance(part, Picture):
                 if not pictures:
                     continue
-                lines += [f"![{part.caption}]({part.name})", "", f"*{part.caption}*", ""]
+                lines += [f"![{part.caption}]({part.path})", "", f"*{part.caption}*", ""]
             else:
                 lines += [part, ""]
         return "\n".join(lines)
@@ -80,31 +83,21 @@ class Report:
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.to_markdown())
         for picture in self.pictures:
             data = base64.b64encode(picture.png).decode()
-            body = body.replace(f'src="{picture.name}"', f'src="data:image/png;base64,{data}"')
+            body = body.replace(f'src="{picture.path}"', f'src="data:image/png;base64,{data}"')
         head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{self.title}</title>'
         return (
             f"<!doctype html>\n<html lang=en><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
         )
 
     def write(self, folder: Path, name: str) -> Path:
-        """NAME.md, NAME.html, its pictures, and each table as CSV, JSON and LaTeX."""
-        folder.mkdir(parents=True, exist_ok=True)
+        """NAME.md, NAME.html, its pictures in figures/, and each table as CSV, JSON and LaTeX in tables/."""
+        for used in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
+            (folder / used).mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{name}.md", self.to_markdown().encode())
         write_whole(folder / f"{name}.html", self.to_html().encode())
         for picture in self.pictures:
-            write_whole(folder / picture.name, picture.png)
+            write_whole(folder / picture.path, picture.png)
         for number, table in enumerate(self.tables, 1):
             for form, suffix in (("csv", "csv"), ("json", "json"), ("latex", "tex")):
-                write_whole(folder / f"{name}-table-{number}.{suffix}", table.to(form).encode())
+                write_whole(folder / "tables" / f"{name}-{number}.{suffix}", table.to(form).encode())
         return folder / f"{name}.html"
-
-
-def provenance(command: str, seed: int, seconds: float, **more: Any) -> str:
-    """How a report was made, as its last part."""
-    machine = describe_machine()
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    facts = "".join(f" {name}: {json.dumps(value)}." for name, value in more.items())
-    return (
-        f"Made by `{command}` (seed {seed}) in {seconds:,.0f} s on {machine['cores']} cores "
-        f"({machine['processor']}, {machine['system']}) with {versions}.{facts}"
-    )

@@ -8,8 +8,9 @@ from pathlib import Path
 from paretofoil.agents import Agent, load_agent
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Search
-from paretofoil.study import Case, CaseRule, Progress, Row, make_study, read_rows, run_study
+from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
 from paretofoil.study.engine import EngineName
+from paretofoil.study.machine import describe_machine
 
 Tell = Callable[[str], Callable[[Progress], None] | None]
 """The name of a study -> what to call with its progress."""
@@ -20,7 +21,7 @@ class Setting:
     """How `paretofoil reproduce` was called."""
 
     out: Path
-    """The folder of reports and rows."""
+    """The folder of the reports, with `rows/`, `tables/` and `figures/` in it."""
     agents: Mapping[str, str] = field(default_factory=lambda: {name: name for name in ENVIRONMENTS})
     """For each environment of the paper the agent (name or folder) to use."""
     seed: int = 0
@@ -32,6 +33,8 @@ class Setting:
     full_grid: bool = False
     """Evaluate the grid on proven cases as well, where it cannot find anything."""
     tell: Tell = lambda name: None
+    runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
+    """For each study that was used: how it was computed."""
 
     def load(self, environment: str) -> Agent:
         return load_agent(self.agents[environment])
@@ -58,9 +61,32 @@ class Setting:
         `alone` asks one question at a time in this process, which is how time per question is measured.
         """
         study = make_study(list(self.agents.values()), searches, rule, seed=self.seed, only=only)
-        path, show = self.out / f"{name}.sqlite", self.tell(name)
+        path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
         if alone:
             run_study(study, path, workers=1, chunk=1, show=show)
         else:
             run_study(study, path, workers=self.workers, engine=self.engine, address=self.address, show=show)
+        self.runs[name] = read_runs(path)
         return read_rows(path)
+
+
+def provenance(command: str, setting: Setting, seconds: float) -> str:
+    """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
+    machine = describe_machine()
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    studies = [f"{name} {_told(runs)}" for name, runs in setting.runs.items() if runs]
+    took = f"Wall time of its studies: {', '.join(studies)}." if studies else f"It took {seconds:,.0f} s."
+    return (
+        f"Made by `{command}` with seed {setting.seed}. {took} Machine: {machine['cores']} cores "
+        f"({machine['processor']}, {machine['system']}). Versions: {versions}."
+    )
+
+
+def _told(runs: list[Run]) -> str:
+    """ "521 s (4,180 answers, 2 workers)"."""
+    answers, seconds = sum(run.asked for run in runs), sum(run.seconds for run in runs)
+    counts = sorted({run.workers for run in runs if run.workers})
+    workers = f", {' or '.join(map(str, counts))} worker{'s' if counts != [1] else ''}" if counts else ""
+    engines = "".join(f", {name}" for name in sorted({run.engine for run in runs} - {"local"}))
+    again = f", in {len(runs)} runs" if len(runs) > 1 else ""
+    return f"{seconds:,.0f} s ({answers:,} answers{workers}{engines}{again})"

@@ -18,6 +18,7 @@ from paretofoil.search.zoo import LocalZoo
 
 __all__ = [
     "SEARCHES",
+    "SEARCH_CLASSES",
     "Boundary",
     "CFZoo",
     "Exact",
@@ -32,6 +33,19 @@ __all__ = [
     "choose_search",
     "limit_search",
 ]
+
+SEARCH_CLASSES = (
+    Boundary,
+    CFZoo,
+    Exact,
+    Grid,
+    LocalZoo,
+    NearestFront,
+    ProjectedCW,
+    ReferenceCFZoo,
+    WhiteCW,
+)
+"""Every search; each is a dataclass whose fields are its configuration."""
 
 SEARCHES: dict[str, Callable[[int], Search]] = {
     "exact": lambda seed: Exact(seed=seed),

@@ -2,7 +2,7 @@
 
 from paretofoil.study.case import COMPARISON, STRESS, Case, CaseRule, enumerate_cases
 from paretofoil.study.runner import Progress, resume_study, run_study
-from paretofoil.study.store import Row, read_about, read_rows
+from paretofoil.study.store import Row, Run, read_about, read_rows, read_runs
 from paretofoil.study.study import Study, make_study
 
 __all__ = [
@@ -12,11 +12,13 @@ __all__ = [
     "CaseRule",
     "Progress",
     "Row",
+    "Run",
     "Study",
     "enumerate_cases",
     "make_study",
     "read_about",
     "read_rows",
+    "read_runs",
     "resume_study",
     "run_study",
 ]

@@ -1,5 +1,6 @@
 """Where chunks are answered: joblib is the only interface, to local processes, Dask and Ray alike."""
 
+import logging
 import os
 import threading
 import time
@@ -9,6 +10,8 @@ from functools import cache
 from typing import Any, Literal, TypeVar
 
 from paretofoil.errors import InvalidInput
+
+log = logging.getLogger(__name__)
 
 EngineName = Literal["local", "dask", "ray"]
 ENGINES: tuple[EngineName, ...] = ("local", "dask", "ray")
@@ -23,8 +26,13 @@ class WorkersLostError(ChildProcessError):
     """Workers kept dying, or never came up; what was finished before is safe."""
 
 
-def default_workers() -> int:
-    return os.cpu_count() or 1
+def count_workers(wanted: int | None) -> int:
+    """So many as wanted, or one per core."""
+    if wanted is None:
+        return os.cpu_count() or 1
+    if wanted < 1:
+        raise InvalidInput.expected("at least 1 worker", wanted)
+    return wanted
 
 
 @contextmanager
@@ -49,9 +57,7 @@ def run_all(
         raise InvalidInput.expected(f"an engine among {', '.join(ENGINES)}", repr(engine))
     if address is not None and engine == "local":
         raise InvalidInput.expected("an address with the engine dask or ray", "one with local processes")
-    count = default_workers() if workers is None else workers
-    if count < 1:
-        raise InvalidInput.expected("at least 1 worker", count)
+    count = count_workers(workers)
     left = dict(enumerate(items))
     with _backend(engine, count, address) as lost:
         losses = 0
@@ -63,6 +69,7 @@ def run_all(
                     yield number, result
             except lost as error:
                 losses += 1
+                log.warning("workers were lost (%s): %d chunks are asked again", type(error).__name__, len(left))
                 if losses >= MAX_LOSSES:
                     raise WorkersLostError(
                         f"workers were lost {losses} times in a row ({type(error).__name__}); "

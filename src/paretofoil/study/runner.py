@@ -1,6 +1,7 @@
 """The runner: asks what a study's file does not hold yet, in chunks, and writes each chunk as it is finished."""
 
 import json
+import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -12,10 +13,12 @@ from paretofoil.inquiry import answer
 from paretofoil.question import Question
 from paretofoil.search import Search
 from paretofoil.study.case import Case
-from paretofoil.study.engine import EngineName, run_all
+from paretofoil.study.engine import EngineName, count_workers, run_all
 from paretofoil.study.machine import describe_machine
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, fingerprint, restore_study
+
+log = logging.getLogger(__name__)
 
 CHUNK = 64
 """Questions that are searched together: many enough to be fast, few enough that a crash costs seconds."""
@@ -60,6 +63,13 @@ class Progress:
         """Seconds until the end, at this rate."""
         return (self.total - self.done) / self.rate if self.asked else float("inf")
 
+    def __str__(self) -> str:
+        """ "35.2/s, 78 % found, 0:42 left"."""
+        if not self.asked:
+            return ""
+        minutes, seconds = divmod(round(self.left), 60)
+        return f"{self.rate:.1f}/s, {self.found / self.asked:.0%} found, {minutes}:{seconds:02d} left"
+
 
 def run_study(
     study: Study,
@@ -83,16 +93,21 @@ def run_study(
         progress = Progress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
         if show:
             show(progress)
+        log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
+        run = store.begin_run(engine, None if address else count_workers(workers), total) if chunks else 0
         for number, rows in run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address):
-            store.add(rows)
+            seconds = time.perf_counter() - started
+            store.add(rows, run, seconds)
             size = len(chunks[number])
             progress = replace(
                 progress,
                 done=progress.done + size,
                 found=progress.found + sum(row.found for row in rows),
                 asked=progress.asked + size,
-                seconds=time.perf_counter() - started,
+                seconds=seconds,
             )
+            asked = f"{chunks[number].label} on {chunks[number].cases[0].agent}"
+            log.info("%s: %s, %d of %d; %s", path, asked, progress.done, total, progress)
             if show:
                 show(progress)
     return progress

@@ -15,7 +15,7 @@ from paretofoil.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.study import check_same
 
-SCHEMA = "paretofoil/study/1"
+SCHEMA = "paretofoil/study/2"
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE answer (
@@ -23,6 +23,10 @@ CREATE TABLE answer (
     agent_hash TEXT NOT NULL, outcome TEXT NOT NULL, distance REAL, queries INTEGER NOT NULL,
     answer TEXT NOT NULL, seconds REAL NOT NULL,
     PRIMARY KEY (agent, search, front, time, foil)
+);
+CREATE TABLE run (
+    number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
+    total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL
 );
 """
 
@@ -53,6 +57,21 @@ class Row:
 
     def counterfactual(self) -> Counterfactual:
         return Counterfactual.from_json(self.answer)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One call that asked something; a study that was stopped and resumed has several."""
+
+    engine: str
+    workers: int | None
+    """Local processes; None on a cluster of which only the address is known."""
+    total: int
+    """All questions of the study."""
+    asked: int
+    """Those that this run finished."""
+    seconds: float
+    """Wall time until the last of them was written."""
 
 
 class Store:
@@ -114,8 +133,15 @@ class Store:
         rows = self._connection.execute("SELECT search, agent, front, time, foil FROM answer")
         return {(search, Case(*case)) for search, *case in rows}
 
-    def add(self, rows: Sequence[Row]) -> None:
-        """All of them, or none."""
+    def begin_run(self, engine: str, workers: int | None, total: int) -> int:
+        """The number of a run that begins now; rows that are added under it count for it."""
+        with _explained(self.path), self._transaction():
+            values = (engine, workers, total)
+            made = self._connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0)", values)
+        return int(made.lastrowid or 0)
+
+    def add(self, rows: Sequence[Row], run: int, seconds: float) -> None:
+        """All of them, or none; `seconds` is how long the run has taken so far."""
         values = [
             (
                 *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
@@ -125,6 +151,9 @@ class Store:
         ]
         with _explained(self.path), self._transaction():
             self._connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+            self._connection.execute(
+                "UPDATE run SET asked = asked + ?, seconds = ? WHERE number = ?", (len(rows), seconds, run)
+            )
 
     def close(self) -> None:
         if hasattr(self, "_connection"):
@@ -159,7 +188,7 @@ def _explained(path: Path) -> Iterator[None]:
 
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not {"about", "answer"} <= tables:
+    if not {"about", "answer"} <= tables:  # the schema below says which others
         raise InvalidInput.expected(f"{path} to be a study's file", "another SQLite file")
     about = {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM about")}
     if about.get("schema") != SCHEMA:
@@ -183,6 +212,14 @@ def read_about(path: str | Path) -> dict[str, Any]:
     """The configuration of a study and where it came from; may be read while the study runs."""
     with _reading(Path(path)) as connection:
         return _read_about(connection, Path(path))
+
+
+def read_runs(path: str | Path) -> list[Run]:
+    """How a study was computed, run by run; those that finished nothing are left out."""
+    with _reading(Path(path)) as connection:
+        _read_about(connection, Path(path))
+        found = connection.execute("SELECT engine, workers, total, asked, seconds FROM run WHERE asked ORDER BY number")
+        return [Run(*line) for line in found]
 
 
 def read_rows(path: str | Path) -> list[Row]:

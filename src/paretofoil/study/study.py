@@ -13,7 +13,7 @@ from paretofoil.errors import InvalidInput
 from paretofoil.explanation import pose
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.question import KAPPA, Question
-from paretofoil.search import Search, choose_search
+from paretofoil.search import SEARCH_CLASSES, Search, choose_search
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases
 
 
@@ -94,7 +94,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) 
     rule = CaseRule(**configuration["rule"])
     study = make_study(
         [sources[name] for name in names],
-        list(configuration["searches"]),
+        {label: restore_search(described) for label, described in configuration["searches"].items()},
         rule,
         seed=configuration["seed"],
         kappa=configuration["kappa"],
@@ -117,6 +117,17 @@ def check_same(stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
         raise InvalidInput(
             f"expected the study that is in the file ({part} = {old}), got another ({new}); write it into a new file"
         )
+
+
+def restore_search(description: Mapping[str, Any]) -> Search:
+    """The search that `describe_search` described."""
+    kinds = {kind.__name__: kind for kind in SEARCH_CLASSES}
+    settings = dict(description)
+    name = settings.pop("search")
+    if name not in kinds:
+        raise InvalidInput(f"expected searches of this library, got {name}, which was made in Python; run it there")
+    found: Search = kinds[name](**settings)
+    return found
 
 
 def describe_search(search: Search) -> dict[str, Any]:
