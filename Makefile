@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,art,dask,ray,parquet
 
-.PHONY: help demo test check format agents bench clean
+.PHONY: help demo test check format agents results bench clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -39,6 +39,12 @@ agents: $(VENV)/installed ## train the shipped agents again (some minutes)
 	$(call TRAIN,fruit-tree,fruit-tree)
 	$(call TRAIN,minecart,minecart)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
+
+RESULTS := docs/results
+
+results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/results (half an hour on 2 cores)
+	$(BIN)/paretofoil reproduce all --out $(RESULTS) --log $(RESULTS)/rows/reproduce.log
+	for study in $(RESULTS)/rows/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet; done
 
 bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (docs/results has the long ones)
 	$(BIN)/python benchmarks/minecart_steps.py

@@ -1,7 +1,8 @@
 """How often, and how closely, do black-box searches find what Exact proves? On agents that nothing was tuned on.
 
 Trains an agent of a fresh seed for each environment, asks up to 60 questions of its stress test, and compares Boundary
-and CF-ZOO at several budgets with the proven distances. Prints a Markdown table.
+and CF-ZOO at several budgets, and the white-box attacks with their own, with the proven distances. Prints a Markdown
+table. White-CW needs the [art] extra.
 """
 
 import sys
@@ -17,7 +18,7 @@ from paretofoil.explanation import pose
 from paretofoil.inquiry import answer
 from paretofoil.question import Question
 from paretofoil.reproduce.paper import ENVIRONMENTS
-from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, Search
+from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, Search, WhiteCW
 from paretofoil.study.case import enumerate_cases
 
 SEED, QUESTIONS = 11, 60
@@ -43,6 +44,7 @@ def main(names: list[str]) -> None:
     searches: list[tuple[str, Search]] = [("nearest-front", NearestFront())]
     searches += [(f"boundary, {budget:,}", Boundary(max_queries=budget)) for budget in BUDGETS]
     searches += [(f"cf-zoo, {budget:,}", CFZoo(directions=budget, max_queries=budget)) for budget in BUDGETS]
+    searches += [("white-cw", WhiteCW()), ("white-cw-padded", WhiteCW(padded=True)), ("projected-cw", ProjectedCW())]
     totals: dict[str, list[tuple[int, int, list[float]]]] = {label: [] for label, _ in searches}
     print("| environment | search, budget | found / feasible | mean ratio | largest | queries | s each |")
     print("|---" * 7 + "|", flush=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from studies import saved_agent
 
+from paretofoil.study import read_rows
+
 SRC = Path(__file__).parents[2] / "src"
 
 
@@ -26,13 +28,23 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("study")
     path = folder / "mine.sqlite"
     agent = saved_agent(folder)
-    told = paretofoil("study", "run", agent, "--search", "nearest-front", "--out", path, "--workers", 1, "--quiet")
-    assert "nearest-front" in told
+    options = ("--search", "nearest-front", "--workers", 1, "--quiet", "--log", folder / "mine.log")
+    assert "nearest-front" in paretofoil("study", "run", agent, "--out", path, *options)
     return path
 
 
 def test_status_tells_what_was_found(study: Path) -> None:
-    assert "small" in paretofoil("study", "status", study)
+    told = paretofoil("study", "status", study)
+    assert "small" in told
+    count = len(read_rows(study))
+    assert f"{count} of {count} (100%) answers; 1 run" in told
+
+
+def test_a_log_has_a_line_for_each_chunk(study: Path) -> None:
+    count = len(read_rows(study))
+    lines = study.with_suffix(".log").read_text().splitlines()
+    assert f"0 of {count} questions" in lines[0]
+    assert f"nearest-front on small, {count} of {count}" in lines[-1]
 
 
 def test_resume_of_a_finished_study_asks_nothing(study: Path) -> None:

@@ -1,5 +1,6 @@
 """The file of a study refuses what does not belong to it, and loses nothing when it cannot be written."""
 
+import sqlite3
 import textwrap
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from test_study_rows import run_script
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.errors import InvalidInput
 from paretofoil.search import CFZoo
-from paretofoil.study import CaseRule, make_study, read_about, read_rows, resume_study, run_study
+from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
 from paretofoil.study.store import Store, StoreError
 
 
@@ -56,6 +57,37 @@ def test_a_finished_study_is_resumed_without_asking_anything(tmp_path: Path) -> 
     first = run_study(study, path, workers=1)
     again = resume_study(path, workers=1)
     assert (again.asked, again.done) == (0, first.done)
+
+
+def test_a_study_with_settings_of_its_own_is_resumed_from_its_file(tmp_path: Path) -> None:
+    """What the searches were is in the file, not only what they were called."""
+    path, wanted = tmp_path / "study.sqlite", {"mine": CFZoo(directions=20, max_queries=31, seed=3)}
+    study = make_study([saved_agent(tmp_path)], wanted, CaseRule(2, 3, 1))
+    run_study(study, path, workers=1)
+    whole = rows_without_timings(path)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DELETE FROM answer WHERE time = 1")
+    connection.close()
+    assert resume_study(path, workers=1).asked > 0
+    assert rows_without_timings(path) == whole
+
+
+def test_a_file_tells_how_it_was_computed(tmp_path: Path) -> None:
+    path, study = tmp_path / "study.sqlite", small_study(tmp_path, FAST)
+
+    def stop(line: Progress) -> None:
+        if line.asked >= 8:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_study(study, path, workers=1, chunk=4, show=stop)
+    run_study(study, path, workers=1)
+    run_study(study, path, workers=1)  # asks nothing, and so is no run
+    first, second = read_runs(path)
+    assert first.asked == 8
+    assert first.asked + second.asked == second.total == len(read_rows(path))
+    assert (first.engine, first.workers) == ("local", 1)
+    assert min(first.seconds, second.seconds) > 0
 
 
 def test_a_second_process_gets_a_clear_error(tmp_path: Path) -> None:

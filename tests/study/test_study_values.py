@@ -91,6 +91,14 @@ def test_no_cases_give_no_rate() -> None:
 TABLE = Table("A & B", ("name", "n", "rate"), (("x_1", 1234, Proportion(1, 2)), ("y", None, None)), "50 % of it.", (1,))
 
 
+def test_a_table_as_html_says_a_group_once_and_escapes() -> None:
+    table = Table("A & B", ("who", "n"), (("x", 1), ("x", 2), ("<y>", 3)), rules=(2,))
+    html = table.to("html")
+    assert html.count("<td>x</td>") == 1
+    assert '<tr class="begins"><td>&lt;y&gt;</td><td class="number">3</td></tr>' in html
+    assert "A &amp; B" in html
+
+
 def test_a_table_as_markdown() -> None:
     assert "| x_1 | 1,234 | 50.0 [9.5,90.5] |" in TABLE.to("markdown")
     assert "| y | – | – |" in TABLE.to("markdown")

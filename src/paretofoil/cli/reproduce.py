@@ -59,7 +59,7 @@ def reproduce(
             setting.runs.clear()
             started = time.perf_counter()
             report = experiment(name)(setting)
-            report.say("---", provenance(f"paretofoil reproduce {name}", setting, time.perf_counter() - started))
+            report.say("---", provenance(name, setting, time.perf_counter() - started))
             page = report.write(out, name)
             console.print(Markdown(report.to_markdown(pictures=False)))
             console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)

@@ -114,7 +114,7 @@ def _export_parquet(table: "Table", path: Path) -> None:
             "pyarrow to be installed (pip install 'paretofoil[parquet]')", "a Python without it"
         ) from None
     columns = {name: [row[i] for row in table.rows] for i, name in enumerate(table.columns)}
-    parquet.write_table(pyarrow.table(columns), path)
+    parquet.write_table(pyarrow.table(columns), path, compression="zstd", compression_level=9)
     console.print(f"Wrote {len(table.rows):,} rows into {path}.", highlight=False)
 
 

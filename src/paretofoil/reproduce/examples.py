@@ -38,7 +38,8 @@ def reproduce_examples(setting: Setting) -> Report:
             continue
         rows += _add_example(report, example, setting.load(example.agent), setting)
     columns = ("example", "by", "counterfactual command", "change", "distance", "signs", "as in the paper")
-    report.parts.insert(1, Table("Counterfactuals of the worked examples", columns, tuple(rows)))
+    begins = tuple(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
+    report.parts.insert(1, Table("Counterfactuals of the worked examples", columns, tuple(rows), rules=begins))
     return report
 
 

@@ -3,6 +3,7 @@
 import base64
 import io
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-table { border-collapse: collapse; font-size: 14px; margin: .5rem 0 1.5rem; display: block; overflow-x: auto; }
-th { border-bottom: 2px solid #222; text-align: left; } th, td { padding: .2rem .7rem; vertical-align: top; }
-tr:nth-child(even) td { background: #f6f6f6; } img { max-width: 100%; } code { background: #f2f2f2; padding: 0 .2em; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
+figure { margin: 1.5rem 0; overflow-x: auto; }
+figcaption { font-weight: 600; margin: .3rem 0; } img + figcaption { font-weight: 400; font-style: italic; }
+table { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th { border-bottom: 2px solid #222; text-align: left; } th, td { padding: .18rem .6rem; vertical-align: top; }
+.number { text-align: right; } tr.begins td { border-top: 1px solid #bbb; } tr:hover td { background: #f3f6fa; }
+img { max-width: 100%; } code { background: #f2f2f2; padding: 0 .2em; }
+blockquote { border-left: 3px solid #2b6cb0; margin: 1rem 0; padding: .1rem 1rem; background: #f6f8fb; }
+hr { border: 0; border-top: 1px solid #bbb; margin-top: 2rem; } hr ~ p { color: #666; font-size: 14px; }
 """
 
 
@@ -32,6 +38,12 @@ class Picture:
     def path(self) -> str:
         """Where it lies, seen from the report."""
         return f"figures/{self.name}"
+
+    def to_html(self) -> str:
+        data = base64.b64encode(self.png).decode()
+        caption = escape(self.caption)
+        image = f'<img src="data:image/png;base64,{data}" alt="{caption}">'
+        return f"<figure>{image}<figcaption>{caption}</figcaption></figure>\n"
 
     @classmethod
     def of(cls, figure: "Figure", name: str, caption: str) -> "Picture":
@@ -80,14 +92,16 @@ class Report:
         """One file: the pictures are inside."""
         from markdown_it import MarkdownIt
 
-        body = MarkdownIt("commonmark", {"html": False}).enable("table").render(self.to_markdown())
-        for picture in self.pictures:
-            data = base64.b64encode(picture.png).decode()
-            body = body.replace(f'src="{picture.path}"', f'src="data:image/png;base64,{data}"')
-        head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{self.title}</title>'
-        return (
-            f"<!doctype html>\n<html lang=en><head>{head}<style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
-        )
+        words = MarkdownIt("commonmark", {"html": False})
+        body = [f"<h1>{escape(self.title)}</h1>\n"]
+        for part in self.parts:
+            if isinstance(part, str):
+                body.append(str(words.render(part)))
+            else:
+                body.append(part.to_html())
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        head += f"<title>{escape(self.title)}</title><style>{_STYLE}</style>"
+        return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n{''.join(body)}</body></html>\n"
 
     def write(self, folder: Path, name: str) -> Path:
         """NAME.md, NAME.html, its pictures in figures/, and each table as CSV, JSON and LaTeX in tables/."""

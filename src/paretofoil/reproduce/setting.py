@@ -70,12 +70,18 @@ class Setting:
         return read_rows(path)
 
 
-def provenance(command: str, setting: Setting, seconds: float) -> str:
+def provenance(experiment: str, setting: Setting, seconds: float) -> str:
     """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
     machine = describe_machine()
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     studies = [f"{name} {_told(runs)}" for name, runs in setting.runs.items() if runs]
     took = f"Wall time of its studies: {', '.join(studies)}." if studies else f"It took {seconds:,.0f} s."
+    standard = Setting(setting.out)
+    options = [f" --grid-dimension {setting.grid_dimension}"] * (setting.grid_dimension != standard.grid_dimension)
+    options += [" --full-grid"] * setting.full_grid
+    options += [f" --agent {e}={a}" for e, a in setting.agents.items() if a != standard.agents[e]]
+    options += [f" --only {','.join(setting.agents)}"] * (set(setting.agents) != set(standard.agents))
+    command = f"paretofoil reproduce {experiment}{''.join(options)}"
     return (
         f"Made by `{command}` with seed {setting.seed}. {took} Machine: {machine['cores']} cores "
         f"({machine['processor']}, {machine['system']}). Versions: {versions}."

@@ -1,9 +1,13 @@
 """The combinatorial stress test (paper, Table "Stress test of CF-ZOO")."""
 
+from typing import Any
+
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
-from paretofoil.reproduce.report import Report
+from paretofoil.reproduce.report import Picture, Report
 from paretofoil.reproduce.setting import Setting
 from paretofoil.search import CFZoo
+from paretofoil.show.palette import GREEN
+from paretofoil.show.rates_figure import Series, draw_rates
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
@@ -21,7 +25,7 @@ def stress_rows(setting: Setting) -> list[Row]:
 def reproduce_stress(setting: Setting) -> Report:
     """Every front command x every moment of its greedy rollout x every valid foil."""
     rows = stress_rows(setting)
-    lines = []
+    lines: list[tuple[Any, ...]] = []
     for name in [*setting.agents, "all"]:
         found = summarise(row for row in rows if name in ("all", setting.environment_of(row)))
         paper = STRESS[name] if name in STRESS else total_of([STRESS[environment] for environment in setting.agents])
@@ -38,4 +42,12 @@ def reproduce_stress(setting: Setting) -> Report:
     seconds = sum(row.seconds for row in rows)
     took = f"{len(rows):,} cases took {seconds:,.0f} s of workers' wall time."
     note = f"Distance: mean scaled l2 distance over the successes. {took}"
-    return report.add(Table("Stress test", COLUMNS + PAPER_COLUMNS, tuple(lines), note, rules=(len(lines) - 1,)))
+    table = Table("Stress test", COLUMNS + PAPER_COLUMNS, tuple(lines), note, rules=(len(lines) - 1,))
+    figure = draw_rates(
+        [line[0] for line in lines],
+        [
+            Series("CF-ZOO on our agents", GREEN, {line[0]: line[3] for line in lines}),
+            Series("CF-ZOO, the paper's", GREEN, {line[0]: line[6] for line in lines}, hollow=True),
+        ],
+    )
+    return report.add(table, Picture.of(figure, "stress", "How often CF-ZOO flips the action, ours and the paper's"))

@@ -9,8 +9,8 @@ from paretofoil.question import QuestionBatch
 from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
 
-AT_ONCE = 1 << 16
-"""The most grid points per call of the policy."""
+AT_ONCE = 1 << 12
+"""The most grid points per call of the policy: its layers then stay in the cache."""
 FIRST = 1 << 10
 """Grid points of the first call: where most of the region is valid, it is the last."""
 

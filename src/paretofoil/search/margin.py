@@ -14,7 +14,10 @@ _ROUNDING = 16 * 2.0**-53
 
 @dataclass(frozen=True, eq=False)
 class MarginNetwork:
-    """The margins over each rival, as a function of the scaled change z: affine layers, activations between."""
+    """The margins over each rival, as a function of the scaled change z: affine layers, activations between.
+
+    Networks of several questions can be stacked: arrays then have an axis of questions in front, and so has z.
+    """
 
     weights: tuple[np.ndarray, ...]  # each (outputs, inputs); the last has one output per rival
     biases: tuple[np.ndarray, ...]
@@ -23,7 +26,7 @@ class MarginNetwork:
 
     @property
     def num_rivals(self) -> int:
-        return self.weights[-1].shape[0]
+        return self.weights[-1].shape[-2]
 
     def margins(self, z: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, rivals)."""
@@ -31,20 +34,52 @@ class MarginNetwork:
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N, d) -> margins (N, rivals) and their derivatives (N, rivals, d)."""
+        margins, derivatives = self._forward(z)
+        slopes = self.weights[-1][..., None, :, :]
+        for weight, derivative in zip(self.weights[-2::-1], derivatives[::-1], strict=True):
+            slopes = (slopes * derivative[..., None, :]) @ weight[..., None, :, :]
+        return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
+
+    def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(N, d) -> the smallest margin (N,) and its derivative (N, d), which costs less than all of them."""
+        margins, derivatives = self._forward(z)
+        rival = margins.argmin(axis=-1)[..., None]
+        slopes = np.take_along_axis(self.weights[-1], rival, axis=-2)
+        for weight, derivative in zip(self.weights[-2::-1], derivatives[::-1], strict=True):
+            slopes = (slopes * derivative) @ weight
+        return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
+
+    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The margins, and the derivative of each activation where it was."""
         hidden, derivatives = z, []
         for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
-            hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
+            hidden = ACTIVATIONS[activation](hidden @ weight.swapaxes(-1, -2) + bias[..., None, :])
             derivatives.append(_DERIVATIVES[activation](hidden))
-        margins = hidden @ self.weights[-1].T + self.biases[-1]
-        slopes = np.broadcast_to(self.weights[-1], (len(z), *self.weights[-1].shape))
-        for weight, derivative in zip(self.weights[-2::-1], derivatives[::-1], strict=True):
-            slopes = (slopes * derivative[:, None, :]) @ weight
-        return margins, slopes
+        return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], derivatives
 
     def negated(self) -> "MarginNetwork":
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
         return replace(self, weights=weights, biases=biases)
+
+
+def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> MarginNetwork:
+    """One network of many questions on one policy. Fewer rivals are filled up with the last, which changes no minimum.
+
+    Give the same number of rivals for every batch, and a question's margins do not depend on its neighbours.
+    """
+    rivals = [np.minimum(np.arange(num_rivals), network.num_rivals - 1) for network in networks]
+
+    def stacked(layers: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        *inner, last = zip(*layers, strict=True)
+        return (*map(np.stack, inner), np.stack([part[keep] for part, keep in zip(last, rivals, strict=True)]))
+
+    return MarginNetwork(
+        stacked([network.weights for network in networks]),
+        stacked([network.biases for network in networks]),
+        networks[0].activations,
+        stacked([network.pads for network in networks]),
+    )
 
 
 _DERIVATIVES = {

@@ -1,8 +1,8 @@
 """Projected C&W: Carlini and Wagner's objective with a projection instead of tanh; white-box, local, fast.
 
 It keeps the baseline's idea (descend the distance plus c times the hinge, from the original command) and removes what
-the change of variables costs at the edge of the box. All constants c are tried at once instead of one after the
-other, so that a question is one vectorised descent.
+the change of variables costs at the edge of the box. All questions and all constants c descend at once, instead of
+one after the other.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from paretofoil.policy import FoldablePolicy
 from paretofoil.question import QuestionBatch
 from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.margin import MarginNetwork, margin_network
+from paretofoil.search.margin import MarginNetwork, margin_network, stack_networks
 from paretofoil.search.white_cw import SLACK
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -47,30 +47,32 @@ class ProjectedCW:
             wanted = "a policy with fold(state), so that projected C&W can take gradients (for a black box use CFZoo())"
             raise InvalidInput.expected(wanted, type(policy).__name__)
         best = Incumbents(batch)
-        for row, question in enumerate(batch.questions):
-            network = margin_network(policy.fold(question.state), question)
-            closest = self._descend(network, batch.low[row], batch.high[row], question.kappa + SLACK)
+        networks = [margin_network(policy.fold(question.state), question) for question in batch.questions]
+        num_rivals = len(policy.fold(batch.questions[0].state).biases[-1]) - 1
+        found, closest = self._descend(stack_networks(networks, num_rivals), batch)
+        for row in range(len(networks)):
             batch.spend(row, "white-box", (self.iterations + 1) * len(self.constants))
-            if closest is not None:
-                rows = np.array([row])
-                best.offer(rows, closest[None], batch.margins(rows, closest[None], "check"))
+        rows = np.flatnonzero(found)
+        best.offer(rows, closest[rows], batch.margins(rows, closest[rows], "check"))
         return best.findings()
 
-    def _descend(self, network: MarginNetwork, low: np.ndarray, high: np.ndarray, kappa: float) -> np.ndarray | None:
-        """The closest change (d,) with a margin of at least kappa that any of the descents met."""
-        c = np.array(self.constants)[:, None]  # (C, 1)
-        z = np.zeros((len(c), len(low)))
-        mean, variance, closest, shortest = np.zeros_like(z), np.zeros_like(z), None, np.inf
+    def _descend(self, network: MarginNetwork, batch: QuestionBatch) -> tuple[np.ndarray, np.ndarray]:
+        """For each question: whether any descent met a valid change (Q,), and the closest that was met (Q, d)."""
+        low, high = batch.low[:, None], batch.high[:, None]  # (Q, 1, d)
+        kappa = np.array([question.kappa + SLACK for question in batch.questions])[:, None]  # (Q, 1)
+        c, each = np.array(self.constants)[:, None], np.arange(len(kappa))
+        z = np.zeros((len(kappa), len(c), batch.dim))
+        mean, variance = np.zeros_like(z), np.zeros_like(z)
+        shortest, closest = np.full(len(kappa), np.inf), np.zeros((len(kappa), batch.dim))
         for step in range(1, self.iterations + 2):
-            margins, slopes = network.margins_and_slopes(z)  # (C, rivals), (C, rivals, d)
-            worst = margins.argmin(axis=1)
-            margin, slope = margins[np.arange(len(z)), worst], slopes[np.arange(len(z)), worst]
-            lengths = np.where(margin >= kappa, np.sqrt((z * z).sum(axis=1)), np.inf)
-            if lengths.min() < shortest:
-                closest, shortest = z[lengths.argmin()].copy(), float(lengths.min())
-            gradient = 2 * z - c * np.where(margin < kappa, 1.0, 0.0)[:, None] * slope
+            margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
+            lengths = np.where(margin >= kappa, np.sqrt((z * z).sum(axis=2)), np.inf)  # (Q, C)
+            best = lengths.argmin(axis=1)
+            closer = lengths[each, best] < shortest
+            shortest[closer], closest[closer] = lengths[each, best][closer], z[each, best][closer]
+            gradient = 2 * z - c * (margin < kappa)[..., None] * slope
             mean = BETA1 * mean + (1 - BETA1) * gradient
             variance = BETA2 * variance + (1 - BETA2) * gradient**2
             move = (mean / (1 - BETA1**step)) / (np.sqrt(variance / (1 - BETA2**step)) + EPSILON)
             z = np.clip(z - self.learning_rate * move, low, high)
-        return closest
+        return np.isfinite(shortest), closest

@@ -48,7 +48,7 @@ def draw_decision(
         beside.set_title(f"{agent.name}, t = {decision.time}: why {chosen}, and not {foil}?", fontsize=10)
     image = draw_landscape(panel, land, shown, region=found.region)
     figure.colorbar(image, ax=panel, label=f"margin of {found.actions[found.foil]}", fraction=0.046, extend="both")
-    figure.suptitle(fill(str(found), 110), fontsize=11)
+    figure.suptitle(fill(str(found), 110 if decision.snapshot is not None else 66), fontsize=11)
     if path is not None:
         figure.savefig(path)
     return figure

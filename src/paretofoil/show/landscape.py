@@ -129,22 +129,21 @@ def draw_landscape(
 
 
 def _draw_mark(axes: "Axes", land: Landscape, command: np.ndarray, mark: Mark, missing: bool = False) -> None:
+    from matplotlib.patheffects import withStroke
+
     point = command[[land.p, land.q]]
     outside = (point < [land.x[0], land.y[0]]).any() or (point > [land.x[-1], land.y[-1]]).any()
     label = f"{mark.label}: {'none found' if missing else 'outside'}" if missing or outside else mark.label
     point = np.clip(point, [land.x[0], land.y[0]], [land.x[-1], land.y[-1]])
-    axes.plot(
-        *point,
-        linestyle="none",
-        marker=mark.marker,
-        markersize=mark.size,
-        markerfacecolor=mark.colour,
-        markeredgecolor="white" if mark.marker not in "x+" else mark.colour,
-        markeredgewidth=1.4 if mark.marker not in "x+" else 2.4,
-        label=label,
-        clip_on=False,
-        zorder=5,
-    )
+    common: dict[str, Any] = {"linestyle": "none", "marker": mark.marker, "label": label, "clip_on": False}
+    common |= {"markersize": mark.size, "zorder": 6 - mark.size / 20}  # small ones above large ones, all to be seen
+    if mark.marker in "x+":  # mere lines: the rim of white is a stroke around them
+        rim = [withStroke(linewidth=4.2, foreground="white")]
+        axes.plot(*point, **common, markeredgewidth=2.2, markeredgecolor=mark.colour, path_effects=rim)
+    else:
+        axes.plot(
+            *point, **common, markeredgewidth=0.09 * mark.size, markeredgecolor="white", markerfacecolor=mark.colour
+        )
 
 
 def _draw_arrows(axes: "Axes", land: Landscape) -> None:

@@ -20,8 +20,8 @@ class Mark:
 
 MARKS = (
     Mark("original", "original command", "o", INK, 9),
-    Mark("cf-zoo", "CF-ZOO", "*", GREEN, 19),
-    Mark("exact", "closest, proven", "P", BLUE, 9),
+    Mark("cf-zoo", "CF-ZOO", "*", GREEN, 22),
+    Mark("exact", "closest, proven", "P", BLUE, 8),
     Mark("boundary", "Boundary", "^", PURPLE, 10),
     Mark("nearest-front", "nearest front point", "D", ORANGE, 8),
     Mark("white-cw", "White-CW", "x", RED, 9),

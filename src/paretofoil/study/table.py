@@ -1,4 +1,4 @@
-"""Tables as values, and as Markdown, LaTeX with booktabs, CSV and JSON."""
+"""Tables as values, and as Markdown, HTML, LaTeX with booktabs, CSV and JSON."""
 
 import csv
 import io
@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from paretofoil.errors import InvalidInput
 from paretofoil.study.statistics import Proportion, Summary
 from paretofoil.study.store import Row
 
-FORMATS = ("markdown", "latex", "csv", "json")
+FORMATS = ("markdown", "html", "latex", "csv", "json")
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Table:
     note: str = ""
     """What a reader must know to read it."""
     rules: tuple[int, ...] = ()
-    """Before these rows a line is drawn in LaTeX."""
+    """Before these rows, which begin a group, a line is drawn in LaTeX and HTML."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -38,7 +39,8 @@ class Table:
         """As one of `FORMATS`."""
         if form not in FORMATS:
             raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
-        return {"markdown": self.to_markdown, "latex": self.to_latex, "csv": self.to_csv, "json": self.to_json}[form]()
+        made: str = getattr(self, f"to_{form}")()
+        return made
 
     def to_markdown(self) -> str:
         right = self._numeric()
@@ -50,6 +52,22 @@ class Table:
             *(_line(text(cell).replace("|", "\\|") for cell in row) for row in self.rows),
         ]
         return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
+
+    def to_html(self) -> str:
+        """With a line between groups, in which the first cell is said once."""
+        sides = [' class="number"' if right else "" for right in self._numeric()]
+        head = "".join(f"<th{side}>{escape(name)}</th>" for name, side in zip(self.columns, sides, strict=True))
+        lines, said = [f"<figure><figcaption>{escape(self.title)}</figcaption>", f"<table><tr>{head}</tr>"], None
+        for number, row in enumerate(self.rows):
+            begins = number in self.rules
+            cells = [escape(text(cell)) for cell in row]
+            if self.rules and cells[0] == said and not begins:
+                cells[0] = ""
+            else:
+                said = cells[0]
+            inside = "".join(f"<td{side}>{cell}</td>" for cell, side in zip(cells, sides, strict=True))
+            lines.append(f'<tr class="begins">{inside}</tr>' if begins else f"<tr>{inside}</tr>")
+        return "\n".join([*lines, "</table>", f"<p>{escape(self.note)}</p>" if self.note else "", "</figure>", ""])
 
     def to_latex(self) -> str:
         layout = "".join("r" if right else "l" for right in self._numeric())
