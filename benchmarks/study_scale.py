@@ -7,6 +7,7 @@ Prints Markdown tables, from which `docs/scale.md` takes its figures.
 import importlib.util
 import tempfile
 import time
+import tracemalloc
 from pathlib import Path
 
 from paretofoil.agents import Agent, load_agent
@@ -17,9 +18,14 @@ from paretofoil.study.runner import CHUNK, Chunk, answer_chunk
 from paretofoil.study.store import Store
 from paretofoil.study.study import fingerprint
 
-AGENTS = ("branch-path", "collect-two", "fruit-tree")
+AGENTS = ("branch-path", "minecart", "collect-two", "fruit-tree")
 SEARCHES: dict[str, Search] = {"cf-zoo": CFZoo(), "boundary": Boundary(), "exact": Exact()}
 CHUNKS = 64
+ENGINES: tuple[tuple[EngineName, int], ...] = (("local", 1), ("local", 2), ("dask", 2), ("ray", 2))
+
+
+def installed(engine: EngineName) -> bool:
+    return engine == "local" or importlib.util.find_spec("distributed" if engine == "dask" else engine) is not None
 
 
 def make_chunk(agent: Agent, search: Search) -> Chunk:
@@ -51,9 +57,8 @@ def throughput() -> None:
 def overhead() -> None:
     print("\n| engine | workers | start (s) | ms per chunk of 64 |\n|---|---:|---:|---:|")
     chunk = make_chunk(load_agent("branch-path"), CFZoo())
-    engines: list[tuple[EngineName, int]] = [("local", 1), ("local", 2), ("dask", 2), ("ray", 2)]
-    for engine, workers in engines:
-        if engine != "local" and importlib.util.find_spec("distributed" if engine == "dask" else engine) is None:
+    for engine, workers in ENGINES:
+        if not installed(engine):
             print(f"| {engine} | {workers} | not installed | |")
             continue
         started, moments = time.perf_counter(), []
@@ -77,16 +82,34 @@ def disk() -> None:
 
 
 def scaling() -> None:
-    print("\n| workers | seconds | questions / s |\n|---:|---:|---:|")
-    for workers in (1, 2):
+    """The whole stress test of Minecart: 37 chunks, so that the last ones, which leave a worker idle, weigh little."""
+    print("\n| engine | workers | seconds, start included | questions / s | against one worker |")
+    print("|---|---:|---:|---:|---:|")
+    alone = None
+    for engine, workers in ENGINES:
+        if not installed(engine):
+            continue
         with tempfile.TemporaryDirectory() as folder:
-            study = make_study(["collect-two"], {"cf-zoo": CFZoo()})
-            done = run_study(study, Path(folder) / "s.sqlite", workers=workers)
-        print(f"| {workers} | {done.seconds:.1f} | {done.rate:.1f} |", flush=True)
+            study = make_study(["minecart"], {"cf-zoo": CFZoo()})
+            done = run_study(study, Path(folder) / "s.sqlite", workers=workers, engine=engine)
+        alone = alone or done.seconds
+        print(
+            f"| {engine} | {workers} | {done.seconds:.1f} | {done.rate:.1f} | {alone / done.seconds:.2f} |", flush=True
+        )
+
+
+def memory() -> None:
+    """All questions of a study are held while it runs."""
+    agent = load_agent("minecart")
+    tracemalloc.start()
+    held = list(make_study([agent], {"cf-zoo": CFZoo()}).questions(agent))
+    print(f"\nA question waits in {tracemalloc.get_traced_memory()[0] / len(held) / 1024:.1f} KiB of memory.")
+    tracemalloc.stop()
 
 
 if __name__ == "__main__":
     throughput()
     overhead()
     disk()
+    memory()
     scaling()
