@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from paretofoil.search import Exact as Exact
     from paretofoil.search import LocalZoo as LocalZoo
     from paretofoil.search import NearestFront as NearestFront
+    from paretofoil.search.verify import verify_certificate as verify_certificate
 
 _PLACES = {
     "paretofoil.agents": ("Agent", "list_agents", "load_agent", "save_agent"),
@@ -48,6 +49,7 @@ _PLACES = {
     "paretofoil.episode": ("rollout", "rollouts"),
     "paretofoil.outlook": ("consequence",),
     "paretofoil.search": ("Boundary", "CFZoo", "Exact", "LocalZoo", "NearestFront"),
+    "paretofoil.search.verify": ("verify_certificate",),
 }
 _HOMES = {name: module for module, names in _PLACES.items() for name in names}
 

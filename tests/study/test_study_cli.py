@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import os
 import subprocess
 import sys
@@ -64,6 +65,9 @@ def test_export_as_parquet(study: Path, tmp_path: Path) -> None:
     paretofoil("study", "export", study, "--format", "parquet", "--out", tmp_path / "rows.parquet")
     table = parquet.read_table(tmp_path / "rows.parquet")
     assert "answer" in table.column_names
+    about = json.loads(table.schema.metadata[b"paretofoil"])
+    assert about["about"]["configuration"]["searches"]["nearest-front"]["search"] == "NearestFront"
+    assert about["runs"][0]["asked"] == table.num_rows
     assert table.num_rows > 0
 
 

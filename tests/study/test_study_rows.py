@@ -13,6 +13,8 @@ from paretofoil.study import Progress, read_rows, run_study
 
 SRC, TESTS = Path(__file__).parents[2] / "src", Path(__file__).parents[1]
 
+STRESS = ("reproduce", "stress", "--only", "branch-path", "--out")
+
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
@@ -44,8 +46,7 @@ def test_other_chunks_give_the_same_bytes(once: list[tuple], tmp_path: Path) -> 
 @pytest.mark.parametrize("engine", ["dask", "ray"])
 def test_a_cluster_of_two_workers_gives_the_same_bytes(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """In a process of its own, which the engines fill with threads and warnings of their own."""
-    if importlib.util.find_spec({"dask": "distributed", "ray": "ray"}[engine]) is None:
-        pytest.skip(f"needs the {engine} extra: pip install 'paretofoil[{engine}]'")
+    need(engine)
     script = (
         "from pathlib import Path; from studies import small_study; from paretofoil.study import run_study\n"
         f"if __name__ == '__main__': folder = Path({str(tmp_path)!r}); "
@@ -54,6 +55,35 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(once: list[tuple], tmp_pa
     (tmp_path / "script.py").write_text(script)
     run_script([tmp_path / "script.py"])
     assert rows_without_timings(tmp_path / "study.sqlite") == once
+
+
+@pytest.fixture(scope="module")
+def stress(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
+    """The shipped Branch-Path agent's stress test at the paper's budget, by one worker."""
+    folder = tmp_path_factory.mktemp("stress")
+    run_script(["-m", "paretofoil", *STRESS, folder, "--workers", 1, "--quiet"])
+    return rows_without_timings(folder / "rows" / "stress.sqlite")
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("engine", ["local", "dask", "ray"])
+def test_branch_path_on_two_workers_and_on_clusters_that_were_there_before(
+    stress: list[tuple], tmp_path: Path, engine: str
+) -> None:
+    need(engine)
+    if engine == "local":
+        run_script(["-m", "paretofoil", *STRESS, tmp_path, "--workers", 2, "--quiet"])
+    else:
+        run_script([TESTS / "study" / "on_a_cluster.py", engine, *STRESS, tmp_path])
+    assert rows_without_timings(tmp_path / "rows" / "stress.sqlite") == stress
+    assert len(stress) > 40
+    assert "Made by `paretofoil reproduce stress --only branch-path`" in (tmp_path / "stress.md").read_text()
+
+
+def need(engine: str) -> None:
+    """Skip, visibly, where an extra is not installed."""
+    if engine != "local" and importlib.util.find_spec({"dask": "distributed", "ray": "ray"}[engine]) is None:
+        pytest.skip(f"needs the {engine} extra: pip install 'paretofoil[{engine}]'")
 
 
 class _StopError(Exception):

@@ -1,7 +1,7 @@
 """paretofoil study: a study of one's own, on any agents, with any searches."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -85,15 +85,18 @@ def export(
     out: Annotated[Path | None, typer.Option(help="The file to write; the screen if left out.")] = None,
 ) -> None:
     """The rows as CSV, Parquet or JSON; the summary as Markdown or LaTeX."""
+    from dataclasses import asdict
+
     from paretofoil.errors import InvalidInput
-    from paretofoil.study import read_rows
+    from paretofoil.study import read_about, read_rows, read_runs
     from paretofoil.study.table import rows_table
 
     if form not in FORMATS:
         raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
     rows = read_rows(file)
     if form == "parquet":
-        _export_parquet(rows_table(file.stem, rows), out or file.with_suffix(".parquet"))
+        about = {"about": read_about(file), "runs": [asdict(run) for run in read_runs(file)]}
+        _export_parquet(rows_table(file.stem, rows), about, out or file.with_suffix(".parquet"))
         return
     table = _summary(file.name, rows) if form in ("markdown", "latex") else rows_table(file.stem, rows)
     if out is None:
@@ -102,7 +105,10 @@ def export(
         out.write_text(table.to(form), encoding="utf-8")
 
 
-def _export_parquet(table: "Table", path: Path) -> None:
+def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
+    """The rows, and in the file's metadata what they were computed with."""
+    import json
+
     from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
 
@@ -114,7 +120,8 @@ def _export_parquet(table: "Table", path: Path) -> None:
             "pyarrow to be installed (pip install 'paretofoil[parquet]')", "a Python without it"
         ) from None
     columns = {name: [row[i] for row in table.rows] for i, name in enumerate(table.columns)}
-    parquet.write_table(pyarrow.table(columns), path, compression="zstd", compression_level=9)
+    made = pyarrow.table(columns).replace_schema_metadata({"paretofoil": json.dumps(about)})
+    parquet.write_table(made, path, compression="zstd", compression_level=9)
     console.print(f"Wrote {len(table.rows):,} rows into {path}.", highlight=False)
 
 

@@ -1,6 +1,6 @@
 """The configuration of a training, and the presets of the catalogued environments."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from paretofoil.errors import InvalidInput
@@ -66,6 +66,21 @@ class TrainConfig(ExploreConfig):
             raise InvalidInput.expected("archive to be expected or realised", repr(self.archive))
 
 
+_MINECART = TrainConfig(
+    steps=24_000_000,
+    episode_steps=60,
+    hidden=128,
+    learning_rate=2e-3,
+    standardise=True,
+    episodes=2048,
+    warmup=20_480,
+    random_share=0.02,
+    restart_share=0.1,
+    mutate_share=0.83,
+    capacity=400,
+    updates=20,
+    batch_size=512,
+)
 PRESETS: dict[str, TrainConfig] = {
     "branch-path": TrainConfig(steps=40_000),
     "collect-two": TrainConfig(steps=40_000),
@@ -76,35 +91,14 @@ PRESETS: dict[str, TrainConfig] = {
     "resource-gathering": TrainConfig(steps=8_000_000, episode_steps=16, episodes=512, warmup=8192, random_share=0.3),
     "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
     "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
-    "minecart": TrainConfig(
-        steps=24_000_000,
-        episode_steps=60,
-        hidden=128,
-        learning_rate=2e-3,
-        standardise=True,
-        episodes=2048,
-        warmup=20_480,
-        random_share=0.02,
-        restart_share=0.1,
-        mutate_share=0.83,
-        capacity=400,
-        updates=20,
-        batch_size=512,
-    ),
-    "minecart-stochastic": TrainConfig(
+    "minecart": _MINECART,
+    "minecart-stochastic": replace(
+        _MINECART,
         steps=10_000_000,
-        episode_steps=60,
-        hidden=128,
-        learning_rate=2e-3,
-        standardise=True,
         episodes=1024,
-        warmup=20_480,
-        random_share=0.02,
         restart_share=0.2,
         mutate_share=0.6,
         capacity=300,
-        updates=20,
-        batch_size=512,
         rollouts=100,
     ),
 }

@@ -13,7 +13,7 @@ from paretofoil.search.boundary import Boundary
 from paretofoil.search.branch import Claim, Limits, Proof, branch_and_bound
 from paretofoil.search.certificate import Certificate, Status
 from paretofoil.search.finding import Finding, Search
-from paretofoil.search.margin import MarginNetwork, margin_network
+from paretofoil.search.margin import MarginNetwork, foldable, margin_network
 from paretofoil.search.polish import polish
 
 _PROBES = 64
@@ -52,10 +52,8 @@ class Exact:
         return "exact"
 
     def run(self, batch: QuestionBatch) -> list[Finding]:
-        policy = batch.questions[0].policy
-        if not isinstance(policy, FoldablePolicy):
-            wanted = "a policy with fold(state), so that Exact can look inside (for a black box use Boundary())"
-            raise InvalidInput.expected(wanted, type(policy).__name__)
+        why = ", so that Exact can look inside (for a black box use Boundary())"
+        policy = foldable(batch.questions[0].policy, why)
         start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
         started = [finding.change for finding in start.run(batch)] if start else [None] * batch.size
         return [self._prove(batch, row, policy, change) for row, change in enumerate(started)]

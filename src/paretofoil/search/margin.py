@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from paretofoil.policy import ACTIVATIONS, Activation, FoldedPolicy
+from paretofoil.errors import InvalidInput
+from paretofoil.policy import ACTIVATIONS, Activation, FoldablePolicy, FoldedPolicy, Policy
 from paretofoil.question import Question
 
 _ROUNDING = 16 * 2.0**-53
@@ -61,6 +62,13 @@ class MarginNetwork:
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
         return replace(self, weights=weights, biases=biases)
+
+
+def foldable(policy: Policy, wanted: str) -> FoldablePolicy:
+    """The policy itself, if it lets us look inside; `wanted` says who wants to, and what to do for a black box."""
+    if not isinstance(policy, FoldablePolicy):
+        raise InvalidInput.expected(f"a policy with fold(state){wanted}", type(policy).__name__)
+    return policy
 
 
 def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> MarginNetwork:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldablePolicy
 from paretofoil.question import QuestionBatch
 from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.margin import MarginNetwork, margin_network, stack_networks
+from paretofoil.search.margin import MarginNetwork, foldable, margin_network, stack_networks
 from paretofoil.search.white_cw import SLACK
 
 BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
@@ -42,10 +41,8 @@ class ProjectedCW:
         return "projected-cw"
 
     def run(self, batch: QuestionBatch) -> list[Finding]:
-        policy = batch.questions[0].policy
-        if not isinstance(policy, FoldablePolicy):
-            wanted = "a policy with fold(state), so that projected C&W can take gradients (for a black box use CFZoo())"
-            raise InvalidInput.expected(wanted, type(policy).__name__)
+        why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
+        policy = foldable(batch.questions[0].policy, why)
         best = Incumbents(batch)
         networks = [margin_network(policy.fold(question.state), question) for question in batch.questions]
         num_rivals = len(policy.fold(batch.questions[0].state).biases[-1]) - 1

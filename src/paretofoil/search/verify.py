@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldablePolicy
 from paretofoil.question import Question, QuestionBatch
 from paretofoil.search.branch import Claim, bound_boxes
 from paretofoil.search.certificate import Certificate
-from paretofoil.search.margin import margin_network
+from paretofoil.search.margin import foldable, margin_network
 
 _CHUNK = 1 << 17
 _REBOUND_BOXES = 1_000_000
@@ -83,10 +82,9 @@ def _sample(
 
 
 def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None, int]:
-    if not isinstance(question.policy, FoldablePolicy):
-        raise InvalidInput.expected("a policy with fold(state) to bound again", type(question.policy).__name__)
+    policy = foldable(question.policy, " to bound again")
     batch = QuestionBatch([question])
-    network = margin_network(question.policy.fold(question.state), question)
+    network = margin_network(policy.fold(question.state), question)
     claim = Claim(network, batch.low[0], batch.high[0], question.kappa - certificate.slack, question.norm)
     low, high, seen = claim.low[None], claim.high[None], 0
     while len(low):

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldablePolicy, FoldedPolicy
+from paretofoil.policy import FoldedPolicy
 from paretofoil.question import Question, QuestionBatch
 from paretofoil.search.finding import Finding
 from paretofoil.search.incumbent import Incumbents
+from paretofoil.search.margin import foldable
 
 SLACK = 1e-4
 """The attack asks for kappa + SLACK: torch's float32 margins and the deployed policy's differ by less."""
@@ -53,10 +54,8 @@ class WhiteCW:
         return "white-cw-padded" if self.padded else "white-cw"
 
     def run(self, batch: QuestionBatch) -> list[Finding]:
-        policy = batch.questions[0].policy
-        if not isinstance(policy, FoldablePolicy):
-            wanted = "a policy with fold(state), so that White-CW can take gradients (for a black box use CFZoo())"
-            raise InvalidInput.expected(wanted, type(policy).__name__)
+        why = ", so that White-CW can take gradients (for a black box use CFZoo())"
+        policy = foldable(batch.questions[0].policy, why)
         best = Incumbents(batch)
         with _art_at_work():
             for row, question in enumerate(batch.questions):
