@@ -1,5 +1,6 @@
 """Time per question (paper, appendix "Runtime Details"): by method and environment, and by budget."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -69,16 +70,24 @@ def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table
     for name in [*setting.agents, "all"]:
         rules.append(len(lines))
         for label in comparison_searches(0):
-            means = []
-            for rows in (alone, together):
-                taken = [r for r in rows if r.search == label and name in ("all", setting.environment_of(r))]
-                means.append(summarise(taken).seconds)
+            means = [_mean_seconds(setting, rows, label, name, together) for rows in (alone, together)]
             paper = RUNTIME.get((name, label))
             lines.append(
                 (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
             )
     columns = ("environment", "search", "alone (s)", "together (s)", "paper (s)", "paper / ours alone")
-    return Table("Mean seconds per question", columns, tuple(lines), rules=tuple(rules[1:]))
+    note = "All: weighted by the comparison's numbers of cases, as in the paper."
+    return Table("Mean seconds per question", columns, tuple(lines), note, rules=tuple(rules[1:]))
+
+
+def _mean_seconds(setting: Setting, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
+    """The mean of a search in an environment; for "all" the mean over environments, weighted by their cases."""
+    if name != "all":
+        return summarise(r for r in rows if r.search == label and setting.environment_of(r) == name).seconds
+    cases = Counter(setting.environment_of(row) for row in weighing if row.search == label)
+    means = {environment: _mean_seconds(setting, rows, label, environment, weighing) for environment in cases}
+    known = {environment: mean for environment, mean in means.items() if mean is not None}
+    return float(np.average([*known.values()], weights=[cases[e] for e in known])) if known else None
 
 
 def _by_budget(rows: list[Row], cases: int) -> Table:
