@@ -19,7 +19,7 @@ from paretofoil.inquiry import answer
 from paretofoil.question import Question
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, Search, WhiteCW
-from paretofoil.study.case import enumerate_cases
+from paretofoil.study.case import enumerate_cases, evenly
 
 SEED, QUESTIONS = 11, 60
 BUDGETS = (1_000, 9_001, 21_000, 100_000)
@@ -29,7 +29,7 @@ def fresh_questions(name: str) -> list[Question]:
     entry = envs.entry(name)
     agent = make_agent(name, entry, make_trainer(entry, replace(preset(entry), seed=SEED)).run())
     cases = list(enumerate_cases(agent))
-    picked = np.unique(np.linspace(0, len(cases) - 1, min(len(cases), QUESTIONS)).round().astype(int))
+    picked = evenly(len(cases), QUESTIONS)
     return [pose(agent.policy, cases[i][1], cases[i][0].foil, agent.space, agent.front) for i in picked]
 
 
@@ -64,7 +64,8 @@ def main(names: list[str]) -> None:
 def row(name: str, label: str, judged: list[tuple[int, int, list[float]]], spent: str, seconds: str) -> str:
     found, feasible = sum(j[0] for j in judged), sum(j[1] for j in judged)
     ratios = [ratio for j in judged for ratio in j[2]]
-    cells = [name, label, f"{found}/{feasible}", f"{np.mean(ratios):.4f}", f"{max(ratios):.2f}", spent, seconds]
+    spread = [f"{np.mean(ratios):.4f}", f"{max(ratios):.2f}"] if ratios else ["", ""]
+    cells = [name, label, f"{found}/{feasible}", *spread, spent, seconds]
     return "| " + " | ".join(cells) + " |"
 
 

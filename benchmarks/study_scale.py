@@ -75,7 +75,7 @@ def disk() -> None:
         path = Path(folder) / "s.sqlite"
         with Store(path, {}) as store:
             started = time.perf_counter()
-            store.add(rows, store.begin_run("local", 1, len(rows)), 0.0)
+            store.add(rows, store.begin_run("local", 1, len(rows), {}), 0.0)
             seconds = time.perf_counter() - started
         print(f"\nOne chunk of {len(rows)} rows is written in {1000 * seconds:.0f} ms; ", end="")
         print(f"{path.stat().st_size / len(rows) / 1024:.1f} KiB per row on disk.")

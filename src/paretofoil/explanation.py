@@ -1,7 +1,7 @@
 """The one verb: why this, and not that? What change of the command would have made the agent choose the foil?"""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,10 @@ from paretofoil.errors import InvalidInput
 from paretofoil.flip_map import FlipMap
 from paretofoil.inquiry import Wishes, answer
 from paretofoil.outlook import consequence
-from paretofoil.policy import FoldablePolicy, Policy
+from paretofoil.policy import FoldablePolicy, Policy, as_policy
 from paretofoil.question import KAPPA, Question
 from paretofoil.search import Search, choose_search
 from paretofoil.search.region import widen
-
-
-@dataclass(frozen=True)
-class CallablePolicy:
-    """A plain function (states, commands) -> log-probabilities as a policy."""
-
-    function: Callable[[np.ndarray, np.ndarray], Any]
-
-    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        return np.asarray(self.function(states, commands))
 
 
 def explain(
@@ -72,7 +62,7 @@ def explain(
         min_change: changes below this share of an objective's range are undone where possible.
     """
     agent = subject if isinstance(subject, Agent) else None
-    policy = agent.policy if agent else _as_policy(subject)
+    policy = agent.policy if agent else as_policy(subject)
     names = agent.actions if agent else actions
     if decision is None:
         decision = _as_decision(state, command, collected, valid_actions)
@@ -164,16 +154,6 @@ def find_action(action: str | int, names: Sequence[str] | None) -> int:
         limit = f" to {len(names) - 1}" if names is not None else ""
         raise InvalidInput.expected(f"an action number from 0{limit}", number)
     return number
-
-
-def _as_policy(subject: Any) -> Policy:
-    if isinstance(subject, Policy):
-        return subject
-    if callable(subject):
-        return CallablePolicy(subject)
-    raise InvalidInput.expected(
-        "an agent, a policy with log_probs(states, commands), or a function", type(subject).__name__
-    )
 
 
 def _as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequence[int] | None) -> Decision:

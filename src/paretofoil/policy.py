@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
+
+from paretofoil.errors import InvalidInput
 
 Activation = Literal["sigmoid", "tanh", "relu"]
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
@@ -28,6 +30,25 @@ class PolicyAtStates(Protocol):
     def at(self, states: np.ndarray) -> QueryAtStates:
         """Fix states (Q, state size); the answer is asked with row numbers and commands."""
         ...
+
+
+@dataclass(frozen=True)
+class CallablePolicy:
+    """A plain function (states, commands) -> log-probabilities as a policy."""
+
+    function: Callable[[np.ndarray, np.ndarray], Any]
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return np.asarray(self.function(states, commands))
+
+
+def as_policy(subject: Any) -> Policy:
+    """A policy itself, or the policy that a function is."""
+    if isinstance(subject, Policy):
+        return subject
+    if callable(subject):
+        return CallablePolicy(subject)
+    raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
 
 
 @dataclass(frozen=True, eq=False)

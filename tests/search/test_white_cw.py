@@ -126,7 +126,12 @@ def test_the_grid_finds_what_cf_zoo_finds_and_stops_at_the_first() -> None:
     asked = questions(2, 8)
     for coarse, zoo in zip(answer(asked, Grid(values=200)), answer(asked, CFZoo(300, 301)), strict=True):
         assert coarse.found or not zoo.found
-        assert coarse.queries["grid"] <= 200**2
+        assert coarse.queries["grid"] < 200**2 if coarse.found else coarse.queries["grid"] == 200**2
+
+
+def test_a_grid_beyond_counting_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="a grid of at most"):
+        answer(questions(5, 1), Grid())
 
 
 def test_without_art_there_is_an_error_that_says_what_to_install() -> None:

@@ -30,6 +30,8 @@ def kill_often(folder: Path, wanted: int, workers: int, longest: float) -> int:
                 os.kill(child, signal.SIGKILL)
                 _, status = os.waitpid(child, 0)
             done = status == 0
+            if not done and not (os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL):
+                raise SystemExit(f"the study ended by itself, with status {status}")
             kills += not done
         number += 1
     return kills

@@ -13,10 +13,12 @@ from paretofoil.reproduce import EXPERIMENTS, Report, Setting, experiment
 from paretofoil.reproduce import audit as audit_module
 from paretofoil.reproduce import comparison as comparison_module
 from paretofoil.reproduce.example import EXAMPLES, find_decision
-from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, STRESS, total_of
+from paretofoil.reproduce.landscapes import choose_case
+from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
+from paretofoil.reproduce.runtime import _paper as paper_seconds
 from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
-from paretofoil.study import read_rows
+from paretofoil.study import Case, Row, read_rows
 from paretofoil.study.table import Table
 
 
@@ -84,7 +86,30 @@ def test_the_audit_counts_every_case_once(small: Setting) -> None:
 
 def test_a_proof_is_never_contradicted_by_the_grid(small: Setting) -> None:
     [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
+    assert cross.rows[0][1] > 0  # "no grid command flips the action" x "proven infeasible"
     assert cross.rows[1][1] == 0  # "a grid command flips it" x "proven infeasible"
+
+
+def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="an agent of reward-line"):
+        Setting(tmp_path, {"reward-line": "branch-path"}).load("reward-line")
+
+
+def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
+    everything = Setting(Path("."))
+    for label in ("white-cw", "cf-zoo"):
+        assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", label], abs=0.005)
+
+
+def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
+    def row(number: int, search: str, distance: float | None) -> Row:
+        return Row(Case("a", number, 0, 1), search, "", "", distance, 1, "", 0.0)
+
+    zoo = [row(number, "cf-zoo", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
+    white = [row(number, "white-cw", 1.0 if number == 4 else None) for number in range(5)]
+    assert choose_case(zoo + white, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
+    assert choose_case(zoo + white, both=True) == Case("a", 4, 0, 1)
+    assert choose_case([row(0, "cf-zoo", None)], both=False) is None
 
 
 def test_every_experiment_can_be_loaded() -> None:

@@ -38,7 +38,7 @@ def test_status_tells_what_was_found(study: Path) -> None:
     told = paretofoil("study", "status", study)
     assert "small" in told
     count = len(read_rows(study))
-    assert f"{count} of {count} (100%) answers; 1 run" in told
+    assert f"{count} of {count} questions answered (100%); 1 run" in told
 
 
 def test_a_log_has_a_line_for_each_chunk(study: Path) -> None:
@@ -66,7 +66,7 @@ def test_export_as_parquet(study: Path, tmp_path: Path) -> None:
     table = parquet.read_table(tmp_path / "rows.parquet")
     assert "answer" in table.column_names
     about = json.loads(table.schema.metadata[b"paretofoil"])
-    assert about["about"]["configuration"]["searches"]["nearest-front"]["search"] == "NearestFront"
+    assert about["configuration"]["searches"]["nearest-front"]["class"] == "NearestFront"
     assert about["runs"][0]["asked"] == table.num_rows
     assert table.num_rows > 0
 

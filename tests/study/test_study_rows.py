@@ -120,6 +120,31 @@ def test_kill_9_of_a_study_with_two_workers(once: list[tuple], tmp_path: Path) -
         assert rows_without_timings(path) == once
 
 
+@pytest.mark.cluster
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
+    once: list[tuple], tmp_path: Path, engine: str
+) -> None:
+    need(engine)
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal; from pathlib import Path; from studies import small_study\n"
+        "from paretofoil.study import runner\n"
+        "real = runner.answer_chunk\n"
+        "def dies(chunk):\n"
+        "    if chunk.cases[0].time == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    return real(chunk)\n"
+        "if __name__ == '__main__':\n"
+        "    runner.answer_chunk = dies\n"
+        f"    folder = Path({str(tmp_path)!r})\n"
+        f"    runner.run_study(small_study(folder), folder / 'study.sqlite', workers=2, chunk=4, engine={engine!r})\n"
+    )
+    with pytest.raises(AssertionError, match="WorkersLostError: workers were lost 3 times in a row"):
+        run_script([script])
+    kept = rows_without_timings(tmp_path / "study.sqlite")
+    assert set(kept) < set(once)
+
+
 def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path) -> None:
     """A worker that is killed in the middle of a chunk: the chunk is asked again."""
     script = tmp_path / "script.py"

@@ -1,19 +1,23 @@
 """The file of a study refuses what does not belong to it, and loses nothing when it cannot be written."""
 
+import json
 import sqlite3
 import textwrap
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
-from studies import FAST, rows_without_timings, saved_agent, small_study
+from studies import FAST, rows_without_timings, saved_agent, small_agent, small_study
 from test_study_rows import run_script
 
-from paretofoil.agents import load_agent, save_agent
+from paretofoil.agents import Agent, load_agent, save_agent
+from paretofoil.command import CommandSpace
 from paretofoil.errors import InvalidInput
-from paretofoil.search import CFZoo
+from paretofoil.search import SEARCHES, Boundary, CFZoo, Exact, NearestFront
 from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
 from paretofoil.study.store import Store, StoreError
+from paretofoil.study.study import describe_search, fingerprint, restore_search
 
 
 def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
@@ -33,7 +37,7 @@ def test_a_changed_search_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     run_study(small_study(tmp_path, FAST), path, workers=1)
     before = rows_without_timings(path)
-    with pytest.raises(InvalidInput, match="searches: cf-zoo"):
+    with pytest.raises(InvalidInput, match="searches: "):
         run_study(small_study(tmp_path, {"cf-zoo": CFZoo(10, 10)}), path, workers=1)
     with pytest.raises(InvalidInput, match="rule: times"):
         run_study(small_study(tmp_path, FAST, CaseRule(times=2)), path, workers=1)
@@ -70,6 +74,58 @@ def test_a_study_with_settings_of_its_own_is_resumed_from_its_file(tmp_path: Pat
     connection.close()
     assert resume_study(path, workers=1).asked > 0
     assert rows_without_timings(path) == whole
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_every_search_is_restored_from_its_description(name: str) -> None:
+    search = SEARCHES[name](7)
+    assert restore_search(json.loads(json.dumps(describe_search(search)))) == search
+
+
+def test_a_description_tells_searches_inside_searches_apart() -> None:
+    assert describe_search(Exact()) != describe_search(Exact(start=NearestFront()))
+    assert restore_search(describe_search(Exact(start=NearestFront()))) == Exact(start=NearestFront())
+
+
+def test_a_failed_start_is_in_nobodys_way(tmp_path: Path) -> None:
+    path = tmp_path / "study.sqlite"
+    with Store(path, small_study(tmp_path, FAST, CaseRule(times=2)).configuration(), {"sources": {}}):
+        pass  # nothing was answered
+    study = small_study(tmp_path, FAST)
+    run_study(study, path, workers=1)
+    assert read_about(path)["configuration"] == json.loads(json.dumps(study.configuration()))
+    with pytest.raises(InvalidInput, match="chunks of at least 1"):
+        run_study(study, path, chunk=0)
+
+
+def test_one_file_has_one_writer_whatever_path_leads_to_it(tmp_path: Path) -> None:
+    study, other = small_study(tmp_path, FAST), tmp_path / "other.sqlite"
+    other.symlink_to(tmp_path / "study.sqlite")
+    with Store(tmp_path / "study.sqlite", study.configuration()), pytest.raises(StoreError, match="another process"):
+        Store(other, study.configuration())
+
+
+def test_a_time_limit_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="without a time limit"):
+        small_study(tmp_path, {"boundary": Boundary(seconds=1.0)})
+
+
+def test_what_an_agent_calls_its_objectives_is_part_of_it(tmp_path: Path) -> None:
+    agent = small_agent()
+    renamed = replace(agent, space=CommandSpace(agent.space.low, agent.space.high, ["apples", "B"]))
+    assert fingerprint(agent) != fingerprint(renamed)
+
+
+def test_a_policy_of_ones_own_is_known_by_its_answers(tmp_path: Path) -> None:
+    """Whatever it is made of: the same answers are the same agent, other answers another."""
+    inside = small_agent().policy
+
+    def own(factor: float) -> Agent:
+        return replace(small_agent(), policy=lambda states, commands: inside.log_probs(states, factor * commands))
+
+    assert fingerprint(own(1.0)) == fingerprint(own(1.0))
+    assert fingerprint(own(1.0)) != fingerprint(own(0.5))
+    assert fingerprint(replace(own(1.0), front=np.empty((0, 2))))
 
 
 def test_a_file_tells_how_it_was_computed(tmp_path: Path) -> None:

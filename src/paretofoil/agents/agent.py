@@ -12,7 +12,7 @@ from paretofoil.decision import Decision
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.tabular import locate
 from paretofoil.errors import InvalidInput
-from paretofoil.policy import Policy
+from paretofoil.policy import Policy, as_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,6 +21,7 @@ class Agent:
 
     name: str
     policy: Policy
+    """An object with `log_probs(states, commands)`, or a plain function of the two."""
     environment: envs.CatalogueEntry
     space: CommandSpace
     """The commands that it understands; the box of what training relabelled, for a PCN."""
@@ -40,6 +41,7 @@ class Agent:
                 f"a front of points with {self.space.size} finite numbers", f"shape {front.shape}"
             )
         object.__setattr__(self, "front", front)
+        object.__setattr__(self, "policy", as_policy(self.policy))
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -1,13 +1,12 @@
 """Where agents are found: shipped with the package, or in the folder of one's own."""
 
 import os
-from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.storage import DESCRIPTION, read_agent
-from paretofoil.errors import InvalidInput
+from paretofoil.errors import InvalidInput, did_you_mean
 
 
 def shipped_folder() -> Path:
@@ -35,7 +34,5 @@ def load_agent(name: str | Path) -> Agent:
         return read_agent(known[str(name)])
     if Path(name).is_dir():
         return read_agent(name)
-    close = get_close_matches(str(name), known, n=1, cutoff=0.5)
-    hint = f" (did you mean {close[0]}?)" if close else ""
     among = f"an agent among {', '.join(known)}, or " if known else ""
-    raise InvalidInput.expected(f"{among}an agent's folder", f"{str(name)!r}{hint}")
+    raise InvalidInput.expected(f"{among}an agent's folder", did_you_mean(name, known))

@@ -66,6 +66,7 @@ def _show(entry: "CatalogueEntry") -> None:
         ["objectives", ", ".join(f"{o.name} ({o.unit})" if o.unit else o.name for o in entry.objectives)],
         ["actions", ", ".join(entry.actions)],
         ["step limit", str(entry.max_steps)],
+        ["reference", "none" if entry.reference is None else "(" + ", ".join(f"{x:g}" for x in entry.reference) + ")"],
         ["known front", "not known" if front is None else f"{len(front)} points"],
     ]
     console.print(f"[bold]{entry.name}[/]: {entry.description}", highlight=False)

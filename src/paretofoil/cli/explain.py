@@ -17,7 +17,7 @@ SearchName = Annotated[
     typer.Option(help="auto, exact, boundary, cf-zoo, cf-zoo:comparison, cf-zoo:thorough, local-zoo, nearest-front."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
-Seed = Annotated[int, typer.Option(help="The seed of the search and of chance in the environment.")]
+Seed = Annotated[int, typer.Option(min=0, help="The seed of the search and of chance in the environment.")]
 
 
 def explain(

@@ -2,11 +2,14 @@
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, progress_of
+from paretofoil.cli.progress import Log, Quiet, print_table, progress_of, stopped_in_peace
+
+if TYPE_CHECKING:
+    from paretofoil.reproduce import Report
 
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]
@@ -22,7 +25,7 @@ def reproduce(
         list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: another agent than the shipped one; may be repeated.")
     ] = None,
     only: Annotated[str | None, typer.Option(help="Only these environments, with commas between them.")] = None,
-    seed: Annotated[int, typer.Option(help="The seed of searches and of chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
@@ -34,8 +37,6 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
-    from rich.markdown import Markdown
-
     from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
     from paretofoil.reproduce import EXPERIMENTS, Setting, experiment
@@ -43,7 +44,7 @@ def reproduce(
 
     if what != "all" and what not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
-    with progress_of(quiet, log) as tell:
+    with progress_of(quiet, log) as tell, stopped_in_peace("Run the same command again to go on."):
         setting = Setting(
             out=out,
             agents=_agents(agent or [], only),
@@ -61,8 +62,22 @@ def reproduce(
             report = experiment(name)(setting)
             report.say("---", provenance(name, setting, time.perf_counter() - started))
             page = report.write(out, name)
-            console.print(Markdown(report.to_markdown(pictures=False)))
+            _print(report)
             console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)
+
+
+def _print(report: "Report") -> None:
+    from rich.markdown import Markdown
+
+    from paretofoil.cli.words import console
+    from paretofoil.study.table import Table
+
+    console.print(Markdown(f"# {report.title}"))
+    for part in report.parts:
+        if isinstance(part, str):
+            console.print(Markdown(part))
+        elif isinstance(part, Table):
+            print_table(part)
 
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:

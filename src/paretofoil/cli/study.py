@@ -5,11 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, progress_of
+from paretofoil.cli.progress import Log, Quiet, print_table, progress_of, stopped_in_peace
 from paretofoil.cli.reproduce import Address, Engine, Workers
 
 if TYPE_CHECKING:
-    from paretofoil.study import Progress, Row
+    from collections.abc import Sequence
+
+    from paretofoil.study import Progress, Row, Run
     from paretofoil.study.table import Table
 
 app = typer.Typer(help="Ask many questions; survive a crash; go on where it was.", no_args_is_help=True)
@@ -20,7 +22,13 @@ FORMATS = ("csv", "parquet", "json", "markdown", "latex")
 @app.command()
 def run(
     agents: Annotated[list[str], typer.Argument(help="Agents, by name or folder.")],
-    search: Annotated[str, typer.Option(help="Searches, with commas between them.")] = "cf-zoo,boundary,exact",
+    search: Annotated[
+        str,
+        typer.Option(
+            help="Searches, with commas between them: exact, boundary, cf-zoo, cf-zoo:comparison, cf-zoo:thorough, "
+            "local-zoo, nearest-front, white-cw, white-cw-padded, projected-cw, grid."
+        ),
+    ] = "cf-zoo,boundary,exact",
     out: Annotated[Path, typer.Option(help="The study's file; one that exists is gone on with.")] = Path(
         "study.sqlite"
     ),
@@ -28,7 +36,7 @@ def run(
     times: Annotated[int | None, typer.Option(help="Only the first so many moments of each episode.")] = None,
     foils: Annotated[int | None, typer.Option(help="At most so many foils for each decision.")] = None,
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = 0.05,
-    seed: Annotated[int, typer.Option(help="The seed of searches and of chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
@@ -40,7 +48,7 @@ def run(
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
     study = make_study(agents, labels, CaseRule(commands, times, foils), seed=seed, kappa=kappa)
-    with progress_of(quiet, log) as tell, _Safely(out):
+    with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {out}`."):
         done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
     _finish(out, done)
 
@@ -57,7 +65,7 @@ def resume(
     """Go on with a study that was stopped or killed."""
     from paretofoil.study import resume_study
 
-    with progress_of(quiet, log) as tell, _Safely(file):
+    with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {file}`."):
         done = resume_study(file, workers=workers, engine=engine, address=address, show=tell(file.stem))
     _finish(file, done)
 
@@ -68,41 +76,56 @@ def status(file: File) -> None:
     from paretofoil.cli.words import console
     from paretofoil.study import read_about, read_rows, read_runs
 
-    configuration, runs = read_about(file)["configuration"], read_runs(file)
-    rows = read_rows(file)
-    _print(_summary(file.name, rows))
-    asked = f"agents {', '.join(configuration['agents'])}; searches {', '.join(configuration['searches'])}"
-    part = f" of {runs[-1].total:,} ({len(rows) / runs[-1].total:.0%})" if runs else ""
-    took = f"{len(runs)} run{'s' if len(runs) != 1 else ''}, {sum(run.seconds for run in runs):,.0f} s"
-    console.print(f"{len(rows):,}{part} answers; {took}.", highlight=False)
-    console.print(f"[dim]{asked}; rule {configuration['rule']}.[/]", highlight=False)
+    configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
+    print_table(_summary(file.name, rows, list(configuration["searches"])))
+    spent = [run for run in runs if run.asked]
+    took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
+    console.print(f"{_how_far(rows, runs)}; {took}.", highlight=False)
+    rule = [f"at most {count} {name}" for name, count in configuration["rule"].items() if count is not None]
+    asked = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
+    only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
+    console.print(f"[dim]{asked}{only}; seed {configuration['seed']}.[/]", highlight=False)
+
+
+def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:
+    """ "463 of 616 questions answered (75%)"."""
+    total = runs[-1].total if runs else len(rows)
+    return f"{len(rows):,} of {total:,} questions answered ({len(rows) / max(total, 1):.0%})"
 
 
 @app.command()
 def export(
     file: File,
     form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)} (the last two: the summary).")] = "csv",
-    out: Annotated[Path | None, typer.Option(help="The file to write; the screen if left out.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The file to write; the screen if left out (Parquet: beside the study).")
+    ] = None,
 ) -> None:
     """The rows as CSV, Parquet or JSON; the summary as Markdown or LaTeX."""
     from dataclasses import asdict
 
+    from paretofoil.atomic import write_whole
+    from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
     from paretofoil.study import read_about, read_rows, read_runs
     from paretofoil.study.table import rows_table
 
     if form not in FORMATS:
         raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
-    rows = read_rows(file)
+    rows, runs = read_rows(file), read_runs(file)
+    if out is not None:
+        out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
-        about = {"about": read_about(file), "runs": [asdict(run) for run in read_runs(file)]}
+        about = {"configuration": read_about(file)["configuration"], "runs": [asdict(run) for run in runs]}
         _export_parquet(rows_table(file.stem, rows), about, out or file.with_suffix(".parquet"))
         return
-    table = _summary(file.name, rows) if form in ("markdown", "latex") else rows_table(file.stem, rows)
+    flat = rows_table(file.stem, rows, parsed=form == "json")
+    table = _summary(file.name, rows, note=_how_far(rows, runs)) if form in ("markdown", "latex") else flat
     if out is None:
         print(table.to(form), end="")
-    else:
-        out.write_text(table.to(form), encoding="utf-8")
+        return
+    write_whole(out, table.to(form).encode())
+    console.print(f"Wrote {len(rows):,} rows into {out}.", highlight=False)
 
 
 def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
@@ -125,44 +148,21 @@ def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
     console.print(f"Wrote {len(table.rows):,} rows into {path}.", highlight=False)
 
 
-class _Safely:
-    """Ctrl-C ends a study in peace: every finished chunk is in the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        from paretofoil.cli.words import console
-
-        if kind is KeyboardInterrupt:
-            console.print(f"Stopped. Go on with `paretofoil study resume {self.path}`.", highlight=False)
-            raise typer.Exit(130)
-
-
 def _finish(path: Path, done: "Progress") -> None:
     from paretofoil.cli.words import console
     from paretofoil.study import read_rows
 
-    _print(_summary(path.name, read_rows(path)))
+    print_table(_summary(path.name, read_rows(path)))
     console.print(f"[dim]{done.asked:,} questions in {done.seconds:.1f} s; the rows are in {path}.[/]", highlight=False)
 
 
-def _summary(title: str, rows: "list[Row]") -> "Table":
+def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":
+    """By agent and search; a search of `searches` that has not begun has a line as well."""
     from paretofoil.study.statistics import summarise
     from paretofoil.study.table import summary_table
 
     keys = dict.fromkeys((row.case.agent, row.search) for row in rows)
+    begun = {search for _, search in keys}
+    keys |= dict.fromkeys(("–", search) for search in searches if search not in begun)
     groups = {key: summarise(r for r in rows if (r.case.agent, r.search) == key) for key in keys}
-    return summary_table(title, groups)
-
-
-def _print(made: "Table") -> None:
-    from paretofoil.cli.words import console
-    from paretofoil.show.terminal import table
-    from paretofoil.study.table import text
-
-    cells = [[text(cell) for cell in row] for row in made.rows]
-    console.print(table(made.title, made.columns, cells, right=range(2, len(made.columns))))
+    return summary_table(title, groups, note)

@@ -16,7 +16,7 @@ CHECKPOINT = "checkpoint.safetensors"
 
 def train(
     environment: Annotated[str, typer.Argument(help="A name from `paretofoil envs`, or any Gymnasium id.")],
-    seed: Annotated[int, typer.Option(help="One seed gives one agent.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="One seed gives one agent.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
     horizon: Annotated[

@@ -2,7 +2,6 @@
 
 import os
 import warnings
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from paretofoil.command import Objective
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry
 from paretofoil.envs.shipped import SHIPPED
-from paretofoil.errors import InvalidInput
+from paretofoil.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     import gymnasium
@@ -38,9 +37,7 @@ def entry(name: str | CatalogueEntry) -> CatalogueEntry:
         return name
     if name in _entries:
         return _entries[name]
-    close = get_close_matches(str(name), _entries, n=1, cutoff=0.5)
-    hint = f" (did you mean {close[0]}?)" if close else ""
-    raise InvalidInput.expected(f"an environment among {', '.join(_entries)}", f"{name!r}{hint}")
+    raise InvalidInput.expected(f"an environment among {', '.join(_entries)}", did_you_mean(name, _entries))
 
 
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> "gymnasium.Env":

@@ -14,14 +14,13 @@ MAX_POINTS = 20_000
 """The search gives up when one state has more combinations of outcomes than this."""
 
 
-def known_front(name: str | CatalogueEntry, max_steps: int | None = None) -> np.ndarray | None:
+def known_front(name: str | CatalogueEntry) -> np.ndarray | None:
     """(n, d) the undiscounted front, or None where states are not finite (Minecart) and nobody knows it.
 
-    It is that of episodes of at most `max_steps`, by default the environment's own limit.
     MO-Gymnasium's `pareto_front` of Minecart is a heuristic that trained agents beat, and is not used.
     """
     item = entry(name)
-    return exhaustive_front(tabulate(item), max_steps or item.max_steps) if item.finite else None
+    return exhaustive_front(tabulate(item), item.max_steps) if item.finite else None
 
 
 def exhaustive_front(table: Table, max_steps: int, gamma: float = 1.0) -> np.ndarray:

@@ -30,7 +30,8 @@ def reproduce_examples(setting: Setting) -> Report:
     report.say(
         "Each example is asked in the paper's state under the paper's remaining command, on an agent that we trained "
         "ourselves: another network than the paper's, so that the sign of each change is compared, not its size. "
-        f"An objective that takes less than {UNCHANGED:.0%} of the scaled change's length counts as unchanged (0)."
+        f"An objective that takes less than {UNCHANGED:.0%} of the scaled change's length counts as unchanged (0). "
+        "Sentences say the command in few digits, rounded so that it still flips the action."
     )
     rows: list[tuple[Any, ...]] = []
     for example in EXAMPLES:

@@ -20,7 +20,9 @@ RULE = (
     "Rule: each panel has an environment of its own. Among the comparison's cases there that CF-ZOO solved and "
     "White-CW did not (panel b: both solved), the one whose CF-ZOO distance is the median; where there is none, the "
     "median of all that CF-ZOO solved. The axes are the two objectives that the answers change most; the others "
-    "stay as in the original."
+    "stay as in the original, and an answer that changes them too is drawn as if it did not. The line is where the "
+    "foil wins by kappa. The bold arrow is the direction in which the margin grows fastest at the original command, "
+    "the faint ones elsewhere: where the bold one points away from every valid command, following it cannot help."
 )
 SHOWN = ("white-cw", "cf-zoo")
 """The searches whose answers are marked; the nearest front point is added."""
@@ -31,13 +33,16 @@ def reproduce_landscapes(setting: Setting) -> Report:
     from matplotlib.figure import Figure
 
     rows = comparison_rows(setting)
-    report = Report("Landscapes of four decisions").say(RULE)
-    figure = Figure(figsize=(13, 12), dpi=110, layout="constrained")
-    panels = figure.subplots(2, 2).ravel()
-    for letter, axes, (environment, both) in zip("abcd", panels, PANELS, strict=True):
-        if environment not in setting.agents:
-            axes.set_axis_off()
-            continue
+    report = Report("Landscapes of decisions").say(RULE)
+    chosen = [panel for panel in PANELS if panel[0] in setting.agents]
+    if not chosen:
+        return report.say("None of the panels' environments was asked for.")
+    lines, columns = -(-len(chosen) // 2), min(len(chosen), 2)
+    figure = Figure(figsize=(6.5 * columns, 6 * lines), dpi=110, layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    for axes in panels[len(chosen) :]:
+        axes.set_axis_off()
+    for letter, axes, (environment, both) in zip("abcd", panels, chosen, strict=False):
         case = choose_case([row for row in rows if setting.environment_of(row) == environment], both)
         if case is None:
             axes.set_axis_off()
@@ -49,9 +54,15 @@ def reproduce_landscapes(setting: Setting) -> Report:
         title = _title(letter, environment, case, answers[0], command)
         land = landscape(question, *two_objectives(question, answers), shown=answers)
         image = draw_landscape(axes, land, [*answers, *answer([question], NearestFront())], title=title)
-        figure.colorbar(image, ax=axes, fraction=0.046)
-        report.say(f"{title}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
+        foil = answers[0].actions[answers[0].foil]
+        figure.colorbar(image, ax=axes, fraction=0.046, label=f"margin of {foil}", extend="both")
+        fallback = "" if _as_wanted(given, both) else " (no case of the wanted kind)"
+        report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
     return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
+
+
+def _as_wanted(given: dict[str, Counterfactual], both: bool) -> bool:
+    return given["white-cw"].found == both
 
 
 def choose_case(rows: list[Row], both: bool) -> Case | None:

@@ -4,8 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from paretofoil.agents import Agent, load_agent
+from paretofoil.errors import InvalidInput
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Search
 from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
@@ -37,7 +39,11 @@ class Setting:
     """For each study that was used: how it was computed."""
 
     def load(self, environment: str) -> Agent:
-        return load_agent(self.agents[environment])
+        """The agent that stands for an environment of the paper."""
+        agent = load_agent(self.agents[environment])
+        if agent.environment.name != environment:
+            raise InvalidInput.expected(f"an agent of {environment}", f"{agent.name}, one of {agent.environment.name}")
+        return agent
 
     @cached_property
     def names(self) -> dict[str, str]:
@@ -72,9 +78,7 @@ class Setting:
 
 def provenance(experiment: str, setting: Setting, seconds: float) -> str:
     """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
-    machine = describe_machine()
-    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
-    studies = [f"{name} {_told(runs)}" for name, runs in setting.runs.items() if runs]
+    studies = [f"{name} {_told(runs)}" for name, runs in setting.runs.items()]
     took = f"Wall time of its studies: {', '.join(studies)}." if studies else f"It took {seconds:,.0f} s."
     standard = Setting(setting.out)
     options = [f" --grid-dimension {setting.grid_dimension}"] * (setting.grid_dimension != standard.grid_dimension)
@@ -82,17 +86,22 @@ def provenance(experiment: str, setting: Setting, seconds: float) -> str:
     options += [f" --agent {e}={a}" for e, a in setting.agents.items() if a != standard.agents[e]]
     options += [f" --only {','.join(setting.agents)}"] * (set(setting.agents) != set(standard.agents))
     command = f"paretofoil reproduce {experiment}{''.join(options)}"
-    return (
-        f"Made by `{command}` with seed {setting.seed}. {took} Machine: {machine['cores']} cores "
-        f"({machine['processor']}, {machine['system']}). Versions: {versions}."
-    )
+    used = [dict(run.machine) for runs in setting.runs.values() for run in runs if run.asked] or [describe_machine()]
+    machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]
+    return f"Made by `{command}` with seed {setting.seed}. {took} {' '.join(map(_describe, machines))}"
+
+
+def _describe(machine: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    return f"Machine: {machine['cores']} cores ({machine['processor']}, {machine['system']}). Versions: {versions}."
 
 
 def _told(runs: list[Run]) -> str:
     """ "521 s (4,180 answers, 2 workers)"."""
+    runs = [run for run in runs if run.asked]
     answers, seconds = sum(run.asked for run in runs), sum(run.seconds for run in runs)
     counts = sorted({run.workers for run in runs if run.workers})
     workers = f", {' or '.join(map(str, counts))} worker{'s' if counts != [1] else ''}" if counts else ""
     engines = "".join(f", {name}" for name in sorted({run.engine for run in runs} - {"local"}))
     again = f", in {len(runs)} runs" if len(runs) > 1 else ""
-    return f"{seconds:,.0f} s ({answers:,} answers{workers}{engines}{again})"
+    return f"{seconds:,.0f} s ({answers:,} answer{'s' if answers != 1 else ''}{workers}{engines}{again})"

@@ -36,8 +36,8 @@ def reproduce_stress(setting: Setting) -> Report:
     report.say(
         "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its "
         "greedy rollout, every valid action that was not chosen. CF-ZOO has the paper's budget (9,001 directions, "
-        "9,001 queries of the ZOO phase). The agents are ours, so that cases and rates differ from the paper's "
-        "where its agents do."
+        "9,001 queries of the ZOO phase). The agents are not the paper's, so that cases and rates differ where "
+        "fronts and networks do."
     )
     seconds = sum(row.seconds for row in rows)
     took = f"{len(rows):,} cases took {seconds:,.0f} s of workers' wall time."
@@ -46,7 +46,7 @@ def reproduce_stress(setting: Setting) -> Report:
     figure = draw_rates(
         [line[0] for line in lines],
         [
-            Series("CF-ZOO on our agents", GREEN, {line[0]: line[3] for line in lines}),
+            Series("CF-ZOO, measured", GREEN, {line[0]: line[3] for line in lines}),
             Series("CF-ZOO, the paper's", GREEN, {line[0]: line[6] for line in lines}, hollow=True),
         ],
     )

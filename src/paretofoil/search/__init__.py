@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 
-from paretofoil.errors import InvalidInput
+from paretofoil.errors import InvalidInput, did_you_mean
 from paretofoil.policy import FoldablePolicy, Policy
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.cf_zoo import CFZoo
@@ -86,5 +86,7 @@ def choose_search(search: str | Search, policy: Policy, seed: int = 0) -> Search
     if search == "auto":
         search = "exact" if isinstance(policy, FoldablePolicy) else "boundary"
     if search not in SEARCHES:
-        raise InvalidInput.expected(f"a search among auto, {', '.join(SEARCHES)}", repr(search))
+        raise InvalidInput.expected(f"a search among auto, {', '.join(SEARCHES)}", did_you_mean(search, SEARCHES))
+    if seed < 0:
+        raise InvalidInput.expected("a seed of at least 0", seed)
     return SEARCHES[search](seed)

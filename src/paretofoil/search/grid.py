@@ -1,5 +1,6 @@
 """The paper's feasibility audit: a dense grid over the region (appendix "Landscape and Grid Construction")."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from paretofoil.search.incumbent import Incumbents
 
 AT_ONCE = 1 << 12
 """The most grid points per call of the policy: its layers then stay in the cache."""
+MOST = 3_000_000_000
+"""The most grid points of a question: 200^4 are fewer."""
 FIRST = 1 << 10
 """Grid points of the first call: where most of the region is valid, it is the last."""
 
@@ -47,7 +50,9 @@ class Grid:
         low, high = batch.low[row], batch.high[row]
         axes = [np.linspace(a, b, self.values if b > a else 1) for a, b in zip(low, high, strict=True)]
         shape = tuple(map(len, axes))
-        total = int(np.prod(shape, dtype=np.int64))
+        total = math.prod(shape)
+        if total > MOST:
+            raise InvalidInput.expected(f"a grid of at most {MOST:,} points (Exact needs none)", f"{total:,}")
         stride = _stride(total)
         start, size = 0, FIRST
         while start < total:
@@ -64,7 +69,7 @@ class Grid:
 def _stride(total: int) -> int:
     """A step that visits every point once and spreads over the whole region from the first points on.
 
-    Its multiples stay below 2^63 as long as total does not exceed 3 * 10^9.
+    Its multiples stay below 2^63 as long as total does not exceed MOST.
     """
     stride = max(int(total * 0.6180339887498949), 1)
     while np.gcd(stride, total) != 1:

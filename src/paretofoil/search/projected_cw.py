@@ -63,7 +63,7 @@ class ProjectedCW:
         shortest, closest = np.full(len(kappa), np.inf), np.zeros((len(kappa), batch.dim))
         for step in range(1, self.iterations + 2):
             margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
-            lengths = np.where(margin >= kappa, np.sqrt((z * z).sum(axis=2)), np.inf)  # (Q, C)
+            lengths = np.where(margin >= kappa, batch.distances(z), np.inf)  # (Q, C)
             best = lengths.argmin(axis=1)
             closer = lengths[each, best] < shortest
             shortest[closer], closest[closer] = lengths[each, best][closer], z[each, best][closer]

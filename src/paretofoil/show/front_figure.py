@@ -23,7 +23,7 @@ def draw_front(agent: Agent, path: Path | None = None) -> "Figure":
     size = learned.shape[1]
     pairs = [(0, 1)] if size == 2 else [(0, 1), (0, 2), (1, 2)] if size == 3 else []
     reached = int(agent.reached().sum())
-    title = f"{agent.name}: {len(learned)} learned points, {reached} reached by greedy rollouts"
+    title = f"{agent.name}: {len(learned)} learned points, {reached} reached"
     if not pairs:
         figure = _parallel(agent, learned)
     else:

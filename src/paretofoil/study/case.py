@@ -46,11 +46,15 @@ class CaseRule:
 
     def pick_commands(self, size: int) -> list[int]:
         """The numbers of the front commands that are asked about, of a front of that size."""
-        count = size if self.commands is None else min(self.commands, size)
-        return np.unique(np.linspace(0, size - 1, count).round().astype(int)).tolist() if size else []
+        return evenly(size, size if self.commands is None else self.commands)
 
     def pick_foils(self, decision: Decision) -> list[int]:
         return [action for action in decision.valid_actions if action != decision.action][: self.foils]
+
+
+def evenly(size: int, count: int) -> list[int]:
+    """At most so many of the numbers below `size`, evenly spread, the first and the last included."""
+    return np.unique(np.linspace(0, size - 1, min(count, size)).round().astype(int)).tolist() if size else []
 
 
 STRESS = CaseRule()

@@ -29,7 +29,9 @@ class WorkersLostError(ChildProcessError):
 def count_workers(wanted: int | None) -> int:
     """So many as wanted, or one per core."""
     if wanted is None:
-        return os.cpu_count() or 1
+        from joblib import cpu_count
+
+        return int(cpu_count())  # those that this process may use
     if wanted < 1:
         raise InvalidInput.expected("at least 1 worker", wanted)
     return wanted
@@ -58,23 +60,22 @@ def run_all(
     if address is not None and engine == "local":
         raise InvalidInput.expected("an address with the engine dask or ray", "one with local processes")
     count = count_workers(workers)
-    left = dict(enumerate(items))
-    with _backend(engine, count, address) as lost:
-        losses = 0
-        while left:
-            try:
+    left, losses = dict(enumerate(items)), 0
+    while left:
+        try:
+            with _backend(engine, count, address):  # made anew after a loss, so that nothing is left of it
                 for number, result in _parallel(work, list(left.items()), engine, count):
                     del left[number]
                     losses = 0
                     yield number, result
-            except lost as error:
-                losses += 1
-                log.warning("workers were lost (%s): %d chunks are asked again", type(error).__name__, len(left))
-                if losses >= MAX_LOSSES:
-                    raise WorkersLostError(
-                        f"workers were lost {losses} times in a row ({type(error).__name__}); "
-                        "what was finished is safe, resume with fewer workers or more memory"
-                    ) from error
+        except _LossError as error:
+            losses += 1
+            log.warning("workers were lost (%s): %d items are asked again", error, len(left))
+            if losses >= MAX_LOSSES:
+                raise WorkersLostError(
+                    f"workers were lost {losses} times in a row ({error}); "
+                    "what was finished is safe, resume with fewer workers or more memory"
+                ) from error
 
 
 def _parallel(
@@ -113,12 +114,19 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
+class _LossError(Exception):
+    """Workers were lost; the text is the engine's name for it."""
+
+
 @contextmanager
-def _backend(engine: EngineName, workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
-    """Configure joblib for an engine; yields the errors that mean that workers were lost."""
+def _backend(engine: EngineName, workers: int, address: str | None) -> Iterator[None]:
+    """Configure joblib for an engine; whatever it raises when workers are lost becomes one error."""
     backend = {"local": _local, "dask": _dask, "ray": _ray}[engine]
     with backend(workers, address) as lost:
-        yield lost
+        try:
+            yield
+        except lost as error:
+            raise _LossError(type(error).__name__) from error
 
 
 @contextmanager
@@ -133,7 +141,7 @@ def _local(workers: int, address: str | None) -> Iterator[tuple[type[Exception],
 @contextmanager
 def _dask(workers: int, address: str | None) -> Iterator[tuple[type[Exception], ...]]:
     distributed = _require("distributed", "dask")
-    from joblib import parallel_config
+    from joblib import parallel_config, register_parallel_backend
 
     own = address is None
     cluster = None
@@ -142,13 +150,55 @@ def _dask(workers: int, address: str | None) -> Iterator[tuple[type[Exception], 
             n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
         )
     client = distributed.Client(cluster if own else address)
+    register_parallel_backend("paretofoil-dask", _dask_backend())
     try:
-        with parallel_config(backend="dask", n_jobs=-1):
+        with parallel_config(backend="paretofoil-dask", n_jobs=-1):
             yield (distributed.scheduler.KilledWorker, distributed.client.FutureCancelledError)
     finally:
         client.close()
         if cluster is not None:
             cluster.close()
+
+
+def _dask_backend() -> type:
+    """joblib's Dask backend with two repairs, without which a chunk that kills its workers would not be told of.
+
+    It drops the error of a task whose workers died, and waits for the task for ever. And it computes in this very
+    process when the cluster has a single core, as it has for a moment after a loss.
+    """
+    import asyncio
+
+    from joblib._dask import DaskDistributedBackend
+
+    class Backend(DaskDistributedBackend):  # type: ignore[misc]
+        async def _collect(self) -> None:
+            while self._continue:
+                async for future, result in self.waiting_futures:
+                    waiting, callback = self._results.pop(future), self._callbacks.pop(future)
+                    if future.status == "error":
+                        waiting.set_exception(result[1])
+                        callback(_Failed(result[1]))
+                    else:
+                        waiting.set_result(result)
+                        callback(result)
+                await asyncio.sleep(0.01)
+
+        def retrieve_result_callback(self, out: Any) -> Any:
+            if isinstance(out, _Failed):
+                raise out.error
+            return super().retrieve_result_callback(out)
+
+        def effective_n_jobs(self, n_jobs: int) -> int:
+            return max(2, super().effective_n_jobs(n_jobs))
+
+    return Backend
+
+
+class _Failed:
+    """A task's error on its way to joblib."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.counterfactual import Counterfactual
+from paretofoil.errors import InvalidInput
 from paretofoil.inquiry import answer
 from paretofoil.question import Question
 from paretofoil.search import Search
@@ -85,8 +86,10 @@ def run_study(
 
     A crash costs the unfinished chunks; `chunk` is their size, by default what suits each search.
     """
-    about = {"sources": dict(study.sources or {}), "machine": describe_machine()}
-    with Store(path, study.configuration(), about) as store:
+    if chunk is not None and chunk < 1:
+        raise InvalidInput.expected("chunks of at least 1 question", chunk)
+    count = None if address else count_workers(workers)
+    with Store(path, study.configuration(), {"sources": dict(study.sources or {})}) as store:
         finished = store.finished()
         total, chunks = _chunks(study, finished, chunk)
         started = time.perf_counter()
@@ -94,7 +97,7 @@ def run_study(
         if show:
             show(progress)
         log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
-        run = store.begin_run(engine, None if address else count_workers(workers), total) if chunks else 0
+        run = store.begin_run(engine, count, total, describe_machine()) if chunks else 0
         for number, rows in run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address):
             seconds = time.perf_counter() - started
             store.add(rows, run, seconds)
@@ -116,7 +119,7 @@ def run_study(
 def resume_study(path: str | Path, **options: Any) -> Progress:
     """Go on with the study of a file."""
     about = read_about(path)
-    return run_study(restore_study(about["configuration"], about["sources"]), path, **options)
+    return run_study(restore_study(about["configuration"], about["sources"], path), path, **options)
 
 
 def _chunks(study: Study, finished: set[tuple[str, Case]], chunk: int | None) -> tuple[int, list[Chunk]]:

@@ -15,7 +15,7 @@ from paretofoil.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.study import check_same
 
-SCHEMA = "paretofoil/study/2"
+SCHEMA = "paretofoil/study/3"
 _TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE answer (
@@ -26,7 +26,7 @@ CREATE TABLE answer (
 );
 CREATE TABLE run (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
-    total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL
+    total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
 );
 """
 
@@ -49,7 +49,7 @@ class Row:
     answer: str
     """The whole counterfactual as JSON, with its timings set to 0."""
     seconds: float
-    """The wall time, kept apart because no two runs agree on it."""
+    """Its share of its chunk's wall time, kept apart because no two runs agree on it."""
 
     @property
     def found(self) -> bool:
@@ -72,6 +72,8 @@ class Run:
     """Those that this run finished."""
     seconds: float
     """Wall time until the last of them was written."""
+    machine: Mapping[str, Any]
+    """Versions and hardware of the process that wrote them."""
 
 
 class Store:
@@ -80,7 +82,7 @@ class Store:
     def __init__(
         self, path: str | Path, configuration: Mapping[str, Any], about: Mapping[str, Any] | None = None
     ) -> None:
-        self.path = Path(path)
+        self.path = Path(path).resolve()  # one lock, whatever the path that leads here
         self._lock = FileLock(f"{self.path}.lock")
         self._take_lock()
         try:
@@ -105,17 +107,25 @@ class Store:
             raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
 
     def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        """Make the tables of a new file, or check that an old one holds this very study."""
+        """Make the tables of a new file, or check that an old one holds this very study.
+
+        A file without any answer, which a failed start leaves, has nothing that could be mixed: it begins anew.
+        """
         with self._transaction():
             if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
                 for statement in filter(str.strip, _TABLES.split(";")):
                     self._connection.execute(statement)
-                values = {"schema": SCHEMA, "configuration": configuration, **about}
-                self._connection.executemany(
-                    "INSERT INTO about VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
-                )
-                return
-        check_same(_read_about(self._connection, self.path)["configuration"], json.loads(json.dumps(configuration)))
+            else:
+                stored = _read_about(self._connection, self.path)["configuration"]
+                if self._connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
+                    check_same(stored, json.loads(json.dumps(configuration)), self.path)
+                    return
+                self._connection.execute("DELETE FROM about")
+                self._connection.execute("DELETE FROM run")
+            values = {"schema": SCHEMA, "configuration": configuration, **about}
+            self._connection.executemany(
+                "INSERT INTO about VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
+            )
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -130,14 +140,15 @@ class Store:
 
     def finished(self) -> set[tuple[str, Case]]:
         """The (search, case) pairs that need not be asked again."""
-        rows = self._connection.execute("SELECT search, agent, front, time, foil FROM answer")
+        with _explained(self.path):
+            rows = self._connection.execute("SELECT search, agent, front, time, foil FROM answer").fetchall()
         return {(search, Case(*case)) for search, *case in rows}
 
-    def begin_run(self, engine: str, workers: int | None, total: int) -> int:
+    def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """The number of a run that begins now; rows that are added under it count for it."""
         with _explained(self.path), self._transaction():
-            values = (engine, workers, total)
-            made = self._connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0)", values)
+            values = (engine, workers, total, json.dumps(machine))
+            made = self._connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0, ?)", values)
         return int(made.lastrowid or 0)
 
     def add(self, rows: Sequence[Row], run: int, seconds: float) -> None:
@@ -181,6 +192,10 @@ def _explained(path: Path) -> Iterator[None]:
             ) from None
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             raise StoreError(f"expected a place where {path} can be written, got: {error}") from None
+        if isinstance(error, sqlite3.IntegrityError):
+            raise StoreError(
+                f"expected each answer once in {path}, got one twice ({error}); what is there is safe"
+            ) from None
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise StoreError(f"expected {path} to be free, got one that another process holds ({error})") from None
         raise InvalidInput.expected(f"{path} to be a study's file", f"another one ({error})") from None
@@ -215,11 +230,14 @@ def read_about(path: str | Path) -> dict[str, Any]:
 
 
 def read_runs(path: str | Path) -> list[Run]:
-    """How a study was computed, run by run; those that finished nothing are left out."""
+    """How a study was computed, run by run; one that was stopped at once has asked nothing."""
     with _reading(Path(path)) as connection:
         _read_about(connection, Path(path))
-        found = connection.execute("SELECT engine, workers, total, asked, seconds FROM run WHERE asked ORDER BY number")
-        return [Run(*line) for line in found]
+        found = connection.execute("SELECT engine, workers, total, asked, seconds, machine FROM run ORDER BY number")
+        return [
+            Run(engine, workers, total, asked, seconds, json.loads(machine))
+            for engine, workers, total, asked, seconds, machine in found
+        ]
 
 
 def read_rows(path: str | Path) -> list[Row]:

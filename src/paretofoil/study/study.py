@@ -2,18 +2,22 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, astuple, dataclass, is_dataclass
+from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from paretofoil.agents import Agent, load_agent
+from paretofoil import __version__
+from paretofoil.agents import Agent, list_agents, load_agent
+from paretofoil.episode import rollouts
 from paretofoil.errors import InvalidInput
 from paretofoil.explanation import pose
 from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.policy import FoldablePolicy
 from paretofoil.question import KAPPA, Question
 from paretofoil.search import SEARCH_CLASSES, Search, choose_search
+from paretofoil.search.zoo import ZooConfig
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases
 
 
@@ -39,6 +43,9 @@ class Study:
             raise InvalidInput.expected("at least one agent, each with a name of its own", names or "none")
         if not self.searches:
             raise InvalidInput.expected("at least one search", "none")
+        for label, search in self.searches.items():
+            if getattr(search, "seconds", None) is not None:
+                raise InvalidInput.expected("searches without a time limit, since no two runs would agree", label)
 
     def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
         """Every case of one agent as a question."""
@@ -50,6 +57,7 @@ class Study:
     def configuration(self) -> dict[str, Any]:
         """As JSON: two studies with the same configuration give the same rows."""
         return {
+            "paretofoil": __version__,
             "agents": {agent.name: fingerprint(agent) for agent in self.agents},
             "searches": {label: describe_search(search) for label, search in self.searches.items()},
             "rule": asdict(self.rule),
@@ -74,16 +82,18 @@ def make_study(
         agent = item if isinstance(item, Agent) else load_agent(item)
         loaded.append(agent)
         if not isinstance(item, Agent):
-            sources[agent.name] = str(Path(item).resolve()) if Path(item).is_dir() else str(item)
+            sources[agent.name] = str(item) if str(item) in list_agents() else str(Path(item).resolve())
     if not loaded:
         raise InvalidInput.expected("at least one agent", "none")
     if not isinstance(searches, Mapping):
-        searches = {label: choose_search(label, loaded[0].policy, seed) for label in searches}
+        closed = [agent.policy for agent in loaded if not isinstance(agent.policy, FoldablePolicy)]
+        decisive = closed[0] if closed else loaded[0].policy  # "auto" must suit every agent
+        searches = {label: choose_search(label, decisive, seed) for label in searches}
     kept = None if only is None else frozenset(only)
     return Study(tuple(loaded), searches, rule, seed, kappa, kept, sources)
 
 
-def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) -> Study:
+def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:
     """The study of a file, to go on with it; whatever has changed since is refused."""
     names = list(configuration["agents"])
     missing = [name for name in names if name not in sources]
@@ -100,45 +110,58 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str]) 
         kappa=configuration["kappa"],
         only=None if configuration["only"] is None else [Case(*case) for case in configuration["only"]],
     )
-    check_same(configuration, study.configuration())
+    check_same(configuration, study.configuration(), path)
     return study
 
 
-def check_same(stored: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def check_same(stored: Mapping[str, Any], now: Mapping[str, Any], path: str | Path) -> None:
     """Rows of different configurations are never mixed: say which part differs."""
-    for part in {**stored, **now}:
-        old, new = stored.get(part), now.get(part)
-        if new == old:
-            continue
-        if isinstance(old, dict) and isinstance(new, dict):
-            differs = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
-            first = differs[0]
-            part, old, new = f"{part}: {first}", old.get(first, "none"), new.get(first, "none")
-        raise InvalidInput(
-            f"expected the study that is in the file ({part} = {old}), got another ({new}); write it into a new file"
-        )
+    part, old, new = "", cast(Any, stored), cast(Any, now)
+    while isinstance(old, Mapping) and isinstance(new, Mapping):
+        differs = [key for key in {**old, **new} if old.get(key) != new.get(key)]
+        if not differs:
+            return
+        part, old, new = f"{part}: {differs[0]}" if part else differs[0], old.get(differs[0]), new.get(differs[0])
+    raise InvalidInput(
+        f"expected the study that is in {path} ({part} = {_brief(old)}), got another ({_brief(new)}); "
+        "answers are never mixed: write it somewhere else (--out)"
+    )
 
 
-def restore_search(description: Mapping[str, Any]) -> Search:
-    """The search that `describe_search` described."""
-    kinds = {kind.__name__: kind for kind in SEARCH_CLASSES}
-    settings = dict(description)
-    name = settings.pop("search")
-    if name not in kinds:
-        raise InvalidInput(f"expected searches of this library, got {name}, which was made in Python; run it there")
-    found: Search = kinds[name](**settings)
-    return found
+def _brief(value: Any) -> str:
+    words = "none" if value is None else str(value)
+    return words if len(words) <= 80 else f"{words[:77]}..."
 
 
-def describe_search(search: Search) -> dict[str, Any]:
+def describe_search(search: Any) -> dict[str, Any]:
+    """The class and the fields of a search, as JSON; searches and settings inside it likewise."""
     if not is_dataclass(search) or isinstance(search, type):
         raise InvalidInput.expected("a search that is a dataclass, its fields being its configuration", repr(search))
-    return {"search": type(search).__name__, **asdict(search)}
+    values = {field.name: getattr(search, field.name) for field in fields(search)}
+    described = {name: describe_search(value) if is_dataclass(value) else value for name, value in values.items()}
+    return {"class": type(search).__name__, **described}
+
+
+def restore_search(description: Mapping[str, Any]) -> Any:
+    """What `describe_search` described."""
+    kinds = {kind.__name__: kind for kind in (*SEARCH_CLASSES, ZooConfig)}
+    name = description["class"]
+    if name not in kinds:
+        raise InvalidInput(f"expected searches of this library, got {name}, which was made in Python; run it there")
+    return kinds[name](**{key: _restored(value) for key, value in description.items() if key != "class"})
+
+
+def _restored(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return restore_search(value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def fingerprint(agent: Agent) -> str:
-    """A hash of all that decides an agent's answers: weights, front, command box, environment."""
-    digest = hashlib.sha256(f"{agent.environment.name} {agent.environment.max_steps}".encode())
+    """A hash of all that decides an agent's answers and their words: weights, front, commands, environment, names."""
+    environment = agent.environment
+    parts = [environment.name, environment.gym_id, environment.max_steps, sorted(environment.kwargs.items())]
+    digest = hashlib.sha256(repr([*parts, environment.actions, agent.space.objectives]).encode())
     for name, array in (*_arrays(agent), ("front", agent.front), ("low", agent.space.low), ("high", agent.space.high)):
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -146,8 +169,12 @@ def fingerprint(agent: Agent) -> str:
 
 
 def _arrays(agent: Agent) -> list[tuple[str, np.ndarray]]:
+    """The weights of a PCN. Of another policy, whatever it is made of, its answers: 256 of them, in states it meets."""
     if isinstance(agent.policy, PCNPolicy):
         return sorted(agent.policy.arrays().items())
-    import joblib
-
-    return [("policy", np.frombuffer(joblib.hash(agent.policy, hash_name="sha1").encode(), dtype=np.uint8))]
+    issued = agent.front[:4] if len(agent.front) else ((agent.space.low + agent.space.high) / 2)[None]
+    met = [decision.state for episode in rollouts(agent, issued, seed=0) for decision in episode.decisions]
+    states = np.stack(met)[np.arange(256) % len(met)]
+    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (256, agent.space.size))
+    scores = np.asarray(agent.policy.log_probs(states, commands), dtype=np.float64)
+    return [("answers", np.round(scores, 4) + 0.0)]  # + 0.0: no -0.0

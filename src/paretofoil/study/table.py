@@ -43,7 +43,7 @@ class Table:
         return made
 
     def to_markdown(self) -> str:
-        right = self._numeric()
+        right = self.numeric()
         lines = [
             f"**{self.title}**",
             "",
@@ -55,7 +55,7 @@ class Table:
 
     def to_html(self) -> str:
         """With a line between groups, in which the first cell is said once."""
-        sides = [' class="number"' if right else "" for right in self._numeric()]
+        sides = [' class="number"' if right else "" for right in self.numeric()]
         head = "".join(f"<th{side}>{escape(name)}</th>" for name, side in zip(self.columns, sides, strict=True))
         lines, said = [f"<figure><figcaption>{escape(self.title)}</figcaption>", f"<table><tr>{head}</tr>"], None
         for number, row in enumerate(self.rows):
@@ -70,7 +70,7 @@ class Table:
         return "\n".join([*lines, "</table>", f"<p>{escape(self.note)}</p>" if self.note else "", "</figure>", ""])
 
     def to_latex(self) -> str:
-        layout = "".join("r" if right else "l" for right in self._numeric())
+        layout = "".join("r" if right else "l" for right in self.numeric())
         lines = [r"\begin{table}[ht]", r"\centering", rf"\begin{{tabular}}{{@{{}}{layout}@{{}}}}", r"\toprule"]
         lines.append(" & ".join(map(_latex, self.columns)) + r" \\")
         lines.append(r"\midrule")
@@ -106,7 +106,8 @@ class Table:
         rows = [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
         return json.dumps({"title": self.title, "note": self.note, "rows": rows}, indent=1, allow_nan=False) + "\n"
 
-    def _numeric(self) -> list[bool]:
+    def numeric(self) -> list[bool]:
+        """Which columns hold numbers, and are set to the right."""
         kinds = (int, float, np.number, Proportion)
         return [
             any(isinstance(row[i], kinds) for row in self.rows)
@@ -128,7 +129,7 @@ def text(cell: Any) -> str:
         return f"{int(cell):,}"
     if isinstance(cell, float | np.floating):
         number = float(cell)
-        return f"{number:.3f}" if abs(number) < 100 else f"{number:,.1f}"
+        return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
     return str(cell)
 
 
@@ -165,8 +166,8 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
     return Table(title, columns, tuple(rows), note)
 
 
-def rows_table(title: str, rows: Iterable[Row]) -> Table:
-    """Every row of a study, flat; the whole answer is its last column."""
+def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Table:
+    """Every row of a study, flat; the whole answer is its last column: as text, or parsed, for JSON."""
     columns = (
         "agent",
         "search",
@@ -183,7 +184,7 @@ def rows_table(title: str, rows: Iterable[Row]) -> Table:
     cells = tuple(
         (
             *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
-            *(r.agent_hash, r.outcome, r.distance, r.queries, r.seconds, r.answer),
+            *(r.agent_hash, r.outcome, r.distance, r.queries, r.seconds, json.loads(r.answer) if parsed else r.answer),
         )
         for r in rows
     )
