@@ -107,7 +107,8 @@ def _promising(
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows][:, None]
     lacking = np.maximum(kappa - margins, 0.0)
     size = budget.size[:, None]
-    rate = np.where(np.isfinite(size), size / np.maximum(kappa - start[:, None], 1e-3), 1e6)
+    known = np.isfinite(size)
+    rate = np.where(known, np.where(known, size, 0.0) / np.maximum(kappa - start[:, None], 1e-3), 1e6)
     asked = np.isfinite(margins)
     score = np.where(asked, batch.distances(points) + rate * np.where(asked, lacking, 0.0), np.inf)
     apart = 0.2 * np.where(np.isfinite(budget.size), budget.size, 1.0)

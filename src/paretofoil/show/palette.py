@@ -19,7 +19,7 @@ class Mark:
 
 
 MARKS = (
-    Mark("original", "original command", "o", INK, 9),
+    Mark("original", "original command", "o", INK, 12),
     Mark("cf-zoo", "CF-ZOO", "*", GREEN, 22),
     Mark("exact", "closest, proven", "P", BLUE, 8),
     Mark("boundary", "Boundary", "^", PURPLE, 10),
