@@ -16,7 +16,7 @@ from paretofoil.reproduce.example import EXAMPLES, find_decision
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
-from paretofoil.reproduce.runtime import _paper as paper_seconds
+from paretofoil.reproduce.runtime import paper_seconds
 from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
 from paretofoil.study import Case, Row, read_rows
 from paretofoil.study.table import Table

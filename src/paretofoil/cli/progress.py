@@ -7,12 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.markup import escape
 
 if TYPE_CHECKING:
     from paretofoil.study import Progress
-    from paretofoil.study.table import Table
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
@@ -57,21 +54,6 @@ def stopped_in_peace(advice: str) -> Iterator[None]:
     except KeyboardInterrupt:
         console.print(f"Stopped. {advice}", highlight=False)
         raise typer.Exit(130) from None
-
-
-def print_table(made: "Table") -> None:
-    """A table with its note, as wide as it needs to be: figures are not cut off where the window is narrow."""
-    from paretofoil.cli.words import console
-    from paretofoil.show.terminal import table
-    from paretofoil.study.table import text
-
-    cells = [[text(cell) for cell in row] for row in made.rows]
-    shown = table(made.title, made.columns, cells, right=[i for i, right in enumerate(made.numeric()) if right])
-    width = console.measure(shown, options=console.options.update(max_width=400)).maximum
-    Console(width=max(width, console.width), soft_wrap=True).print(shown)
-    if made.note:
-        console.print(f"[dim]{escape(made.note)}[/]", highlight=False)
-    console.print()
 
 
 @contextmanager

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, print_table, progress_of, stopped_in_peace
+from paretofoil.cli.progress import Log, Quiet, progress_of, stopped_in_peace
+from paretofoil.cli.words import console, print_table
 
 if TYPE_CHECKING:
     from paretofoil.reproduce import Report
@@ -37,7 +38,6 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
-    from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
     from paretofoil.reproduce import EXPERIMENTS, Setting, experiment
     from paretofoil.reproduce.setting import provenance
@@ -69,7 +69,6 @@ def reproduce(
 def _print(report: "Report") -> None:
     from rich.markdown import Markdown
 
-    from paretofoil.cli.words import console
     from paretofoil.study.table import Table
 
     console.print(Markdown(f"# {report.title}"))

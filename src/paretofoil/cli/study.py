@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, print_table, progress_of, stopped_in_peace
+from paretofoil.cli.progress import Log, Quiet, progress_of, stopped_in_peace
 from paretofoil.cli.reproduce import Address, Engine, Workers
+from paretofoil.cli.words import console, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +74,6 @@ def resume(
 @app.command()
 def status(file: File) -> None:
     """How far a study is, and what it has found; also while it runs."""
-    from paretofoil.cli.words import console
     from paretofoil.study import read_about, read_rows, read_runs
 
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
@@ -105,7 +105,6 @@ def export(
     from dataclasses import asdict
 
     from paretofoil.atomic import write_whole
-    from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
     from paretofoil.study import read_about, read_rows, read_runs
     from paretofoil.study.table import rows_table
@@ -132,7 +131,6 @@ def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
     """The rows, and in the file's metadata what they were computed with."""
     import json
 
-    from paretofoil.cli.words import console
     from paretofoil.errors import InvalidInput
 
     try:
@@ -149,7 +147,6 @@ def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
 
 
 def _finish(path: Path, done: "Progress") -> None:
-    from paretofoil.cli.words import console
     from paretofoil.study import read_rows
 
     print_table(_summary(path.name, read_rows(path)))

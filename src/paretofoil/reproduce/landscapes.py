@@ -34,7 +34,7 @@ def reproduce_landscapes(setting: Setting) -> Report:
 
     rows = comparison_rows(setting)
     report = Report("Landscapes of decisions").say(RULE)
-    chosen = [panel for panel in PANELS if panel[0] in setting.agents]
+    chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in setting.agents]
     if not chosen:
         return report.say("None of the panels' environments was asked for.")
     lines, columns = -(-len(chosen) // 2), min(len(chosen), 2)
@@ -42,7 +42,7 @@ def reproduce_landscapes(setting: Setting) -> Report:
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
-    for letter, axes, (environment, both) in zip("abcd", panels, chosen, strict=False):
+    for axes, (letter, environment, both) in zip(panels, chosen, strict=False):
         case = choose_case([row for row in rows if setting.environment_of(row) == environment], both)
         if case is None:
             axes.set_axis_off()
@@ -56,13 +56,9 @@ def reproduce_landscapes(setting: Setting) -> Report:
         image = draw_landscape(axes, land, [*answers, *answer([question], NearestFront())], title=title)
         foil = answers[0].actions[answers[0].foil]
         figure.colorbar(image, ax=axes, fraction=0.046, label=f"margin of {foil}", extend="both")
-        fallback = "" if _as_wanted(given, both) else " (no case of the wanted kind)"
+        fallback = "" if given["white-cw"].found == both else " (no case of the wanted kind)"
         report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
     return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
-
-
-def _as_wanted(given: dict[str, Counterfactual], both: bool) -> bool:
-    return given["white-cw"].found == both
 
 
 def choose_case(rows: list[Row], both: bool) -> Case | None:

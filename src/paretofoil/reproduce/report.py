@@ -75,14 +75,12 @@ class Report:
     def pictures(self) -> list[Picture]:
         return [part for part in self.parts if isinstance(part, Picture)]
 
-    def to_markdown(self, *, pictures: bool = True) -> str:
+    def to_markdown(self) -> str:
         lines = [f"# {self.title}", ""]
         for part in self.parts:
             if isinstance(part, Table):
                 lines += [part.to_markdown()]
             elif isinstance(part, Picture):
-                if not pictures:
-                    continue
                 lines += [f"![{part.caption}]({part.path})", "", f"*{part.caption}*", ""]
             else:
                 lines += [part, ""]

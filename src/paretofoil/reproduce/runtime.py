@@ -37,10 +37,9 @@ def reproduce_runtime(setting: Setting) -> Report:
     report = Report("Time per question")
     report.say(
         f"Alone: {len(sample)} cases, {ALONE} of each environment evenly spread over the comparison's, asked one at "
-        "a time in one process with one thread. Together: the comparison itself, where a "
-        "process searches up to 64 questions at once; a question's time is its share, and the first ones of a process "
-        "pay for its imports. The paper's hardware is "
-        "another, so that only orders of magnitude can be compared."
+        "a time in one process with one thread. Together: the comparison itself, where a process searches up to 64 "
+        "questions at once; a question's time is its share, and the first ones of a process pay for its imports. The "
+        "paper's hardware is another, so that only orders of magnitude can be compared."
     )
     return report.add(_by_method(setting, alone, together), _by_budget(budgets, len(few)))
 
@@ -71,7 +70,7 @@ def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table
         rules.append(len(lines))
         for label in comparison_searches(0):
             means = [_mean_seconds(setting, rows, label, name, together) for rows in (alone, together)]
-            paper = _paper(setting, name, label)
+            paper = paper_seconds(setting, name, label)
             lines.append(
                 (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
             )
@@ -80,7 +79,8 @@ def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table
     return Table("Mean seconds per question", columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def _paper(setting: Setting, name: str, label: str) -> float | None:
+def paper_seconds(setting: Setting, name: str, label: str) -> float | None:
+    """The paper's mean; for "all" over the environments that are asked, weighted by its cases, as it weighs them."""
     if ("all", label) not in RUNTIME:
         return None
     names = list(setting.agents) if name == "all" else [name]

@@ -44,8 +44,9 @@ class ProjectedCW:
         why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
         policy = foldable(batch.questions[0].policy, why)
         best = Incumbents(batch)
-        networks = [margin_network(policy.fold(question.state), question) for question in batch.questions]
-        num_rivals = len(policy.fold(batch.questions[0].state).biases[-1]) - 1
+        folded = [policy.fold(question.state) for question in batch.questions]
+        networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
+        num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that neighbours with fewer change nothing
         found, closest = self._descend(stack_networks(networks, num_rivals), batch)
         for row in range(len(networks)):
             batch.spend(row, "white-box", (self.iterations + 1) * len(self.constants))

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from paretofoil.study.case import Case
 from paretofoil.study.engine import EngineName, count_workers, run_all
 from paretofoil.study.machine import describe_machine
 from paretofoil.study.store import Row, Store, read_about
-from paretofoil.study.study import Study, fingerprint, restore_study
+from paretofoil.study.study import Study, restore_study
 
 log = logging.getLogger(__name__)
 
@@ -89,9 +89,9 @@ def run_study(
     if chunk is not None and chunk < 1:
         raise InvalidInput.expected("chunks of at least 1 question", chunk)
     count = None if address else count_workers(workers)
-    with Store(path, study.configuration(), {"sources": dict(study.sources or {})}) as store:
-        finished = store.finished()
-        total, chunks = _chunks(study, finished, chunk)
+    configuration = study.configuration()
+    with Store(path, configuration, {"sources": dict(study.sources or {})}) as store:
+        total, chunks = _chunks(study, configuration["agents"], store.finished(), chunk)
         started = time.perf_counter()
         progress = Progress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
         if show:
@@ -122,19 +122,20 @@ def resume_study(path: str | Path, **options: Any) -> Progress:
     return run_study(restore_study(about["configuration"], about["sources"], path), path, **options)
 
 
-def _chunks(study: Study, finished: set[tuple[str, Case]], chunk: int | None) -> tuple[int, list[Chunk]]:
+def _chunks(
+    study: Study, hashes: Mapping[str, str], finished: set[tuple[str, Case]], chunk: int | None
+) -> tuple[int, list[Chunk]]:
     """The number of all questions of a study, and those that are left, in chunks."""
     total, chunks = 0, []
     for agent in study.agents:
         asked = list(study.questions(agent))
-        agent_hash = fingerprint(agent)
         for label, search in study.searches.items():
             total += len(asked)
             left = [(case, question) for case, question in asked if (label, case) not in finished]
             size = int(getattr(search, "questions_at_once", CHUNK)) if chunk is None else chunk
             for first in range(0, len(left), size):
                 cases, questions = zip(*left[first : first + size], strict=True)
-                chunks.append(Chunk(label, search, cases, questions, agent.actions, agent_hash))
+                chunks.append(Chunk(label, search, cases, questions, agent.actions, hashes[agent.name]))
     return total, chunks
 
 
