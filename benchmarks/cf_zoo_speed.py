@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from paretofoil.agents import load_agent
-from paretofoil.episode import rollouts
-from paretofoil.explanation import pose
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.policy import QueryAtStates
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.pose import pose
 from paretofoil.pcn.network import import_policy
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.policy import QueryAtStates
-from paretofoil.question import Question, QuestionBatch
 from paretofoil.search import CFZoo, ReferenceCFZoo
 
 AGENT, QUESTIONS = "deep-sea-treasure", 64

@@ -11,8 +11,8 @@ import numpy as np
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.training import make_agent, make_trainer, preset
-from paretofoil.episode import rollouts
 from paretofoil.pcn.train import TrainResult
 from paretofoil.reproduce.paper import ENVIRONMENTS
 

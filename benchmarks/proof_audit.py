@@ -12,14 +12,14 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from paretofoil.agents import list_agents, load_agent
-from paretofoil.counterfactual import Counterfactual, Outcome
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
-from paretofoil.question import Question, QuestionBatch
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
+from paretofoil.proof.verify import verify_certificate
+from paretofoil.proof.widen import widen
 from paretofoil.search import Exact, Grid
-from paretofoil.search.region import widen
-from paretofoil.search.verify import verify_certificate
-from paretofoil.study.case import enumerate_cases
+from paretofoil.study.case import enumerate_cases, evenly
 
 QUESTIONS = 2400
 """At most so many questions per agent, evenly spread: one that wanders to the step limit has tens of thousands."""
@@ -34,20 +34,16 @@ PAPER_GRID = 20
 def stress_questions(name: str) -> list[Question]:
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    picked = [cases[i] for i in spread(len(cases), QUESTIONS)]
+    picked = [cases[i] for i in evenly(len(cases), QUESTIONS)]
     return [pose(agent.policy, decision, case.foil, agent.space, agent.front) for case, decision in picked]
 
 
-def spread(size: int, count: int) -> list[int]:
-    return np.unique(np.linspace(0, size - 1, min(size, count)).round().astype(int)).tolist()
-
-
-def sample_regions(questions: list[Question], answers: list[Counterfactual]) -> tuple[int, int]:
+def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[int, int]:
     """(commands sampled inside proven regions, how many of them fail)."""
     rng, inside, failing = np.random.default_rng(0), 0, 0
     found = [i for i, a in enumerate(answers) if a.command is not None]
-    for i in (found[j] for j in spread(len(found), REGIONS)):
-        region = widen(questions[i], answers[i].command)  # type: ignore[arg-type]
+    for i in (found[j] for j in evenly(len(found), REGIONS)):
+        region = widen(QuestionBatch([questions[i]]), 0, answers[i].command)  # type: ignore[arg-type]
         if region is None:
             continue
         commands = rng.uniform(region.low, region.high, (INSIDE, questions[i].space.size))
@@ -56,7 +52,7 @@ def sample_regions(questions: list[Question], answers: list[Counterfactual]) -> 
     return inside, failing
 
 
-def grid_violations(question: Question, found: Counterfactual) -> int:
+def grid_violations(question: Question, found: Answer) -> int:
     """Grid commands that make the foil win although they are closer than the lower bound (which may be infinite)."""
     x, y = (np.linspace(question.low[i], question.high[i], GRID) for i in (0, 1))
     commands = np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
@@ -68,13 +64,13 @@ def grid_violations(question: Question, found: Counterfactual) -> int:
 def audit(name: str) -> str:
     questions = stress_questions(name)
     started = time.perf_counter()
-    answers = answer(questions, Exact())
+    answers = ask(questions, Exact())
     seconds = (time.perf_counter() - started) / len(questions)
     counts = {outcome: sum(a.outcome is outcome for a in answers) for outcome in Outcome}
     resolved = counts[Outcome.PROVEN_OPTIMAL] + counts[Outcome.PROVEN_INFEASIBLE]
     reports = [
         verify_certificate(questions[i], answers[i].certificate, SAMPLES)  # type: ignore[arg-type]
-        for i in spread(len(questions), SAMPLED)
+        for i in evenly(len(questions), SAMPLED)
     ]
     inside, failing = sample_regions(questions, answers)
     grid = "-"
@@ -94,9 +90,9 @@ def audit(name: str) -> str:
 def audit_grid(name: str) -> str:
     """The paper's grid of 200 values per objective, on some of the questions that Exact calls infeasible."""
     questions = stress_questions(name)
-    picked = [questions[i] for i in spread(len(questions), 8 * PAPER_GRID)]
-    infeasible = [q for q in picked if answer([q], Exact())[0].outcome is Outcome.PROVEN_INFEASIBLE][:PAPER_GRID]
-    found = sum(answer([question], Grid())[0].found for question in infeasible)
+    picked = [questions[i] for i in evenly(len(questions), 8 * PAPER_GRID)]
+    infeasible = [q for q in picked if ask([q], Exact())[0].outcome is Outcome.PROVEN_INFEASIBLE][:PAPER_GRID]
+    found = sum(ask([question], Grid())[0].found for question in infeasible)
     return f"| {name} | {len(infeasible)} | {len(infeasible) * 200 ** questions[0].space.size:,} | {found} |"
 
 

@@ -13,12 +13,13 @@ from threadpoolctl import threadpool_limits
 
 from paretofoil import envs
 from paretofoil.agents.training import make_agent, make_trainer, preset
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
-from paretofoil.question import Question
+from paretofoil.core.answer import Answer
+from paretofoil.core.question import Question
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.paper import ENVIRONMENTS
-from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, Search, WhiteCW
+from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, WhiteCW
 from paretofoil.study.case import enumerate_cases, evenly
 
 SEED, QUESTIONS = 11, 60
@@ -33,7 +34,7 @@ def fresh_questions(name: str) -> list[Question]:
     return [pose(agent.policy, cases[i][1], cases[i][0].foil, agent.space, agent.front) for i in picked]
 
 
-def judge(answers: list[Counterfactual], proven: list[Counterfactual]) -> tuple[int, int, list[float]]:
+def judge(answers: list[Answer], proven: list[Answer]) -> tuple[int, int, list[float]]:
     """(found, provably feasible, distance over proven distance of each that was found)."""
     pairs = [(a, p) for a, p in zip(answers, proven, strict=True) if p.distance is not None]
     ratios = [a.distance / p.distance for a, p in pairs if a.distance is not None]  # type: ignore[operator]
@@ -51,9 +52,9 @@ def main(names: list[str]) -> None:
     with threadpool_limits(1):
         for name in names:
             questions = fresh_questions(name)
-            proven = answer(questions, Exact())
+            proven = ask(questions, Exact())
             for label, search in searches:
-                answers = answer(questions, search)
+                answers = ask(questions, search)
                 totals[label].append(judge(answers, proven))
                 spent = np.mean([a.total_queries for a in answers])
                 print(row(name, label, [totals[label][-1]], f"{spent:,.0f}", f"{answers[0].seconds:.3f}"), flush=True)

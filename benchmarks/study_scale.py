@@ -11,10 +11,12 @@ import tracemalloc
 from pathlib import Path
 
 from paretofoil.agents import Agent, load_agent
-from paretofoil.search import Boundary, CFZoo, Exact, Search
+from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
+from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study import make_study, run_study
-from paretofoil.study.engine import EngineName, one_thread, run_all
-from paretofoil.study.runner import CHUNK, Chunk, answer_chunk
+from paretofoil.study.engine import EngineName, run_all
+from paretofoil.study.runner import Chunk, answer_chunk
 from paretofoil.study.store import Store
 from paretofoil.study.study import fingerprint
 
@@ -31,7 +33,7 @@ def installed(engine: EngineName) -> bool:
 def make_chunk(agent: Agent, search: Search) -> Chunk:
     """The first questions of an agent's stress test."""
     study = make_study([agent], {search.name: search})
-    cases, questions = zip(*list(study.questions(agent))[:CHUNK], strict=True)
+    cases, questions = zip(*list(study.questions(agent))[: search.questions_at_once], strict=True)
     return Chunk(search.name, search, cases, questions, agent.actions, fingerprint(agent))
 
 

@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.command import CommandSpace
-from paretofoil.policy import ACTIVATIONS, Activation, FoldedPolicy
-from paretofoil.question import Question
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedPolicy
+from paretofoil.core.question import Question
 
 
 @dataclass(frozen=True, eq=False)

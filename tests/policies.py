@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.command import CommandSpace
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.question import Question
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.question import Question
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,63 +3,99 @@
 Counterfactual explanations for command-conditioned reinforcement-learning agents.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+from paretofoil.core.display import register_displays
+from paretofoil.core.lazy import lazy_names
+from paretofoil.core.version import __version__
 
 if TYPE_CHECKING:
-    from paretofoil.agents import Agent as Agent
-    from paretofoil.agents import list_agents as list_agents
-    from paretofoil.agents import load_agent as load_agent
-    from paretofoil.agents import save_agent as save_agent
-    from paretofoil.command import CommandSpace as CommandSpace
-    from paretofoil.command import Objective as Objective
-    from paretofoil.counterfactual import Counterfactual as Counterfactual
-    from paretofoil.counterfactual import Outcome as Outcome
-    from paretofoil.decision import Decision as Decision
-    from paretofoil.decision import Episode as Episode
-    from paretofoil.episode import rollout as rollout
-    from paretofoil.episode import rollouts as rollouts
-    from paretofoil.errors import InvalidInput as InvalidInput
-    from paretofoil.explanation import explain as explain
-    from paretofoil.explanation import explain_episode as explain_episode
-    from paretofoil.flip_map import FlipMap as FlipMap
-    from paretofoil.inquiry import Wishes as Wishes
-    from paretofoil.inquiry import answer as answer
-    from paretofoil.outlook import consequence as consequence
-    from paretofoil.question import Question as Question
-    from paretofoil.search import Boundary as Boundary
-    from paretofoil.search import CFZoo as CFZoo
-    from paretofoil.search import Exact as Exact
-    from paretofoil.search import LocalZoo as LocalZoo
-    from paretofoil.search import NearestFront as NearestFront
-    from paretofoil.search.verify import verify_certificate as verify_certificate
+    from paretofoil.agents.agent import Agent as Agent
+    from paretofoil.agents.rollout import decision_in as decision_in
+    from paretofoil.agents.rollout import rollout as rollout
+    from paretofoil.agents.rollout import rollouts as rollouts
+    from paretofoil.agents.shelf import list_agents as list_agents
+    from paretofoil.agents.shelf import load_agent as load_agent
+    from paretofoil.agents.storage import save_agent as save_agent
+    from paretofoil.agents.training import train as train
+    from paretofoil.core.answer import Answer as Answer
+    from paretofoil.core.answer import Outcome as Outcome
+    from paretofoil.core.command import CommandSpace as CommandSpace
+    from paretofoil.core.command import Objective as Objective
+    from paretofoil.core.decision import Decision as Decision
+    from paretofoil.core.decision import Episode as Episode
+    from paretofoil.core.errors import InvalidInput as InvalidInput
+    from paretofoil.core.limit import Limits as Limits
+    from paretofoil.core.limit import Stop as Stop
+    from paretofoil.core.question import Question as Question
+    from paretofoil.core.search import Finding as Finding
+    from paretofoil.core.search import Search as Search
+    from paretofoil.explanation.ask import Wishes as Wishes
+    from paretofoil.explanation.ask import ask as ask
+    from paretofoil.explanation.consequence import consequence as consequence
+    from paretofoil.explanation.explain import explain as explain
+    from paretofoil.explanation.explain import explain_decision as explain_decision
+    from paretofoil.explanation.explain import explain_episode as explain_episode
+    from paretofoil.explanation.flip_map import FlipMap as FlipMap
+    from paretofoil.proof.verify import verify_certificate as verify_certificate
+    from paretofoil.search.boundary import Boundary as Boundary
+    from paretofoil.search.cf_zoo import CFZoo as CFZoo
+    from paretofoil.search.exact import Exact as Exact
+    from paretofoil.search.local_zoo import LocalZoo as LocalZoo
+    from paretofoil.search.nearest_front import NearestFront as NearestFront
+    from paretofoil.search.registry import register_search as register_search
+    from paretofoil.show.decision_figure import figure_decision as figure_decision
+    from paretofoil.show.flip_map_figure import figure_flip_map as figure_flip_map
+    from paretofoil.show.front_figure import figure_front as figure_front
+    from paretofoil.show.landscape import Landscape as Landscape
+    from paretofoil.show.landscape import landscape as landscape
 
-_PLACES = {
-    "paretofoil.agents": ("Agent", "list_agents", "load_agent", "save_agent"),
-    "paretofoil.inquiry": ("Wishes", "answer"),
-    "paretofoil.command": ("CommandSpace", "Objective"),
-    "paretofoil.counterfactual": ("Counterfactual", "Outcome"),
-    "paretofoil.decision": ("Decision", "Episode"),
-    "paretofoil.errors": ("InvalidInput",),
-    "paretofoil.explanation": ("explain", "explain_episode"),
-    "paretofoil.flip_map": ("FlipMap",),
-    "paretofoil.question": ("Question",),
-    "paretofoil.episode": ("rollout", "rollouts"),
-    "paretofoil.outlook": ("consequence",),
-    "paretofoil.search": ("Boundary", "CFZoo", "Exact", "LocalZoo", "NearestFront"),
-    "paretofoil.search.verify": ("verify_certificate",),
-}
-_HOMES = {name: module for module, names in _PLACES.items() for name in names}
+__getattr__, _names = lazy_names(
+    __name__,
+    {
+        "paretofoil.agents.agent": ("Agent",),
+        "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
+        "paretofoil.agents.shelf": ("list_agents", "load_agent"),
+        "paretofoil.agents.storage": ("save_agent",),
+        "paretofoil.agents.training": ("train",),
+        "paretofoil.core.answer": ("Answer", "Outcome"),
+        "paretofoil.core.command": ("CommandSpace", "Objective"),
+        "paretofoil.core.decision": ("Decision", "Episode"),
+        "paretofoil.core.errors": ("InvalidInput",),
+        "paretofoil.core.limit": ("Limits", "Stop"),
+        "paretofoil.core.question": ("Question",),
+        "paretofoil.core.search": ("Finding", "Search"),
+        "paretofoil.explanation.ask": ("Wishes", "ask"),
+        "paretofoil.explanation.consequence": ("consequence",),
+        "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
+        "paretofoil.explanation.flip_map": ("FlipMap",),
+        "paretofoil.proof.verify": ("verify_certificate",),
+        "paretofoil.search.boundary": ("Boundary",),
+        "paretofoil.search.cf_zoo": ("CFZoo",),
+        "paretofoil.search.exact": ("Exact",),
+        "paretofoil.search.local_zoo": ("LocalZoo",),
+        "paretofoil.search.nearest_front": ("NearestFront",),
+        "paretofoil.search.registry": ("register_search",),
+        "paretofoil.show.decision_figure": ("figure_decision",),
+        "paretofoil.show.flip_map_figure": ("figure_flip_map",),
+        "paretofoil.show.front_figure": ("figure_front",),
+        "paretofoil.show.landscape": ("Landscape", "landscape"),
+    },
+)
+__all__ = ["__version__", *_names]
 
-__all__ = ["__version__", *_HOMES]
+register_displays(
+    {
+        "Agent.html": "paretofoil.show.notebook:agent_html",
+        "Answer.html": "paretofoil.show.notebook:answer_html",
+        "Answer.paragraph": "paretofoil.show.sentence:paragraph",
+        "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
+        "Answer.sentence": "paretofoil.show.sentence:one_line",
+        "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
+        "FlipMap.plot": "paretofoil.show.flip_map_figure:figure_flip_map",
+    }
+)
 
 
-def __getattr__(name: str) -> Any:
-    """Names load their module when they are first used, so that `paretofoil --help` stays quick."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
-    globals()[name] = value
-    return value
+def __dir__() -> list[str]:
+    return __all__

@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from paretofoil.agents import load_agent
+from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.shelf import shipped_folder
+from paretofoil.core.pareto import hypervolume, nondominated
+from paretofoil.envs.episode import greedy, run_episodes
 from paretofoil.envs.front import known_front
-from paretofoil.episode import greedy, rollouts, run_episodes
-from paretofoil.pareto import hypervolume, nondominated
 
 DETERMINISTIC = {"branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128}
 EIGHT = {*DETERMINISTIC, "minecart", "breakable-bottles", "resource-gathering"}

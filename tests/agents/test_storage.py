@@ -11,8 +11,8 @@ from safetensors.numpy import load_file, save_file
 
 from paretofoil import envs
 from paretofoil.agents import Agent, load_agent, save_agent
-from paretofoil.command import CommandSpace
-from paretofoil.errors import InvalidInput
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.gymnasium_batch import GymnasiumBatch
 from paretofoil.envs.tabular import TabularBatch, tabulate
-from paretofoil.errors import InvalidInput
 
 FINITE = [name for name in envs.names() if envs.entry(name).finite]
 KINDS = ["tabular", "gymnasium"]

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
-from paretofoil.command import Objective
+from paretofoil.core.command import Objective
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import catalogue
 from paretofoil.envs.checker import EnvironmentCheckError, check_environment
 from paretofoil.envs.gymnasium_batch import GymnasiumBatch
-from paretofoil.errors import InvalidInput
 
 PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.catalogue import make_raw
 from paretofoil.envs.front import exhaustive_front, known_front
 from paretofoil.envs.tabular import tabulate
-from paretofoil.errors import InvalidInput
 
 
 def twin(env: gymnasium.Env) -> gymnasium.Env:

@@ -6,7 +6,7 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import paretofoil.envs  # noqa: F401 (registers the environments)
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
 
 UP, DOWN, LEFT, RIGHT = range(4)
 IDS = ["paretofoil/BranchPath-v0", "paretofoil/CollectTwo-v0", "paretofoil/RewardLine-v0"]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.minecart import BatchMinecart
-from paretofoil.errors import InvalidInput
 
 mo_gymnasium = pytest.importorskip("mo_gymnasium")
 

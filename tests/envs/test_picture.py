@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.drawing import AGENT, GREEN, PURPLE, RED, WALL, YELLOW
 from paretofoil.envs.gymnasium_batch import GymnasiumBatch
 from paretofoil.envs.picture import picture, picture_of
-from paretofoil.errors import InvalidInput
 
 
 def snapshots(name: str, steps: int = 3) -> list:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import FoldablePolicy, Policy, PolicyAtStates
 from paretofoil.pcn.network import PCNNetwork, import_policy
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.policy import FoldablePolicy, Policy, PolicyAtStates
 
 SHAPES = [(7, 3, 6, 128), (22, 2, 4, 64), (40, 6, 2, 50), (12, 4, 3, 16)]  # state, command, actions, hidden
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.episode import Episodes
+from paretofoil.envs.episode import Episodes
 from paretofoil.pcn.archive import keep_realised
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.replay import Demonstration, Ranking, Replay, erase_loops, relabel, trimmed_lengths

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.catalogue import entry, make_batch
-from paretofoil.errors import InvalidInput
 from paretofoil.pcn.config import PRESETS, TrainConfig
 from paretofoil.pcn.evaluate import evaluate
 from paretofoil.pcn.train import Trainer, TrainResult

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from policies import random_pcn, random_question
 
-from paretofoil.command import CommandSpace
-from paretofoil.errors import InvalidInput
-from paretofoil.question import Question, QuestionBatch
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.boundary import GROUP, Boundary
 from paretofoil.search.exact import Exact
 
@@ -112,8 +113,8 @@ def test_a_region_that_is_locked_in_all_but_one_objective_is_searched_along_it()
 
 
 def test_a_time_limit_ends_the_search_and_says_so() -> None:
-    findings = Boundary(max_queries=1_000_000, seconds=0.05).run(QuestionBatch(questions(2, 4)))
-    assert all(finding.stopped_early for finding in findings)
+    findings = Boundary(max_queries=1_000_000).run(QuestionBatch(questions(2, 4)), Limits(seconds=0.05))
+    assert all(finding.stop is Stop.OUT_OF_TIME for finding in findings)
 
 
 def test_a_budget_of_nothing_is_refused() -> None:

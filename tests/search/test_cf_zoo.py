@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LinearPolicy, random_pcn, random_question
 
-from paretofoil.command import CommandSpace
-from paretofoil.errors import InvalidInput
-from paretofoil.question import Question, QuestionBatch
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search import CFZoo, LocalZoo, ReferenceCFZoo
-from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.rays import infer_signs, longest_step, unit_directions
-from paretofoil.search.zoo import ZooConfig
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.rays import infer_signs, longest_step, unit_directions
 
 SMALL = CFZoo(directions=150, max_queries=301)
 
@@ -95,7 +95,7 @@ def test_the_prior_points_to_the_front_point_with_the_largest_margin() -> None:
     space = CommandSpace([0, 0], [1, 1])
     front = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.4]])
     batch = QuestionBatch([Question(policy, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), space, front)])
-    assert infer_signs(batch, Incumbents(batch)).tolist() == [[1.0, -1.0]]
+    assert infer_signs(Budget(batch)).tolist() == [[1.0, -1.0]]
 
 
 def test_an_objective_that_the_best_front_point_shares_is_not_restricted() -> None:
@@ -103,7 +103,7 @@ def test_an_objective_that_the_best_front_point_shares_is_not_restricted() -> No
     space = CommandSpace([0, 0], [1, 1])
     question = Question(policy, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), space, np.array([[0.9, 0.5 + 1e-15]]))
     batch = QuestionBatch([question])
-    assert infer_signs(batch, Incumbents(batch)).tolist() == [[1.0, 0.0]]
+    assert infer_signs(Budget(batch)).tolist() == [[1.0, 0.0]]
 
 
 @given(st.integers(0, 1000), st.lists(st.sampled_from([-1.0, 0.0, 1.0]), min_size=2, max_size=6))
@@ -137,15 +137,15 @@ def test_the_longest_step_ends_on_the_edge_of_the_region() -> None:
 
 def test_without_any_seeding_zoo_starts_at_the_original_command() -> None:
     batch = QuestionBatch([random_question(random_pcn(0), 1)])
-    LocalZoo(ZooConfig(max_queries=301)).run(batch)
+    LocalZoo(max_queries=301).run(batch)
     assert batch.queries(0) == {"zoo": 301}
 
 
 def test_a_time_limit_returns_what_there_is() -> None:
     batch = QuestionBatch([random_question(random_pcn(0), 1)])
-    [finding] = CFZoo(directions=50, max_queries=30_001, seconds=0.0).run(batch)
-    assert finding.stopped_early
-    assert batch.queries(0)["zoo"] == 3
+    [finding] = CFZoo(directions=50, max_queries=30_001).run(batch, Limits(seconds=1e-9))
+    assert finding.stop is Stop.OUT_OF_TIME
+    assert batch.queries(0)["zoo"] == 0
 
 
 def test_presets_are_the_budgets_of_the_paper() -> None:

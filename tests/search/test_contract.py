@@ -7,18 +7,18 @@ import pytest
 from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.agents import load_agent
-from paretofoil.command import CommandSpace
-from paretofoil.episode import rollouts
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
-from paretofoil.question import Question, QuestionBatch
-from paretofoil.search import Boundary, CFZoo, Exact, LocalZoo, NearestFront, ReferenceCFZoo, Search
-from paretofoil.search.zoo import ZooConfig
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
+from paretofoil.search import Boundary, CFZoo, Exact, LocalZoo, NearestFront, ReferenceCFZoo
 
 BLACK_BOX: list[Search] = [
     CFZoo(directions=400, max_queries=601),
     ReferenceCFZoo(CFZoo(directions=40, max_queries=61)),
-    LocalZoo(ZooConfig(max_queries=601)),
+    LocalZoo(max_queries=601),
     NearestFront(),
     Boundary(max_queries=1500),
 ]
@@ -61,7 +61,7 @@ def shipped_questions(name: str) -> list[Question]:
 
 def check(questions: list[Question], search: Search) -> int:
     """Every answer is valid, inside the region and as far away as it says; returns how many were found."""
-    answers = answer(questions, search)
+    answers = ask(questions, search)
     for question, found in zip(questions, answers, strict=True):
         if not found.found:
             assert found.distance is None
@@ -97,9 +97,9 @@ def test_on_shipped_agents_the_foil_truly_wins_inside_the_box(search: Search, na
 @each_search
 def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order(search: Search) -> None:
     questions = network_questions()
-    together = answer(questions, search)
-    backwards = answer(questions[::-1], search)[::-1]
-    alone = [answer([question], search)[0] for question in questions]
+    together = ask(questions, search)
+    backwards = ask(questions[::-1], search)[::-1]
+    alone = [ask([question], search)[0] for question in questions]
     for a, b, c in zip(together, backwards, alone, strict=True):
         assert (a.outcome, a.queries) == (b.outcome, b.queries) == (c.outcome, c.queries)
         if a.found:
@@ -114,7 +114,7 @@ def test_locked_objectives_do_not_move(search: Search) -> None:
         low, high = question.low.copy(), question.high.copy()
         low[1] = high[1] = question.command[1]
         questions.append(replace(question, low=low, high=high))
-    for question, found in zip(questions, answer(questions, search), strict=True):
+    for question, found in zip(questions, ask(questions, search), strict=True):
         if found.found:
             assert found.command[1] == question.command[1]
 
@@ -124,7 +124,7 @@ def test_an_objective_without_any_range_does_not_move(search: Search) -> None:
     policy = random_pcn(3, objectives=3)
     space = CommandSpace([0, 0.5, 0], [1, 0.5, 1])
     questions = [random_question(policy, seed, space=space) for seed in range(6)]
-    for found in answer(questions, search):
+    for found in ask(questions, search):
         if found.found:
             assert found.command[1] == 0.5
 
@@ -133,7 +133,7 @@ def test_an_objective_without_any_range_does_not_move(search: Search) -> None:
 def test_a_region_of_a_single_point_gives_no_answer(search: Search) -> None:
     question = network_questions()[0]
     question = replace(question, low=question.command, high=question.command)
-    [found] = answer([question], search)
+    [found] = ask([question], search)
     assert not found.found
 
 
@@ -145,7 +145,7 @@ def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(se
     greedy = int(policy.log_probs(base.state[None], outside[None])[0].argmax())
     foil = next(a for a in range(3) if a != greedy)
     question = Question(policy, base.state, outside, foil, (0, 1, 2), base.space, base.front)
-    [found] = answer([question], search)
+    [found] = ask([question], search)
     if found.found:
         assert (found.command >= [0, -0.2]).all()
         assert (found.command <= [1.4, 1]).all()
@@ -155,7 +155,7 @@ def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(se
 def test_the_search_keeps_its_budget(search: Search) -> None:
     limits = {
         "cf-zoo": 400 * 17 + 601 + 6,
-        "cf-zoo-reference": 40 * 17 + 61 + 6,
+        "cf-zoo:reference": 40 * 17 + 61 + 6,
         "local-zoo": 601,
         "nearest-front": 6,
         "boundary": 1500,
@@ -171,7 +171,7 @@ def test_the_search_keeps_its_budget(search: Search) -> None:
 def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: str) -> None:
     questions = [replace(question, norm=norm) for question in network_questions()[:5]]
     order = {"l1": 1, "linf": np.inf}[norm]
-    for question, found in zip(questions, answer(questions, search), strict=True):
+    for question, found in zip(questions, ask(questions, search), strict=True):
         if found.found:
             scaled = (found.command - question.command) / question.space.scale
             assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))

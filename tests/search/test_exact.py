@@ -7,10 +7,11 @@ import pytest
 from networks import layered_question, random_layers
 from policies import LinearPolicy, random_pcn, random_question
 
-from paretofoil.command import CommandSpace, length
-from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldedPolicy
-from paretofoil.question import Question, QuestionBatch
+from paretofoil.core.command import CommandSpace, length
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
@@ -127,8 +128,12 @@ def test_a_foil_without_rivals_needs_no_change() -> None:
 def test_a_limit_gives_an_honest_gap() -> None:
     questions = pcn_questions(3, 5)
     full = Exact(gap=1e-3).run(QuestionBatch(questions))
-    for limited in (Exact(max_boxes=3), Exact(seconds=0.0)):
-        for whole, part in zip(full, limited.run(QuestionBatch(questions)), strict=True):
+    for limited, limits, stop in (
+        (Exact(max_boxes=3), Limits(), Stop.OUT_OF_BOXES),
+        (Exact(), Limits(seconds=1e-9), Stop.OUT_OF_TIME),
+    ):
+        for whole, part in zip(full, limited.run(QuestionBatch(questions), limits), strict=True):
+            assert part.stop in (stop, Stop.PROVEN)
             assert part.certificate.lower <= whole.certificate.upper
             assert part.certificate.status != "optimal" or part.certificate.gap <= 1e-3
     assert any(f.certificate.status == "gap" for f in Exact(max_boxes=3).run(QuestionBatch(questions)))

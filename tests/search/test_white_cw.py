@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from policies import LinearPolicy, random_pcn, random_question
 
-from paretofoil.command import CommandSpace
-from paretofoil.errors import InvalidInput
-from paretofoil.inquiry import answer
-from paretofoil.question import Question
-from paretofoil.search import CFZoo, Exact, Grid, ProjectedCW, Search, WhiteCW
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.question import Question
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import ask
+from paretofoil.search import CFZoo, Exact, Grid, ProjectedCW, WhiteCW
 
 needs_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the art extra")
 QUICK = {"binary_search_steps": 5, "max_iter": 5}
@@ -33,7 +34,7 @@ def questions(objectives: int = 2, count: int = 4) -> list[Question]:
 
 @each
 def test_what_it_claims_is_true_and_inside_the_region(search: Search) -> None:
-    found = [a for a in answer(questions(3), search) if a.found]
+    found = [a for a in ask(questions(3), search) if a.found]
     assert found
     for a in found:
         assert a.margin >= a.kappa
@@ -44,16 +45,16 @@ def test_what_it_claims_is_true_and_inside_the_region(search: Search) -> None:
 @each
 def test_an_answer_does_not_depend_on_its_neighbours(search: Search) -> None:
     asked = questions()
-    together = answer(asked, search)
+    together = ask(asked, search)
     for question, one in zip(asked[::-1], together[::-1], strict=True):
-        [alone] = answer([question], search)
+        [alone] = ask([question], search)
         assert replace(alone, seconds=0.0).to_json() == replace(one, seconds=0.0).to_json()
 
 
 @each
 def test_nothing_is_closer_than_what_is_proven(search: Search) -> None:
     asked = questions(2, 5)
-    for best, other in zip(answer(asked, Exact()), answer(asked, search), strict=True):
+    for best, other in zip(ask(asked, Exact()), ask(asked, search), strict=True):
         if other.found:
             assert best.found
             assert other.distance >= best.lower_bound - 1e-6
@@ -64,10 +65,10 @@ def test_objectives_that_cannot_move_do_not(search: Search) -> None:
     locked = [
         replace(q, low=np.r_[q.low[:1], q.command[1:]], high=np.r_[q.high[:1], q.command[1:]]) for q in questions()
     ]
-    for a in answer(locked, search):
+    for a in ask(locked, search):
         assert not a.found or a.change[1] == 0
     stuck = [replace(q, low=q.command, high=q.command) for q in questions(count=2)]
-    assert not any(a.found for a in answer(stuck, search))
+    assert not any(a.found for a in ask(stuck, search))
 
 
 @each
@@ -83,7 +84,7 @@ def test_invalid_actions_take_no_part(search: Search) -> None:
         if scores[third] > scores[q.foil]:
             asked.append(replace(q, valid_actions=rivals))
     assert asked
-    for a in answer(asked, search):
+    for a in ask(asked, search):
         assert not a.found or a.counterfactual_probabilities[list(a.valid_actions)].argmax() == a.valid_actions.index(
             a.foil
         )
@@ -101,15 +102,15 @@ def test_padding_frees_commands_on_the_edge() -> None:
         greedy = int(policy.log_probs(q.state[None], corner[None])[0].argmax())
         if q.foil != greedy:
             asked.append(replace(q, command=corner, low=None, high=None))
-    feasible = [q for q, best in zip(asked, answer(asked, Exact()), strict=True) if best.found][:5]
-    plain, padded = (sum(a.found for a in answer(feasible, WhiteCW(padded=form, **QUICK))) for form in (False, True))
+    feasible = [q for q, best in zip(asked, ask(asked, Exact()), strict=True) if best.found][:5]
+    plain, padded = (sum(a.found for a in ask(feasible, WhiteCW(padded=form, **QUICK))) for form in (False, True))
     assert padded > plain
 
 
 def test_the_projected_descent_is_close_to_the_boundary_of_a_simple_network() -> None:
     asked = questions(2, 8)
-    best = answer(asked, Exact())
-    for proven, found in zip(best, answer(asked, ProjectedCW()), strict=True):
+    best = ask(asked, Exact())
+    for proven, found in zip(best, ask(asked, ProjectedCW()), strict=True):
         if found.found and proven.distance > 0.05:
             assert found.distance <= 2 * proven.distance
 
@@ -119,19 +120,19 @@ def test_a_black_box_is_refused_with_a_sentence(search: Search) -> None:
     policy = LinearPolicy(np.eye(2), np.zeros(2))
     question = Question(policy, np.zeros(1), [1.0, 0.0], 1, (0, 1), CommandSpace([0, 0], [1, 1]))
     with pytest.raises(InvalidInput, match="fold"):
-        answer([question], search)
+        ask([question], search)
 
 
 def test_the_grid_finds_what_cf_zoo_finds_and_stops_at_the_first() -> None:
     asked = questions(2, 8)
-    for coarse, zoo in zip(answer(asked, Grid(values=200)), answer(asked, CFZoo(300, 301)), strict=True):
+    for coarse, zoo in zip(ask(asked, Grid(values=200)), ask(asked, CFZoo(300, 301)), strict=True):
         assert coarse.found or not zoo.found
         assert coarse.queries["grid"] < 200**2 if coarse.found else coarse.queries["grid"] == 200**2
 
 
 def test_a_grid_beyond_counting_is_refused() -> None:
     with pytest.raises(InvalidInput, match="a grid of at most"):
-        answer(questions(5, 1), Grid())
+        ask(questions(5, 1), Grid())
 
 
 def test_without_art_there_is_an_error_that_says_what_to_install() -> None:
@@ -139,8 +140,8 @@ def test_without_art_there_is_an_error_that_says_what_to_install() -> None:
     script = (
         "import sys; sys.modules['art'] = None\n"
         "from policies import random_pcn, random_question\n"
-        "from paretofoil.inquiry import answer; from paretofoil.search import WhiteCW\n"
-        "answer([random_question(random_pcn(0), 0)], WhiteCW())"
+        "from paretofoil.explanation.ask import ask; from paretofoil.search import WhiteCW\n"
+        "ask([random_question(random_pcn(0), 0)], WhiteCW())"
     )
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path[:0] = {sys.path!r}\n{script}"],

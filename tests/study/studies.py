@@ -8,8 +8,9 @@ from policies import random_pcn
 
 from paretofoil import envs
 from paretofoil.agents import Agent, save_agent
-from paretofoil.command import CommandSpace
-from paretofoil.search import CFZoo, NearestFront, Search
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.search import Search
+from paretofoil.search import CFZoo, NearestFront
 from paretofoil.study import CaseRule, Study, make_study
 
 SMALL = {"cf-zoo": CFZoo(directions=60, max_queries=91), "nearest-front": NearestFront()}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from studies import saved_agent, small_study
 
-from paretofoil.errors import InvalidInput
-from paretofoil.reproduce import EXPERIMENTS, Report, Setting, experiment
+from paretofoil.core.errors import InvalidInput
+from paretofoil.reproduce import EXPERIMENTS, Plan, Report, experiment
 from paretofoil.reproduce import audit as audit_module
 from paretofoil.reproduce import comparison as comparison_module
 from paretofoil.reproduce.example import EXAMPLES, find_decision
@@ -49,7 +49,7 @@ def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> N
 
 
 @pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setting:
+def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """The experiments on a random network, with small budgets and without ART."""
     searches = {
         "white-cw": ProjectedCW(iterations=20),  # stands in for ART, which has tests of its own
@@ -63,11 +63,11 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Setting:
     monkeypatch.setattr("paretofoil.reproduce.runtime.ALONE", 1)
     monkeypatch.setattr(CFZoo, "preset", classmethod(lambda cls, name, seed=0: cls(60, 61, seed=seed)))
     monkeypatch.setattr(audit_module, "Exact", lambda seed: Exact(max_boxes=2000, seed=seed))
-    return Setting(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
+    return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
 
 
 @pytest.mark.parametrize("name", ["stress", "comparison", "audit", "runtime", "landscapes"])
-def test_each_experiment_runs_and_runs_again_from_its_rows(small: Setting, name: str) -> None:
+def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
     report = experiment(name)(small)
     assert report.tables or report.pictures
     before = {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")}
@@ -77,14 +77,14 @@ def test_each_experiment_runs_and_runs_again_from_its_rows(small: Setting, name:
     assert again.to_markdown() == report.to_markdown()
 
 
-def test_the_audit_counts_every_case_once(small: Setting) -> None:
+def test_the_audit_counts_every_case_once(small: Plan) -> None:
     report = experiment("audit")(small)
     cases = len(read_rows(small.out / "rows" / "stress.sqlite"))
     for table in report.tables[:2]:
         assert sum(row[1] for row in table.rows) == cases
 
 
-def test_a_proof_is_never_contradicted_by_the_grid(small: Setting) -> None:
+def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
     [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
     assert cross.rows[0][1] > 0  # "no grid command flips the action" x "proven infeasible"
     assert cross.rows[1][1] == 0  # "a grid command flips it" x "proven infeasible"
@@ -92,11 +92,11 @@ def test_a_proof_is_never_contradicted_by_the_grid(small: Setting) -> None:
 
 def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="an agent of reward-line"):
-        Setting(tmp_path, {"reward-line": "branch-path"}).load("reward-line")
+        Plan(tmp_path, {"reward-line": "branch-path"}).load("reward-line")
 
 
 def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
-    everything = Setting(Path("."))
+    everything = Plan(Path("."))
     for label in ("white-cw", "cf-zoo"):
         assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", label], abs=0.005)
 

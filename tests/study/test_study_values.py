@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from studies import small_agent, small_study
 
-from paretofoil.errors import InvalidInput
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
+from paretofoil.core.errors import InvalidInput
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
 from paretofoil.search import NearestFront
 from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_rows, run_study
 from paretofoil.study.statistics import Proportion, summarise
@@ -63,7 +63,7 @@ def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
     agent = small_agent()
     before = fingerprint(agent)
     case, decision = next(iter(enumerate_cases(agent)))
-    answer([pose(agent.policy, decision, case.foil, agent.space, agent.front)], NearestFront())
+    ask([pose(agent.policy, decision, case.foil, agent.space, agent.front)], NearestFront())
     assert fingerprint(agent) == before == fingerprint(small_agent())
     assert fingerprint(small_agent(seed=1)) != before
 
@@ -134,4 +134,4 @@ def test_rows_are_exported_whole(tmp_path: Path) -> None:
     rows = read_rows(tmp_path / "s.sqlite")
     lines = list(csv.DictReader(io.StringIO(rows_table("s", rows).to("csv"))))
     assert len(lines) == len(rows)
-    assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/counterfactual")
+    assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/answer")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.command import CommandSpace, as_vector
-from paretofoil.decision import Decision
+from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.tabular import locate
-from paretofoil.errors import InvalidInput
-from paretofoil.policy import Policy, as_policy
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,7 @@ class Agent:
     space: CommandSpace
     """The commands that it understands; the box of what training relabelled, for a PCN."""
     front: np.ndarray
-    """(F, d): the training-time archive of returns, each of which can be issued as a command."""
+    """(F, d): the returns that it learned to reach, none worse than another; each can be issued as a command."""
     achieved: np.ndarray | None = None
     """(F, d): what greedy rollouts return under each command of the front (means, if stochastic)."""
     error: np.ndarray | None = None
@@ -55,6 +55,12 @@ class Agent:
     def batch_env(self) -> BatchEnv:
         """A fresh batch of its environment."""
         return envs.make_batch(self.environment)
+
+    def picture_at(self, decision: Decision) -> np.ndarray:
+        """(height, width, 3) uint8: its environment at a decision of a rollout."""
+        from paretofoil.envs.picture import picture_of
+
+        return picture_of(self.environment, decision.snapshot)
 
     def reached(self, tolerance: float = 1e-6) -> np.ndarray:
         """(F,) bool: which points of the front greedy rollouts reach: exactly, or within three standard errors."""

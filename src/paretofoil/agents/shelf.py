@@ -6,7 +6,7 @@ from pathlib import Path
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.storage import DESCRIPTION, read_agent
-from paretofoil.errors import InvalidInput, did_you_mean
+from paretofoil.core.errors import InvalidInput, did_you_mean
 
 
 def shipped_folder() -> Path:

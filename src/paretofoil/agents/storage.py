@@ -12,9 +12,9 @@ from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
-from paretofoil.atomic import write_whole
-from paretofoil.command import CommandSpace, Objective
-from paretofoil.errors import InvalidInput
+from paretofoil.core.atomic import write_whole
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.policy import PCNPolicy
 
 SCHEMA = "paretofoil/agent/1"

@@ -1,16 +1,19 @@
 """From a training to an agent that can be saved."""
 
 import platform
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from paretofoil import __version__, envs
+from paretofoil import envs
 from paretofoil.agents.agent import Agent
-from paretofoil.command import CommandSpace, Objective
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.version import __version__
 from paretofoil.pcn.config import PRESETS, TrainConfig
 from paretofoil.pcn.train import Trainer, TrainResult
 
@@ -27,6 +30,25 @@ def preset(entry: envs.CatalogueEntry) -> TrainConfig:
     stepped_one_by_one = entry.batch is None and not entry.finite
     default = TrainConfig(rollouts=20, candidates=4) if stepped_one_by_one else TrainConfig()
     return PRESETS.get(entry.name, default)
+
+
+def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, seed: int = 0, **settings: Any) -> Agent:
+    """Train a Pareto Conditioned Network and give it back as an agent; `save_agent` puts it into a folder.
+
+    Args:
+        environment: a name from `paretofoil envs`, or an entry of one's own (`envs.describe` makes one).
+        name: the agent's name; that of the environment if not given.
+        seed: one seed gives one agent.
+        settings: any field of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon; the rest are those
+            that were found to work for the environment.
+    """
+    entry = envs.entry(environment)
+    known = [field.name for field in fields(TrainConfig)]
+    unknown = [setting for setting in settings if setting not in known]
+    if unknown:
+        raise InvalidInput.expected(f"settings among {', '.join(known)}", did_you_mean(unknown[0], known))
+    config = replace(preset(entry), seed=seed, **settings)
+    return make_agent(name or entry.name, entry, make_trainer(entry, config).run())
 
 
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> Trainer:

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from paretofoil import __version__
-from paretofoil.cli import agents, envs, explain, figure, reproduce, study, train
-from paretofoil.errors import InvalidInput
+from paretofoil.cli import agents, envs, explain, figure, reproduce, searches, study, train
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.version import __version__
 
 app = typer.Typer(
     help="Why this action, and not that one? Explanations for command-conditioned reinforcement-learning agents.",
@@ -20,6 +20,7 @@ app = typer.Typer(
 app.command("explain")(explain.explain)
 app.command("episode")(explain.episode)
 app.command("agents")(agents.agents)
+app.command("searches")(searches.searches)
 app.command("train")(train.train)
 app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")

@@ -23,7 +23,7 @@ def agents(
 def _list() -> None:
     from paretofoil.agents import list_agents, load_agent
     from paretofoil.agents.shelf import shipped_folder
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
     from paretofoil.show.terminal import table
 
     rows = []
@@ -42,7 +42,7 @@ def _list() -> None:
 def _show(agent: "Agent") -> None:
     import numpy as np
 
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
     from paretofoil.show.sentence import short
     from paretofoil.show.terminal import table
 

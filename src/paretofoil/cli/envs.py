@@ -15,8 +15,8 @@ def envs(
 ) -> None:
     """List the environments, or show and draw one."""
     from paretofoil import envs as catalogue
-    from paretofoil.cli.words import console
-    from paretofoil.errors import InvalidInput
+    from paretofoil.cli.console import console
+    from paretofoil.core.errors import InvalidInput
 
     if name is None:
         if render is not None:
@@ -36,7 +36,7 @@ def envs(
 
 def _list() -> None:
     from paretofoil import envs as catalogue
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
     from paretofoil.envs.front import known_front
     from paretofoil.show.terminal import table
 
@@ -56,7 +56,7 @@ def _list() -> None:
 
 
 def _show(entry: "CatalogueEntry") -> None:
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
     from paretofoil.envs.front import known_front
     from paretofoil.show.terminal import table
 

@@ -20,10 +20,10 @@ def front(
 ) -> None:
     """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
     from paretofoil.agents import load_agent
-    from paretofoil.cli.words import console
-    from paretofoil.show.front_figure import draw_front
+    from paretofoil.cli.console import console
+    from paretofoil.show.front_figure import figure_front
 
     loaded = load_agent(agent)
     path = out or Path(f"{loaded.name}-front.png")
-    draw_front(loaded, path)
+    figure_front(loaded, path)
     console.print(f"Drew the front of {loaded.name} into {path}.", highlight=False)

@@ -4,16 +4,12 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
     from paretofoil.study import Progress
-
-
-Quiet = Annotated[bool, typer.Option("--quiet", help="No progress display.")]
-Log = Annotated[Path | None, typer.Option(help="A file to append a line to for each chunk of answers.")]
 
 
 @contextmanager
@@ -22,7 +18,7 @@ def progress_of(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str]
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
     from rich.progress import Progress as Display
 
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
 
     columns = (
         TextColumn("{task.description}"),
@@ -47,7 +43,7 @@ def progress_of(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str]
 @contextmanager
 def stopped_in_peace(advice: str) -> Iterator[None]:
     """Ctrl-C ends a study in peace: every finished chunk is in its file."""
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
 
     try:
         yield

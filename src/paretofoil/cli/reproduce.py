@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, progress_of, stopped_in_peace
-from paretofoil.cli.words import console, print_table
+from paretofoil.cli.console import console, print_table
+from paretofoil.cli.options import Address, Engine, Log, Quiet, Workers
+from paretofoil.cli.progress import progress_of, stopped_in_peace
 
 if TYPE_CHECKING:
     from paretofoil.reproduce import Report
-
-Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
-Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]
-Address = Annotated[str | None, typer.Option(help="The address of a Dask or Ray cluster; a local one if left out.")]
 
 
 def reproduce(
@@ -38,14 +35,14 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
-    from paretofoil.errors import InvalidInput
-    from paretofoil.reproduce import EXPERIMENTS, Setting, experiment
-    from paretofoil.reproduce.setting import provenance
+    from paretofoil.core.errors import InvalidInput
+    from paretofoil.reproduce import EXPERIMENTS, Plan, experiment
+    from paretofoil.reproduce.plan import provenance
 
     if what != "all" and what not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
     with progress_of(quiet, log) as tell, stopped_in_peace("Run the same command again to go on."):
-        setting = Setting(
+        plan = Plan(
             out=out,
             agents=_agents(agent or [], only),
             seed=seed,
@@ -57,10 +54,10 @@ def reproduce(
             tell=tell,
         )
         for name in EXPERIMENTS if what == "all" else [what]:
-            setting.runs.clear()
+            plan.runs.clear()
             started = time.perf_counter()
-            report = experiment(name)(setting)
-            report.say("---", provenance(name, setting, time.perf_counter() - started))
+            report = experiment(name)(plan)
+            report.say("---", provenance(name, plan, time.perf_counter() - started))
             page = report.write(out, name)
             _print(report)
             console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)
@@ -81,7 +78,7 @@ def _print(report: "Report") -> None:
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:
     """The paper's environments with the agents to use."""
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.errors import InvalidInput
     from paretofoil.reproduce.paper import ENVIRONMENTS
 
     agents = {name: name for name in ENVIRONMENTS}

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.progress import Log, Quiet, progress_of, stopped_in_peace
-from paretofoil.cli.reproduce import Address, Engine, Workers
-from paretofoil.cli.words import console, print_table
+from paretofoil.cli.console import console, print_table
+from paretofoil.cli.options import Address, Engine, Log, Quiet, Searches, Workers
+from paretofoil.cli.progress import progress_of, stopped_in_peace
+from paretofoil.core.constants import KAPPA
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,20 +24,14 @@ FORMATS = ("csv", "parquet", "json", "markdown", "latex")
 @app.command()
 def run(
     agents: Annotated[list[str], typer.Argument(help="Agents, by name or folder.")],
-    search: Annotated[
-        str,
-        typer.Option(
-            help="Searches, with commas between them: exact, boundary, cf-zoo, cf-zoo:comparison, cf-zoo:thorough, "
-            "local-zoo, nearest-front, white-cw, white-cw-padded, projected-cw, grid."
-        ),
-    ] = "cf-zoo,boundary,exact",
+    search: Searches = "cf-zoo,boundary,exact",
     out: Annotated[Path, typer.Option(help="The study's file; one that exists is gone on with.")] = Path(
         "study.sqlite"
     ),
     commands: Annotated[int | None, typer.Option(help="At most so many commands of each front.")] = None,
     times: Annotated[int | None, typer.Option(help="Only the first so many moments of each episode.")] = None,
     foils: Annotated[int | None, typer.Option(help="At most so many foils for each decision.")] = None,
-    kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = 0.05,
+    kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
     seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
@@ -104,8 +99,8 @@ def export(
     """The rows as CSV, Parquet or JSON; the summary as Markdown or LaTeX."""
     from dataclasses import asdict
 
-    from paretofoil.atomic import write_whole
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.atomic import write_whole
+    from paretofoil.core.errors import InvalidInput
     from paretofoil.study import read_about, read_rows, read_runs
     from paretofoil.study.table import rows_table
 
@@ -131,7 +126,7 @@ def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
     """The rows, and in the file's metadata what they were computed with."""
     import json
 
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.errors import InvalidInput
 
     try:
         import pyarrow

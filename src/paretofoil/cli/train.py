@@ -36,8 +36,8 @@ def train(
     from paretofoil.agents.shelf import local_folder
     from paretofoil.agents.storage import save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
-    from paretofoil.cli.words import console
-    from paretofoil.errors import InvalidInput
+    from paretofoil.cli.console import console
+    from paretofoil.core.errors import InvalidInput
 
     entry = _entry(environment)
     config = _configure(preset(entry), seed, steps, minutes, horizon, settings or [])
@@ -79,7 +79,7 @@ def _entry(environment: str) -> "CatalogueEntry":
 def _configure(
     config: "TrainConfig", seed: int, steps: int | None, minutes: float | None, horizon: bool, settings: list[str]
 ) -> "TrainConfig":
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.errors import InvalidInput
 
     changes: dict[str, Any] = {"seed": seed, "horizon": horizon}
     changes |= {key: value for key, value in (("steps", steps), ("minutes", minutes)) if value is not None}
@@ -94,7 +94,7 @@ def _configure(
 
 def _read(key: str, text: str, default: Any) -> Any:
     """A setting's text as the type of its default."""
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.errors import InvalidInput
 
     try:
         if isinstance(default, bool):
@@ -108,7 +108,7 @@ def _read(key: str, text: str, default: Any) -> Any:
 
 
 def _list_settings(config: "TrainConfig") -> None:
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
     from paretofoil.show.terminal import table
 
     rows = [[entry.name, str(getattr(config, entry.name))] for entry in fields(config)]
@@ -119,7 +119,7 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Display
 
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
 
     writer = _writer(tensorboard)
     columns = (
@@ -155,7 +155,7 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
 
 
 def _writer(folder: Path | None) -> Any:
-    from paretofoil.errors import InvalidInput
+    from paretofoil.core.errors import InvalidInput
 
     if folder is None:
         return None
@@ -167,7 +167,7 @@ def _writer(folder: Path | None) -> Any:
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:
-    from paretofoil.cli.words import console
+    from paretofoil.cli.console import console
 
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
     console.print(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.envs.grid import GridWorld, Item, Layout
+from paretofoil.envs.gridworld import GridWorld, Item, Layout
 
 A_CELLS = ((0, 1), (0, 2), (0, 4), (4, 5))
 B_CELLS = ((0, 5), (4, 1), (4, 2), (4, 4))

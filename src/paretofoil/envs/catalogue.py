@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.command import Objective
+from paretofoil.core.command import Objective
+from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry
 from paretofoil.envs.shipped import SHIPPED
-from paretofoil.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     import gymnasium

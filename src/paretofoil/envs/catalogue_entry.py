@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.command import Objective
+from paretofoil.core.command import Objective
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)

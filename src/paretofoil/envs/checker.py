@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped
 from paretofoil.envs.catalogue import entry, make, make_batch
 from paretofoil.envs.catalogue_entry import CatalogueEntry
-from paretofoil.errors import InvalidInput
 
 TOLERANCE = 1e-6
 """What float32 arithmetic may differ by."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.envs.grid import GridWorld, Item, Layout
+from paretofoil.envs.gridworld import GridWorld, Item, Layout
 
 FIRST, SECOND = 1.0, 0.8
 

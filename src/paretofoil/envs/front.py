@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.pareto import nondominated
 from paretofoil.envs.catalogue import entry
 from paretofoil.envs.catalogue_entry import CatalogueEntry
 from paretofoil.envs.tabular import RARE, USUAL, Table, tabulate
-from paretofoil.errors import InvalidInput
-from paretofoil.pareto import nondominated
 
 DECIMALS = 9
 """Returns that agree to so many decimals are one return: sums in different orders differ by rounding."""

@@ -7,11 +7,11 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped
+from paretofoil.envs.batch_checks import check_seeds, check_step
 from paretofoil.envs.catalogue import make
 from paretofoil.envs.catalogue_entry import CatalogueEntry
-from paretofoil.envs.rows import check_seeds, check_step
-from paretofoil.errors import InvalidInput
 
 
 @dataclass(frozen=True, eq=False)

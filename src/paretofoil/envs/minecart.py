@@ -15,10 +15,10 @@ from typing import TypedDict
 import numpy as np
 from scipy.special import ndtri
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped
-from paretofoil.envs.chance import uniforms
-from paretofoil.envs.rows import check_seeds, check_step
-from paretofoil.errors import InvalidInput
+from paretofoil.envs.batch_checks import check_seeds, check_step
+from paretofoil.envs.random_numbers import uniforms
 
 START_ANGLE = 45  # degrees, towards the middle of the field
 

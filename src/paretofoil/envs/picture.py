@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.catalogue import entry, make_raw
 from paretofoil.envs.catalogue_entry import CatalogueEntry
 from paretofoil.envs.gymnasium_batch import GymnasiumSnapshot, clone
 from paretofoil.envs.tabular import set_attributes, tabulate
-from paretofoil.errors import InvalidInput
 
 ENLARGE_TO = 640
 """Pictures much smaller than this (pixel art) are enlarged by a whole factor."""

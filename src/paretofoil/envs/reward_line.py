@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.envs.grid import GridWorld, Layout
+from paretofoil.envs.gridworld import GridWorld, Layout
 
 ROWS, COLUMNS = 6, 11
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.command import Objective
+from paretofoil.core.command import Objective
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry, OneHot
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple, TypedDict
 
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped
+from paretofoil.envs.batch_checks import check_seeds, check_step
 from paretofoil.envs.catalogue import make_raw
 from paretofoil.envs.catalogue_entry import CatalogueEntry, reward_vector
-from paretofoil.envs.chance import uniforms
-from paretofoil.envs.rows import check_seeds, check_step
-from paretofoil.errors import InvalidInput
+from paretofoil.envs.random_numbers import uniforms
 
 MAX_STATES = 200_000
 """More than any environment that is worth tabulating has; the search for states stops there."""

@@ -5,8 +5,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.catalogue_entry import CatalogueEntry, reward_vector
-from paretofoil.errors import InvalidInput
 
 
 def check_action(action: Any, valid: np.ndarray, names: tuple[str, ...] | None = None) -> int:

@@ -7,7 +7,7 @@ any policy can promise. There, plans are rolled out repeatedly and their mean re
 import numpy as np
 
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.episode import Episodes, run_episodes
+from paretofoil.envs.episode import Episodes, run_episodes
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import POLICY, Plans, follow
 from paretofoil.pcn.policy import PCNPolicy

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.explore import ExploreConfig
 
 

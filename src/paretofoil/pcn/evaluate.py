@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paretofoil.core.policy import Policy
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.episode import greedy, run_episodes
-from paretofoil.policy import Policy
+from paretofoil.envs.episode import greedy, run_episodes
 
 EXACT = 1e-6
 """A return that differs from its command by no more than this in any objective reaches it."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.episode import Act
+from paretofoil.core.policy import Policy
+from paretofoil.envs.episode import Act
 from paretofoil.pcn.replay import Replay
-from paretofoil.policy import Policy
 
 POLICY, RANDOM = -1, -2
 """Codes of a plan; a code >= 0 is a forced action. Where a plan ends, the policy goes on."""

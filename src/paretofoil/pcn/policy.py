@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldedPolicy, QueryAtStates
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import FoldedPolicy, QueryAtStates
 
 _COLUMNS = 16
 

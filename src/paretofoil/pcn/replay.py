@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretofoil.episode import Episodes
-from paretofoil.pareto import crowding_distance, nondominated
+from paretofoil.core.pareto import crowding_distance, nondominated
+from paretofoil.envs.episode import Episodes
 
 DECIMALS = 9
 """Returns are rounded to so many decimals, so that equal returns that were added up differently are equal."""

@@ -5,18 +5,17 @@ final replay until greedy rollouts reach every front point.
 """
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.pareto import hypervolume
+from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.episode import run_episodes
-from paretofoil.errors import InvalidInput
-from paretofoil.pareto import hypervolume
+from paretofoil.envs.episode import run_episodes
 from paretofoil.pcn.archive import keep_expected, keep_realised, refresh
 from paretofoil.pcn.checkpoint import pack, read_checkpoint, under, unpack, write_checkpoint
 from paretofoil.pcn.config import TrainConfig
@@ -104,7 +103,7 @@ class Trainer:
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
         """Train to the end, or to Ctrl-C, which ends the iteration, saves the checkpoint and returns what there is."""
-        with Interruption() as interruption, _one_thread():
+        with Interruption() as interruption, one_thread():
             saved = time.monotonic()
             while not (self.finished or interruption.requested):
                 start = time.monotonic()
@@ -280,14 +279,3 @@ class Trainer:
             trainer.best = (told["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
         trainer.log = [Progress(**line) for line in told["log"]]
         return trainer
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Matrices this small are multiplied fastest by one thread, which also makes sums reproducible."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

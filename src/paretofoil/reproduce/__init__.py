@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from importlib import import_module
 
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.setting import Setting
 
-__all__ = ["EXPERIMENTS", "Report", "Setting", "experiment"]
+__all__ = ["EXPERIMENTS", "Plan", "Report", "experiment"]
 
 EXPERIMENTS = {
     "examples": "The four worked examples: state, command and foil of the paper, on our agents.",
@@ -20,8 +20,8 @@ EXPERIMENTS = {
 """The experiments by name, in the order in which `all` runs them."""
 
 
-def experiment(name: str) -> Callable[[Setting], Report]:
+def experiment(name: str) -> Callable[[Plan], Report]:
     """The function that runs an experiment and returns its report."""
     module = import_module(f"paretofoil.reproduce.{name}")
-    found: Callable[[Setting], Report] = getattr(module, f"reproduce_{name}")
+    found: Callable[[Plan], Report] = getattr(module, f"reproduce_{name}")
     return found

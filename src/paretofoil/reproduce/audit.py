@@ -3,12 +3,13 @@
 from collections import Counter
 from typing import Any
 
+from paretofoil.core.search import Search
 from paretofoil.reproduce.comparison import recovery_table
 from paretofoil.reproduce.paper import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.setting import Setting
 from paretofoil.reproduce.stress import stress_rows
-from paretofoil.search import Boundary, CFZoo, Exact, Grid, LocalZoo, NearestFront, Search
+from paretofoil.search import Boundary, CFZoo, Exact, Grid, LocalZoo, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
@@ -18,28 +19,28 @@ CHECKED = 20
 """Every so many of the proven-infeasible cases gets the grid as well, to check the proofs."""
 
 
-def reproduce_audit(setting: Setting) -> Report:
+def reproduce_audit(plan: Plan) -> Report:
     """Success, grid-infeasible, search-limited; then the same with proofs instead of a grid."""
-    rows = stress_rows(setting)
-    seed = setting.seed
+    rows = stress_rows(plan)
+    seed = plan.seed
     others: dict[str, Search] = {"boundary": Boundary(seed=seed), "exact": Exact(seed=seed)}
     others |= {"nearest-front": NearestFront(seed=seed), "local-zoo": LocalZoo(seed=seed)}
-    rows += setting.rows("audit-all", others, EVERY_CASE)
+    rows += plan.rows("audit-all", others, EVERY_CASE)
     failed = {row.case for row in rows if row.search == "cf-zoo" and not row.found}
     proofs = {row.case: row.outcome for row in rows if row.search == "exact"}
     possible = {case for case in failed if proofs[case] != "proven infeasible"}  # elsewhere no budget can help
     thorough = {"cf-zoo:thorough": CFZoo.preset("thorough", seed)}
-    rows += setting.rows("audit-thorough", thorough, EVERY_CASE, only=possible)
+    rows += plan.rows("audit-thorough", thorough, EVERY_CASE, only=possible)
     recovered = {row.case for row in rows if row.search == "cf-zoo:thorough" and row.found}
-    asked = _grid_cases(setting, failed - recovered, proofs)
-    name = f"audit-grid-{setting.grid_dimension}{'-full' if setting.full_grid else ''}"  # more cases, another study
-    grid = {row.case: row for row in setting.rows(name, {"grid": Grid(seed=seed)}, EVERY_CASE, only=asked)}
+    asked = _grid_cases(plan, failed - recovered, proofs)
+    name = f"audit-grid-{plan.grid_dimension}{'-full' if plan.full_grid else ''}"  # more cases, another study
+    grid = {row.case: row for row in plan.rows(name, {"grid": Grid(seed=seed)}, EVERY_CASE, only=asked)}
     report = Report("What became of the failures: the paper's grid, and proofs")
-    report.say(_method(setting, len(failed), len(recovered), asked, proofs))
+    report.say(_method(plan, len(failed), len(recovered), asked, proofs))
     total = len(proofs)
-    whole = set(setting.agents) == set(ENVIRONMENTS)
+    whole = set(plan.agents) == set(ENVIRONMENTS)
     report.add(_taxonomy(total, failed, recovered, grid, proofs, whole), _proofs(total, failed, recovered, proofs))
-    report.add(_by_environment(setting, failed, proofs), _cross(grid, proofs), recovery_table(_plain(rows)))
+    report.add(_by_environment(plan, failed, proofs), _cross(grid, proofs), recovery_table(_plain(rows)))
     return report
 
 
@@ -48,22 +49,22 @@ def _plain(rows: list[Row]) -> list[Row]:
     return [row for row in rows if row.search != "cf-zoo:thorough"]
 
 
-def _grid_cases(setting: Setting, failed: set[Case], proofs: dict[Case, str]) -> set[Case]:
+def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, str]) -> set[Case]:
     """Failures that get the grid: few enough objectives; where infeasibility is proven, a sample (or all, if asked)."""
-    sizes = {agent.name: int((agent.space.high > agent.space.low).sum()) for agent in map(setting.load, setting.agents)}
-    small = sorted(case for case in failed if sizes[case.agent] <= setting.grid_dimension)
+    sizes = {agent.name: int((agent.space.high > agent.space.low).sum()) for agent in map(plan.load, plan.agents)}
+    small = sorted(case for case in failed if sizes[case.agent] <= plan.grid_dimension)
     proven = [case for case in small if proofs[case] == "proven infeasible"]
     cheap = {case for case in proven if sizes[case.agent] <= 2}
-    sample = set(proven) if setting.full_grid else cheap | set(proven[::CHECKED])
+    sample = set(proven) if plan.full_grid else cheap | set(proven[::CHECKED])
     return {case for case in small if proofs[case] != "proven infeasible"} | sample
 
 
-def _method(setting: Setting, failed: int, recovered: int, asked: set[Case], proofs: dict[Case, str]) -> str:
+def _method(plan: Plan, failed: int, recovered: int, asked: set[Case], proofs: dict[Case, str]) -> str:
     checked = sum(proofs[case] == "proven infeasible" for case in asked)
     return (
         f"CF-ZOO failed on {failed:,} cases at the stress budget; with 100,000 directions and queries it found "
         f"{recovered:,} of them (asked where infeasibility is not proven). The grid has 200 values per objective, for "
-        f"up to {setting.grid_dimension} objectives, and stops at the first valid command. A proof of infeasibility "
+        f"up to {plan.grid_dimension} objectives, and stops at the first valid command. A proof of infeasibility "
         "covers every command of the region and so every grid command: such cases count as grid-infeasible, and the "
         f"grid was evaluated on {checked:,} of them to check the proofs."
     )
@@ -131,9 +132,9 @@ def _proofs(total: int, failed: set[Case], recovered: set[Case], proofs: dict[Ca
     return Table("CF-ZOO diagnosis with proofs", ("outcome", "cases", "% all [95 % CI]", "% feasible [95 % CI]"), lines)
 
 
-def _by_environment(setting: Setting, failed: set[Case], proofs: dict[Case, str]) -> Table:
+def _by_environment(plan: Plan, failed: set[Case], proofs: dict[Case, str]) -> Table:
     lines = []
-    for environment, name in ((e, setting.load(e).name) for e in setting.agents):
+    for environment, name in ((e, plan.load(e).name) for e in plan.agents):
         counts = Counter(outcome for case, outcome in proofs.items() if case.agent == name)
         missed = sum(case.agent == name and proofs[case] in ("proven optimal", "found") for case in failed)
         kinds = [

@@ -4,12 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paretofoil.core.search import Search
 from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, PaperRow, total_of
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import Setting
-from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW, Search, WhiteCW
+from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW, WhiteCW
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
-from paretofoil.show.rates_figure import Series, draw_rates
+from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
@@ -41,15 +42,15 @@ def comparison_searches(seed: int) -> dict[str, Search]:
     }
 
 
-def comparison_rows(setting: Setting) -> list[Row]:
-    return setting.rows("comparison", comparison_searches(setting.seed), SUBSET)
+def comparison_rows(plan: Plan) -> list[Row]:
+    return plan.rows("comparison", comparison_searches(plan.seed), SUBSET)
 
 
-def reproduce_comparison(setting: Setting) -> Report:
+def reproduce_comparison(plan: Plan) -> Report:
     """The paper's subset of cases with its two methods, two better white-box ones, Boundary and Exact."""
-    rows = comparison_rows(setting)
+    rows = comparison_rows(plan)
     report = Report("CF-ZOO against white-box Carlini-Wagner")
-    table = _by_environment(setting, rows)
+    table = _by_environment(plan, rows)
     report.say(
         f"Cases: at most {SUBSET.commands} commands of each front, evenly spread; the first {SUBSET.times} moments; "
         f"at most {SUBSET.foils} foils of each decision. `white-cw` is the paper's baseline through ART with ART's "
@@ -75,17 +76,17 @@ def _figure(table: Table) -> "Figure":
         series.append(Series(label, colour, {line[0]: line[4] for line in lines}))
         if lines[0][7] is not None:
             series.append(Series(f"{label}, the paper's", colour, {line[0]: line[7] for line in lines}, hollow=True))
-    return draw_rates(groups, series)
+    return figure_rates(groups, series)
 
 
-def _by_environment(setting: Setting, rows: list[Row]) -> Table:
+def _by_environment(plan: Plan, rows: list[Row]) -> Table:
     lines: list[tuple[Any, ...]] = []
     rules: list[int] = []
-    for name in [*setting.agents, "all"]:
+    for name in [*plan.agents, "all"]:
         rules.append(len(lines))
         for label in comparison_searches(0):
-            taken = [r for r in rows if r.search == label and name in ("all", setting.environment_of(r))]
-            found, paper = summarise(taken), _paper(setting, name, label)
+            taken = [r for r in rows if r.search == label and name in ("all", plan.environment_of(r))]
+            found, paper = summarise(taken), _paper(plan, name, label)
             ours = (
                 found.success.cases,
                 found.success.successes,
@@ -102,10 +103,10 @@ def _by_environment(setting: Setting, rows: list[Row]) -> Table:
     return Table("Comparison with white-box C&W", columns + paper_columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def _paper(setting: Setting, name: str, label: str) -> PaperRow | None:
+def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:
     if label not in ("white-cw", "cf-zoo"):
         return None
-    names = setting.agents if name == "all" else [name]
+    names = plan.agents if name == "all" else [name]
     rows = [COMPARISON[environment, label] for environment in names]
     return total_of(rows) if name == "all" else rows[0]
 

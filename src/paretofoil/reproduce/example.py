@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.decision import Decision
-from paretofoil.episode import greedy, rollout
-from paretofoil.explanation import find_action
+from paretofoil.agents.rollout import rollout
+from paretofoil.core.decision import Decision
+from paretofoil.envs.episode import greedy
+from paretofoil.explanation.pose import find_action
 
 SAME_STATE = 0.02
 """States whose numbers differ by at most this are the same place (Minecart's are continuous)."""

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.decision import Decision
-from paretofoil.explanation import explain, find_action
+from paretofoil.core.answer import Answer
+from paretofoil.core.decision import Decision
+from paretofoil.core.policy import probabilities
+from paretofoil.explanation.explain import explain
+from paretofoil.explanation.pose import find_action
 from paretofoil.reproduce.example import EXAMPLES, Example, find_decision, find_like, vector
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import Setting
-from paretofoil.search import CFZoo, Exact
+from paretofoil.search import CFZoo, Exact, NearestFront
 from paretofoil.show.sentence import percent
 from paretofoil.study.table import Table
 
@@ -24,7 +26,7 @@ It is a share of the change, not of the range: Deep Sea Treasure's whole change 
 paper as well."""
 
 
-def reproduce_examples(setting: Setting) -> Report:
+def reproduce_examples(plan: Plan) -> Report:
     """Each example with CF-ZOO at the paper's budget, with the exact search, and with the sparsest exact answer."""
     report = Report("The paper's worked examples on our agents")
     report.say(
@@ -35,16 +37,16 @@ def reproduce_examples(setting: Setting) -> Report:
     )
     rows: list[tuple[Any, ...]] = []
     for example in EXAMPLES:
-        if example.agent not in setting.agents:
+        if example.agent not in plan.agents:
             continue
-        rows += _add_example(report, example, setting.load(example.agent), setting)
+        rows += _add_example(report, example, plan.load(example.agent), plan)
     columns = ("example", "by", "counterfactual command", "change", "distance", "signs", "as in the paper")
     begins = tuple(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
     report.parts.insert(1, Table("Counterfactuals of the worked examples", columns, tuple(rows), rules=begins))
     return report
 
 
-def _add_example(report: Report, example: Example, agent: Agent, setting: Setting) -> list[tuple[Any, ...]]:
+def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> list[tuple[Any, ...]]:
     """The paper's state first; where our agent acts differently there, a moment like it as well."""
     decision, where = find_decision(example, agent)
     signs = _signs(example.paper_change, agent.space.scale)
@@ -58,22 +60,22 @@ def _add_example(report: Report, example: Example, agent: Agent, setting: Settin
         report.say(f"**Difference:** our agent already chooses {example.foil} there, so that there is nothing to ask.")
         rows.append((example.title, "ours", None, None, None, "", "not asked: the foil is chosen"))
     else:
-        rows += _ask(report, example, agent, decision, setting)
+        rows += _ask(report, example, agent, decision, plan)
     like = None if agent.actions[decision.action] == example.chosen else find_like(example, agent)
     if like is not None:
         report.say(
             f"A moment like it: t = {like.time} of the episode of {vector(example.command)}, the latest at which our "
             f"agent goes {example.chosen} and could go {example.foil}; {vector(like.command)} remaining."
         )
-        rows += _ask(report, example, agent, like, setting, like=True)
+        rows += _ask(report, example, agent, like, plan, like=True)
     return rows
 
 
 def _ask(
-    report: Report, example: Example, agent: Agent, decision: Decision, setting: Setting, *, like: bool = False
+    report: Report, example: Example, agent: Agent, decision: Decision, plan: Plan, *, like: bool = False
 ) -> list[tuple[Any, ...]]:
     """The three answers as rows of the table, in words and as a picture."""
-    foil, seed = find_action(example.foil, agent.actions), setting.seed
+    foil, seed = find_action(example.foil, agent.actions), plan.seed
     answers = {
         "CF-ZOO": explain(agent, decision, foil=foil, search=CFZoo.preset("comparison", seed)),
         "exact": explain(agent, decision, foil=foil, search=Exact(seed=seed)),
@@ -81,16 +83,16 @@ def _ask(
     }
     report.say(_verdict(example, answers, agent), f"> {answers['exact'].paragraph()}")
     suffix = "-like" if like else ""
-    report.add(_picture(example, agent, decision, [answers["exact"], answers["CF-ZOO"]], suffix))
+    front = explain(agent, decision, foil=foil, search=NearestFront(seed=seed))
+    report.add(_picture(example, [answers["exact"], answers["CF-ZOO"], front], suffix))
     title = f"{example.title}, t = {decision.time}" if like else example.title
     return [(title, by, *_compared(example, found, agent)) for by, found in answers.items()]
 
 
 def _policies_compared(example: Example, agent: Agent, decision: Decision) -> str:
-    valid = list(decision.valid_actions)
-    scores = agent.policy.log_probs(decision.state[None], decision.command[None])[0][valid]
-    chances = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
-    ours = ", ".join(f"{agent.actions[a]} {percent(float(p))}" for a, p in zip(valid, chances, strict=True))
+    scores = agent.policy.log_probs(decision.state[None], decision.command[None])[0]
+    shares = probabilities(scores, decision.valid_actions)
+    ours = ", ".join(f"{agent.actions[a]} {percent(float(shares[a]))}" for a in decision.valid_actions)
     paper = ", ".join(f"{name} {percent(p)}" for name, p in example.paper_chances) or f"{example.chosen}"
     text = f"Ours chooses {agent.actions[decision.action]} ({ours}); the paper's chooses {example.chosen} ({paper})."
     if agent.actions[decision.action] != example.chosen:
@@ -98,7 +100,7 @@ def _policies_compared(example: Example, agent: Agent, decision: Decision) -> st
     return text
 
 
-def _compared(example: Example, found: Counterfactual, agent: Agent) -> tuple[Any, ...]:
+def _compared(example: Example, found: Answer, agent: Agent) -> tuple[Any, ...]:
     if found.change is None or found.command is None:
         return None, None, None, "", found.outcome.value
     signs = _signs(found.change, agent.space.scale)
@@ -106,7 +108,7 @@ def _compared(example: Example, found: Counterfactual, agent: Agent) -> tuple[An
     return vector(found.command), vector(found.change), found.distance, signs, "same signs" if same else "differs"
 
 
-def _verdict(example: Example, answers: dict[str, Counterfactual], agent: Agent) -> str:
+def _verdict(example: Example, answers: dict[str, Answer], agent: Agent) -> str:
     """Objective by objective: which of our answers moves it as the paper's does."""
     paper = _signs(example.paper_change, agent.space.scale)
     words = []
@@ -123,13 +125,10 @@ def _verdict(example: Example, answers: dict[str, Counterfactual], agent: Agent)
     return f"Against the paper, objective by objective: {'; '.join(words)}."
 
 
-def _picture(
-    example: Example, agent: Agent, decision: Decision, answers: Sequence[Counterfactual], suffix: str
-) -> Picture:
-    from paretofoil.show.decision_figure import draw_decision
+def _picture(example: Example, answers: Sequence[Answer], suffix: str) -> Picture:
+    from paretofoil.show.decision_figure import figure_decision
 
-    shown = [replace(found, region=None) for found in answers]
-    figure = draw_decision(agent, decision, shown)
+    figure = figure_decision([replace(found, proven_range=None) for found in answers])
     return Picture.of(figure, f"example-{example.agent}{suffix}", f"{example.title}: the margin of {example.foil}")
 
 

@@ -2,25 +2,25 @@
 
 from paretofoil.envs.front import known_front
 from paretofoil.reproduce.paper import ENVIRONMENTS
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import Setting
-from paretofoil.show.front_figure import draw_front
+from paretofoil.show.front_figure import figure_front
 from paretofoil.study.table import Table
 
 
-def reproduce_front(setting: Setting) -> Report:
+def reproduce_front(plan: Plan) -> Report:
     """Minecart's first, as in the paper, then the others'."""
     report = Report("The fronts that the agents learned")
     lines = []
-    for environment in sorted(setting.agents, key=lambda name: name != "minecart"):
-        agent = setting.load(environment)
+    for environment in sorted(plan.agents, key=lambda name: name != "minecart"):
+        agent = plan.load(environment)
         front = known_front(agent.environment)
         reached = None if agent.achieved is None else int(agent.reached().sum())
         known = None if front is None else len(front)
         lines.append((ENVIRONMENTS[environment], len(agent.front), reached, known, agent.provenance.get("hypervolume")))
         learned = "circles" if agent.space.size <= 3 else "lines"
         caption = f"{ENVIRONMENTS[environment]}: {learned} are the learned front, crosses what greedy rollouts achieve"
-        report.add(Picture.of(draw_front(agent), f"front-{environment}", caption))
+        report.add(Picture.of(figure_front(agent), f"front-{environment}", caption))
     note = (
         "Reached: the greedy rollout returns the command itself; in stochastic environments the mean of many rollouts "
         "lies within three standard errors of it. Known: the size of the front by exhaustive search; nobody knows "

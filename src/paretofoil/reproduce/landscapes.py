@@ -1,12 +1,12 @@
 """Four landscapes (paper, Figure "Command-space decision landscapes"), chosen by a rule that anyone can check."""
 
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
-from paretofoil.question import Question
+from paretofoil.core.answer import Answer
+from paretofoil.core.question import Question
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.comparison import comparison_rows
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import Setting
 from paretofoil.search import NearestFront
 from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
 from paretofoil.show.sentence import short
@@ -28,13 +28,13 @@ SHOWN = ("white-cw", "cf-zoo")
 """The searches whose answers are marked; the nearest front point is added."""
 
 
-def reproduce_landscapes(setting: Setting) -> Report:
+def reproduce_landscapes(plan: Plan) -> Report:
     """Four panels: margin colours, the contour of validity, each search's answer, the local gradient."""
     from matplotlib.figure import Figure
 
-    rows = comparison_rows(setting)
+    rows = comparison_rows(plan)
     report = Report("Landscapes of decisions").say(RULE)
-    chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in setting.agents]
+    chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in plan.agents]
     if not chosen:
         return report.say("None of the panels' environments was asked for.")
     lines, columns = -(-len(chosen) // 2), min(len(chosen), 2)
@@ -43,17 +43,17 @@ def reproduce_landscapes(setting: Setting) -> Report:
     for axes in panels[len(chosen) :]:
         axes.set_axis_off()
     for axes, (letter, environment, both) in zip(panels, chosen, strict=False):
-        case = choose_case([row for row in rows if setting.environment_of(row) == environment], both)
+        case = choose_case([row for row in rows if plan.environment_of(row) == environment], both)
         if case is None:
             axes.set_axis_off()
             report.say(f"({letter}) {environment}: CF-ZOO solved no case, so that there is nothing to show.")
             continue
-        question, command = _question(setting, environment, case)
-        given = {row.search: row.counterfactual() for row in rows if row.case == case}
+        question, command = _question(plan, environment, case)
+        given = {row.search: row.full_answer() for row in rows if row.case == case}
         answers = [given[label] for label in SHOWN]
         title = _title(letter, environment, case, answers[0], command)
         land = landscape(question, *two_objectives(question, answers), shown=answers)
-        image = draw_landscape(axes, land, [*answers, *answer([question], NearestFront())], title=title)
+        image = draw_landscape(axes, land, [*answers, *ask([question], NearestFront())], title=title)
         foil = answers[0].actions[answers[0].foil]
         figure.colorbar(image, ax=axes, fraction=0.046, label=f"margin of {foil}", extend="both")
         fallback = "" if given["white-cw"].found == both else " (no case of the wanted kind)"
@@ -70,17 +70,17 @@ def choose_case(rows: list[Row], both: bool) -> Case | None:
     return ordered[len(ordered) // 2] if ordered else None
 
 
-def _question(setting: Setting, environment: str, case: Case) -> tuple[Question, str]:
-    agent = setting.load(environment)
-    decision = dict(enumerate_cases(agent, SUBSET, setting.seed))[case]
+def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
+    agent = plan.load(environment)
+    decision = dict(enumerate_cases(agent, SUBSET, plan.seed))[case]
     issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
     return pose(agent.policy, decision, case.foil, agent.space, agent.front), issued
 
 
-def _title(letter: str, environment: str, case: Case, found: Counterfactual, command: str) -> str:
+def _title(letter: str, environment: str, case: Case, found: Answer, command: str) -> str:
     chosen, foil = found.actions[found.chosen], found.actions[found.foil]
     return f"({letter}) {environment}: {chosen} → {foil}, command {command}, t = {case.time}"
 
 
-def _told(found: Counterfactual) -> str:
+def _told(found: Answer) -> str:
     return f"{found.search}: " + (found.outcome.value if found.distance is None else f"distance {found.distance:.3f}")

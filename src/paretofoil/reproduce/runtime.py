@@ -5,13 +5,14 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.explanation import pose
-from paretofoil.inquiry import answer
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.comparison import comparison_rows, comparison_searches
 from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.setting import Setting
-from paretofoil.search import CFZoo, Search
+from paretofoil.search import CFZoo
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, evenly
@@ -23,17 +24,15 @@ ALONE = 4
 BUDGETS = tuple(BUDGET_RUNTIME)
 
 
-def reproduce_runtime(setting: Setting) -> Report:
+def reproduce_runtime(plan: Plan) -> Report:
     """One question at a time, as the paper measured, and many together, as a study asks them."""
-    together = comparison_rows(setting)
-    sample = _sample(setting, ALONE)
-    _warm_up(setting)
-    alone = setting.rows("runtime", comparison_searches(setting.seed), SUBSET, only=sample, alone=True)
-    few = _sample(setting, 2)
-    searches: dict[str, Search] = {
-        f"cf-zoo {b:,}": CFZoo(directions=b, max_queries=b, seed=setting.seed) for b in BUDGETS
-    }
-    budgets = setting.rows("runtime-budget", searches, SUBSET, only=few, alone=True)
+    together = comparison_rows(plan)
+    sample = _sample(plan, ALONE)
+    _warm_up(plan)
+    alone = plan.rows("runtime", comparison_searches(plan.seed), SUBSET, only=sample, alone=True)
+    few = _sample(plan, 2)
+    searches: dict[str, Search] = {f"cf-zoo {b:,}": CFZoo(directions=b, max_queries=b, seed=plan.seed) for b in BUDGETS}
+    budgets = plan.rows("runtime-budget", searches, SUBSET, only=few, alone=True)
     report = Report("Time per question")
     report.say(
         f"Alone: {len(sample)} cases, {ALONE} of each environment evenly spread over the comparison's, asked one at "
@@ -41,36 +40,36 @@ def reproduce_runtime(setting: Setting) -> Report:
         "questions at once; a question's time is its share, and the first ones of a process pay for its imports. The "
         "paper's hardware is another, so that only orders of magnitude can be compared."
     )
-    return report.add(_by_method(setting, alone, together), _by_budget(budgets, len(few)))
+    return report.add(_by_method(plan, alone, together), _by_budget(budgets, len(few)))
 
 
-def _warm_up(setting: Setting) -> None:
+def _warm_up(plan: Plan) -> None:
     """Ask once with every search, untimed, so that nobody's first question pays for imports."""
-    agent = setting.load(next(iter(setting.agents)))
-    for case, decision in enumerate_cases(agent, SUBSET, setting.seed):
+    agent = plan.load(next(iter(plan.agents)))
+    for case, decision in enumerate_cases(agent, SUBSET, plan.seed):
         question = pose(agent.policy, decision, case.foil, agent.space, agent.front)
-        for search in comparison_searches(setting.seed).values():
-            answer([question], search)
+        for search in comparison_searches(plan.seed).values():
+            ask([question], search)
         return
 
 
-def _sample(setting: Setting, count: int) -> list[Case]:
+def _sample(plan: Plan, count: int) -> list[Case]:
     """So many cases of each agent, evenly spread over the comparison's."""
     picked = []
-    for environment in setting.agents:
-        cases = [case for case, _ in enumerate_cases(setting.load(environment), SUBSET, setting.seed)]
+    for environment in plan.agents:
+        cases = [case for case, _ in enumerate_cases(plan.load(environment), SUBSET, plan.seed)]
         picked += [cases[number] for number in evenly(len(cases), count)]
     return picked
 
 
-def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table:
+def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
     lines: list[tuple[Any, ...]] = []
     rules: list[int] = []
-    for name in [*setting.agents, "all"]:
+    for name in [*plan.agents, "all"]:
         rules.append(len(lines))
         for label in comparison_searches(0):
-            means = [_mean_seconds(setting, rows, label, name, together) for rows in (alone, together)]
-            paper = paper_seconds(setting, name, label)
+            means = [_mean_seconds(plan, rows, label, name, together) for rows in (alone, together)]
+            paper = paper_seconds(plan, name, label)
             lines.append(
                 (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
             )
@@ -79,20 +78,20 @@ def _by_method(setting: Setting, alone: list[Row], together: list[Row]) -> Table
     return Table("Mean seconds per question", columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def paper_seconds(setting: Setting, name: str, label: str) -> float | None:
+def paper_seconds(plan: Plan, name: str, label: str) -> float | None:
     """The paper's mean; for "all" over the environments that are asked, weighted by its cases, as it weighs them."""
     if ("all", label) not in RUNTIME:
         return None
-    names = list(setting.agents) if name == "all" else [name]
+    names = list(plan.agents) if name == "all" else [name]
     return float(np.average([RUNTIME[e, label] for e in names], weights=[COMPARISON[e, label].cases for e in names]))
 
 
-def _mean_seconds(setting: Setting, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
+def _mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
     """The mean of a search in an environment; for "all" the mean over environments, weighted by their cases."""
     if name != "all":
-        return summarise(r for r in rows if r.search == label and setting.environment_of(r) == name).seconds
-    cases = Counter(setting.environment_of(row) for row in weighing if row.search == label)
-    means = {environment: _mean_seconds(setting, rows, label, environment, weighing) for environment in cases}
+        return summarise(r for r in rows if r.search == label and plan.environment_of(r) == name).seconds
+    cases = Counter(plan.environment_of(row) for row in weighing if row.search == label)
+    means = {environment: _mean_seconds(plan, rows, label, environment, weighing) for environment in cases}
     known = {environment: mean for environment, mean in means.items() if mean is not None}
     return float(np.average([*known.values()], weights=[cases[e] for e in known])) if known else None
 

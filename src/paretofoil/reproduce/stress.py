@@ -3,11 +3,11 @@
 from typing import Any
 
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
+from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import Setting
 from paretofoil.search import CFZoo
 from paretofoil.show.palette import GREEN
-from paretofoil.show.rates_figure import Series, draw_rates
+from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
@@ -17,18 +17,18 @@ COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "distance")
 PAPER_COLUMNS = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
 
 
-def stress_rows(setting: Setting) -> list[Row]:
+def stress_rows(plan: Plan) -> list[Row]:
     """Every case of every agent, searched by CF-ZOO at the paper's budget."""
-    return setting.rows("stress", {"cf-zoo": CFZoo.preset("stress", setting.seed)}, EVERY_CASE)
+    return plan.rows("stress", {"cf-zoo": CFZoo.preset("stress", plan.seed)}, EVERY_CASE)
 
 
-def reproduce_stress(setting: Setting) -> Report:
+def reproduce_stress(plan: Plan) -> Report:
     """Every front command x every moment of its greedy rollout x every valid foil."""
-    rows = stress_rows(setting)
+    rows = stress_rows(plan)
     lines: list[tuple[Any, ...]] = []
-    for name in [*setting.agents, "all"]:
-        found = summarise(row for row in rows if name in ("all", setting.environment_of(row)))
-        paper = STRESS[name] if name in STRESS else total_of([STRESS[environment] for environment in setting.agents])
+    for name in [*plan.agents, "all"]:
+        found = summarise(row for row in rows if name in ("all", plan.environment_of(row)))
+        paper = STRESS[name] if name in STRESS else total_of([STRESS[environment] for environment in plan.agents])
         distance = found.distance if name != "all" else None
         ours = (ENVIRONMENTS.get(name, "Total"), found.success.cases, found.success.successes, found.success, distance)
         lines.append((*ours, paper.cases, Proportion(paper.found, paper.cases), paper.distance))
@@ -43,7 +43,7 @@ def reproduce_stress(setting: Setting) -> Report:
     took = f"{len(rows):,} cases took {seconds:,.0f} s of workers' wall time."
     note = f"Distance: mean scaled l2 distance over the successes. {took}"
     table = Table("Stress test", COLUMNS + PAPER_COLUMNS, tuple(lines), note, rules=(len(lines) - 1,))
-    figure = draw_rates(
+    figure = figure_rates(
         [line[0] for line in lines],
         [
             Series("CF-ZOO, measured", GREEN, {line[0]: line[3] for line in lines}),

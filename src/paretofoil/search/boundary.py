@@ -4,32 +4,32 @@ Scan along the axes, the front and quasi-random directions, and not at the ends 
 boundary from the most promising points; then look again, inside the ball that the best answer leaves.
 """
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
-from paretofoil.question import QuestionBatch
-from paretofoil.search.budget import Budget
-from paretofoil.search.finding import Finding
-from paretofoil.search.scan import Scan
-from paretofoil.search.walk import Walks
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.scan import Scan
+from paretofoil.search.parts.walk import Walks
 
 GROUP = 64
 """Questions that go through the stages together; it changes the speed alone."""
 
 
 @dataclass(frozen=True)
-class Boundary:
+class Boundary(Search):
     """Rounds of scanning and walking; each round looks at more points than the one before."""
 
     max_queries: int = 9001
     """How often the policy may be asked for each question."""
-    seconds: float | None = None
-    """Stop after this time, with what was found."""
     seed: int = 0
     """Of the quasi-random points."""
+
+    stochastic = True
 
     def __post_init__(self) -> None:
         if self.max_queries < 1:
@@ -39,12 +39,11 @@ class Boundary:
     def name(self) -> str:
         return "boundary"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
-        deadline = np.inf if self.seconds is None else time.perf_counter() + self.seconds
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         findings = []
         for first in range(0, batch.size, GROUP):
             rows = np.arange(first, min(first + GROUP, batch.size))
-            findings += self._search(Budget(batch, rows, self.max_queries, deadline))
+            findings += self._search(Budget(batch, limits, rows=rows, most=self.max_queries))
         return findings
 
     def _search(self, budget: Budget) -> list[Finding]:
@@ -63,10 +62,7 @@ class Boundary:
             if budget.late or not (budget.left > 0).any():
                 break
             points = scan.within(batch, rows, budget.size, plan.next_points)
-        found = np.isfinite(budget.size)
-        return [
-            Finding(z if ok else None, stopped_early=budget.late) for z, ok in zip(budget.change, found, strict=True)
-        ]
+        return budget.findings()
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class _Plan:
 
     walks: int
     steps: int
-    polish: int
+    scatter: int
     next_points: int
 
 
@@ -126,7 +122,7 @@ def _promising(
 def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
     """Go on from the best answer: a short walk, then points scattered around it that are all closer."""
     batch, dim = budget.batch, budget.batch.dim
-    scatter = noise.normal(size=(plan.polish, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.polish, 1))
+    scatter = noise.normal(size=(plan.scatter, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.scatter, 1))
     who = np.flatnonzero(np.isfinite(budget.size) & (budget.size > 1e-9))
     if not len(who):
         return
@@ -135,5 +131,5 @@ def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
     size = budget.size[who]
     near = budget.change[who][:, None, :] + size[:, None, None] * scatter  # (Q, n, d)
     near = near * np.minimum(1.0, (1 - 1e-4) * size[:, None] / np.maximum(batch.distances(near), 1e-12))[:, :, None]
-    rows = budget.rows[np.repeat(who, plan.polish)]
-    budget.ask(np.repeat(who, plan.polish), batch.project(rows, near.reshape(-1, dim)), "polish")
+    rows = budget.rows[np.repeat(who, plan.scatter)]
+    budget.ask(np.repeat(who, plan.scatter), batch.project(rows, near.reshape(-1, dim)), "scatter")

@@ -2,16 +2,17 @@
 
 from dataclasses import dataclass
 
-from paretofoil.errors import InvalidInput
-from paretofoil.question import QuestionBatch
-from paretofoil.search.finding import Finding
-from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.rays import Directions, search_rays
-from paretofoil.search.zoo import ZooConfig, refine
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.rays import Directions, search_rays
+from paretofoil.search.parts.zoo import ZooConfig, refine
 
 
 @dataclass(frozen=True)
-class CFZoo:
+class CFZoo(Search):
     """Fields are the paper's hyperparameters (Table "CF-ZOO hyperparameters"); the defaults are its stress test's."""
 
     directions: int = 9_001
@@ -30,8 +31,8 @@ class CFZoo:
     """The seed of the random directions and coordinates."""
     sampling: Directions = "mirror"
     """How directions are kept inside the prior: mirrored into it, or drawn again ("reject", the paper's letter)."""
-    seconds: float | None = None
-    """Stop the ZOO phase after this time with the best answer so far; None for no limit."""
+
+    stochastic = True
 
     def __post_init__(self) -> None:
         for field in ("directions", "max_queries", "bisections"):
@@ -51,15 +52,18 @@ class CFZoo:
 
     @property
     def zoo(self) -> ZooConfig:
-        return ZooConfig(self.max_queries, self.c, self.eta, self.h, self.seconds)
+        return ZooConfig(self.max_queries, self.c, self.eta, self.h)
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
-        best = Incumbents(batch)
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        """A limit of queries is for both phases: at least half of it is left to ZOO."""
+        budget = Budget(batch, limits)
+        kept = budget.keep_back(0.5)
         seeds = search_rays(
-            batch, best, directions=self.directions, steps=self.bisections, seed=self.seed, how=self.sampling
+            budget, directions=self.directions, steps=self.bisections, seed=self.seed, how=self.sampling
         )
-        finished = refine(batch, seeds, best, self.zoo, self.seed)
-        return best.findings(stopped_early=not finished)
+        budget.left += kept
+        refine(budget, seeds, self.zoo, self.seed)
+        return budget.findings()
 
 
 PRESETS = {"stress": 9_001, "comparison": 21_000, "thorough": 100_000}

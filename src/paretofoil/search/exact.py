@@ -1,22 +1,23 @@
 """Exact: the closest counterfactual up to a proven gap, or a proof that the region holds none."""
 
-import time
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from paretofoil.command import length
-from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldablePolicy
-from paretofoil.question import QuestionBatch
+from paretofoil.core.certificate import Certificate, Status
+from paretofoil.core.command import length
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
+from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
+from paretofoil.proof.deviation import PROBES, deviation
+from paretofoil.proof.margin import foldable, margin_network
 from paretofoil.search.boundary import Boundary
-from paretofoil.search.branch import Claim, Limits, Proof, branch_and_bound
-from paretofoil.search.certificate import Certificate, Status
-from paretofoil.search.finding import Finding, Search
-from paretofoil.search.margin import MarginNetwork, foldable, margin_network
-from paretofoil.search.polish import polish
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.polish import polish
 
-_PROBES = 64
 _CAUTION = 4
 """The slack is at least this many times the deviation that the probes show."""
 _QUICK = 100
@@ -26,15 +27,13 @@ _PATIENCE = 32
 
 
 @dataclass(frozen=True)
-class Exact:
+class Exact(Search):
     """Branch and bound over boxes of commands, with sound linear bounds of the policy folded at the state."""
 
     gap: float = 1e-3
     """Stop when no valid command can be closer than the answer by more than this scaled distance."""
     max_boxes: int = 400_000
     """Stop a proof after this many boxes, with the gap that is left."""
-    seconds: float | None = None
-    """Stop each question's proof after this time, with the gap that is left."""
     seed: int = 0
     """Of the warm start."""
     slack: float = 1e-4
@@ -42,6 +41,10 @@ class Exact:
     It is raised where random commands show that the policy needs more."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
     """The search whose answer is improved and proven; None starts from random commands alone."""
+
+    stochastic = True
+    access = "inside"
+    proves = True
 
     def __post_init__(self) -> None:
         if not self.gap > 0 or not self.slack >= 0 or self.max_boxes < 1:
@@ -51,44 +54,67 @@ class Exact:
     def name(self) -> str:
         return "exact"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that Exact can look inside (for a black box use Boundary())"
         policy = foldable(batch.questions[0].policy, why)
-        start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
-        started = [finding.change for finding in start.run(batch)] if start else [None] * batch.size
-        return [self._prove(batch, row, policy, change) for row, change in enumerate(started)]
+        began, started = now(), self._start(batch, limits)
+        share = (now() - began) / batch.size
+        return [self._prove(batch, row, policy, change, limits, share) for row, change in enumerate(started)]
 
-    def _prove(self, batch: QuestionBatch, row: int, policy: FoldablePolicy, start: np.ndarray | None) -> Finding:
-        began = time.perf_counter()
+    def _start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
+        """What the warm start finds, with at most half of what there is."""
+        if self.start is None:
+            return [None] * batch.size
+        half = Limits(
+            None if limits.seconds is None else limits.seconds / 2,
+            None if limits.queries is None else max(1, (limits.queries - PROBES) // 2),
+        )
+        start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
+        return [finding.change for finding in start.run(batch, half)]
+
+    def _prove(
+        self,
+        batch: QuestionBatch,
+        row: int,
+        policy: FoldablePolicy,
+        start: np.ndarray | None,
+        limits: Limits,
+        spent: float,
+    ) -> Finding:
+        began = now()
+        deadline = np.inf if limits.seconds is None else began + limits.seconds - spent
         question = batch.questions[row]
         network = margin_network(policy.fold(question.state), question)
-        kappa, deviation = question.kappa, _deviation(batch, row, network, self.seed)
-        slack = max(self.slack, _CAUTION * deviation)
+        probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
+        kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
+        slack = max(self.slack, _CAUTION * off)
         claim = Claim(network, batch.low[row], batch.high[row], kappa - slack, batch.norm)
         safe, bare = replace(claim, level=kappa + slack), replace(claim, level=kappa + slack / 10)
-        incumbent = _Incumbent(batch, row, safe, bare, deviation, worth=self.gap / 4)
-        deadline = np.inf if self.seconds is None else began + self.seconds
-        limits = Limits(self.gap * (1 - 1e-9), self.max_boxes, deadline)
-        proof = Proof(0.0, 0, False)
+        left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
+        budget = Budget(batch, rows=np.array([row]), most=left)
+        incumbent = _Incumbent(budget, safe, bare, off, worth=self.gap / 4)
+        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline)
+        proof = Proof(0.0, 0, Stop.COMPLETE)
         if start is None:  # perhaps there is nothing to find, which may be quick to prove
-            proof = branch_and_bound(claim, replace(limits, max_boxes=min(_QUICK, self.max_boxes)))
+            proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK, self.max_boxes)))
         if not proof.closed:
             incumbent.begin(start, np.random.default_rng(self.seed))
-            proof = branch_and_bound(claim, limits, incumbent.improve, incumbent.size)
+            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.size)
         certificate = Certificate(
             status=_status(proof, incumbent.size),
             lower=proof.lower,
             upper=incumbent.size,
             tolerance=self.gap,
             boxes=proof.boxes,
-            seconds=time.perf_counter() - began,
+            seconds=now() - began,
             kappa=kappa,
             slack=slack,
             deviation=incumbent.deviation,
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
         )
-        return Finding(incumbent.change, certificate, stopped_early=bool(time.perf_counter() >= deadline))
+        stop = Stop.OUT_OF_QUERIES if proof.stop is Stop.OUT_OF_BOXES and budget.cut[0] else proof.stop
+        return Finding(incumbent.change, stop, certificate)
 
 
 def _status(proof: Proof, upper: float) -> Status:
@@ -97,34 +123,28 @@ def _status(proof: Proof, upper: float) -> Status:
     return "optimal" if np.isfinite(upper) else "infeasible"
 
 
-def _deviation(batch: QuestionBatch, row: int, network: MarginNetwork, seed: int) -> float:
-    """How far the policy's margins are from the folded ones, on random commands of the region."""
-    size = (_PROBES, batch.dim)
-    z = np.random.default_rng(seed).uniform(batch.low[row], batch.high[row], size=size)
-    folded = network.margins(z).min(axis=1, initial=np.inf)
-    asked = batch.margins(np.full(_PROBES, row), z, "verify")
-    return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
-
-
 class _Incumbent:
     """The closest change known to be valid, on the deployed policy; it only ever gets closer.
 
     Answers that win by kappa and the slack are preferred: a bare one must be closer by what it is worth.
     """
 
-    def __init__(
-        self, batch: QuestionBatch, row: int, safe: Claim, bare: Claim, deviation: float, worth: float
-    ) -> None:
-        self.batch, self.row = batch, row
-        self.safe, self.bare, self.worth = safe, bare, worth
-        self.size = np.inf
-        self.change: np.ndarray | None = None
+    def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, worth: float) -> None:
+        self.budget, self.safe, self.bare, self.worth = budget, safe, bare, worth
         self.deviation = deviation
         self.calls = 0
 
+    @property
+    def size(self) -> float:
+        return float(self.budget.size[0])
+
+    @property
+    def change(self) -> np.ndarray | None:
+        return self.budget.change[0].copy() if np.isfinite(self.size) else None
+
     def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
         """Improve the warm start, the front and random commands by derivatives."""
-        question, claim = self.batch.questions[self.row], self.safe
+        question, claim = self.budget.batch.questions[self.budget.rows[0]], self.safe
         num_front, num_random = (8, 24) if start is None else (2, 2)
         front = np.clip((question.front - question.command) / question.space.scale, claim.low, claim.high)
         front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
@@ -162,11 +182,11 @@ class _Incumbent:
         for index in np.argsort(scores, kind="stable")[:3]:
             if not scores[index] < self.size:
                 return False
-            margin = float(self.batch.margins(np.array([self.row]), points[index][None], "verify")[0])
+            before = self.size
+            margin = float(self.budget.ask(np.array([0]), points[index][None], "verify")[0])
             folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
-            if np.isfinite(folded):
+            if np.isfinite(folded) and np.isfinite(margin):
                 self.deviation = max(self.deviation, abs(margin - float(folded)))
-            if margin >= self.batch.kappa[self.row]:
-                self.size, self.change = float(length(points[index], self.safe.norm)), points[index].copy()
+            if self.size < before:
                 return True
         return False

@@ -5,21 +5,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
-from paretofoil.question import QuestionBatch
-from paretofoil.search.finding import Finding
-from paretofoil.search.incumbent import Incumbents
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.search.parts.budget import Budget
 
 AT_ONCE = 1 << 12
 """The most grid points per call of the policy: its layers then stay in the cache."""
 MOST = 3_000_000_000
-"""The most grid points of a question: 200^4 are fewer."""
+"""The most grid points of a question without a limit: 200^4 are fewer, and take an hour."""
 FIRST = 1 << 10
 """Grid points of the first call: where most of the region is valid, it is the last."""
 
 
 @dataclass(frozen=True)
-class Grid:
+class Grid(Search):
     """Every combination of equally spaced values: 200^d queries where nothing is found."""
 
     values: int = 200
@@ -29,8 +30,7 @@ class Grid:
     seed: int = 0
     """Not used: the grid is deterministic; every search has one."""
 
-    questions_at_once = 2
-    """Not a field: a question may take seconds, so that studies send few at a time."""
+    questions_at_once = 2  # each may take seconds
 
     def __post_init__(self) -> None:
         if self.values < 2:
@@ -40,38 +40,37 @@ class Grid:
     def name(self) -> str:
         return "grid"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
-        best = Incumbents(batch)
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        findings = []
         for row in range(batch.size):
-            self._scan(batch, row, best)
-        return best.findings()
+            budget = Budget(batch, limits, rows=np.array([row]))
+            self._scan(budget, batch.low[row], batch.high[row], limited=limits != NO_LIMITS)
+            findings += budget.findings()
+        return findings
 
-    def _scan(self, batch: QuestionBatch, row: int, best: Incumbents) -> None:
-        low, high = batch.low[row], batch.high[row]
+    def _scan(self, budget: Budget, low: np.ndarray, high: np.ndarray, limited: bool) -> None:
         axes = [np.linspace(a, b, self.values if b > a else 1) for a, b in zip(low, high, strict=True)]
         shape = tuple(map(len, axes))
         total = math.prod(shape)
-        if total > MOST:
-            raise InvalidInput.expected(f"a grid of at most {MOST:,} points (Exact needs none)", f"{total:,}")
+        if total > MOST and not limited:
+            raise InvalidInput.expected(
+                f"a limit, or a grid of at most {MOST:,} points (Exact needs none)", f"{total:,}"
+            )
         stride = _stride(total)
         start, size = 0, FIRST
-        while start < total:
-            numbers = (np.arange(start, min(start + size, total), dtype=np.int64) * stride) % total
+        while start < total and budget.left[0] > 0 and not budget.late:
+            numbers = (start * stride % total + np.arange(min(size, total - start)) * stride) % total
             start, size = start + size, min(4 * size, AT_ONCE)
             places = np.unravel_index(numbers, shape)
             z = np.stack([axis[place] for axis, place in zip(axes, places, strict=True)], axis=1)
-            rows = np.full(len(z), row)
-            best.offer(rows, z, batch.margins(rows, z, "grid"))
-            if self.first and best.found[row]:
+            budget.ask(np.zeros(len(z), dtype=np.int64), z, "grid")
+            if self.first and np.isfinite(budget.size[0]):
                 return
 
 
 def _stride(total: int) -> int:
-    """A step that visits every point once and spreads over the whole region from the first points on.
-
-    Its multiples stay below 2^63 as long as total does not exceed MOST.
-    """
+    """A step that visits every point once and spreads over the whole region from the first points on."""
     stride = max(int(total * 0.6180339887498949), 1)
-    while np.gcd(stride, total) != 1:
+    while math.gcd(stride, total) != 1:
         stride += 1
     return stride

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.question import QuestionBatch
-from paretofoil.search.finding import Finding
-from paretofoil.search.incumbent import Incumbents
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.search.parts.budget import Budget
 
 
 @dataclass(frozen=True)
-class NearestFront:
+class NearestFront(Search):
     """Deterministic and cheap: one query for each front point inside the region."""
 
     seed: int = 0
@@ -20,13 +21,11 @@ class NearestFront:
     def name(self) -> str:
         return "nearest-front"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
-        best = Incumbents(batch)
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        budget = Budget(batch, limits)
         rows = np.repeat(np.arange(batch.size), [len(q.front) for q in batch.questions])
         front = np.concatenate([q.front for q in batch.questions])
         z = (front - batch.commands[rows]) / batch.scale[rows]  # (sum of front sizes, d)
         inside = ((z >= batch.low[rows]) & (z <= batch.high[rows])).all(axis=1)
-        rows, z = rows[inside], z[inside]
-        if rows.size:
-            best.offer(rows, z, batch.margins(rows, z, "front"))
-        return best.findings()
+        budget.ask(rows, z, "front", inside)
+        return budget.findings()

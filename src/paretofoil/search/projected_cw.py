@@ -9,18 +9,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
-from paretofoil.question import QuestionBatch
-from paretofoil.search.finding import Finding
-from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.margin import MarginNetwork, foldable, margin_network, stack_networks
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, stack_networks
+from paretofoil.search.parts.adam import BETA1, BETA2, EPSILON, bias_corrections
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.closest import Closest
 from paretofoil.search.white_cw import SLACK
-
-BETA1, BETA2, EPSILON = 0.9, 0.999, 1e-8
 
 
 @dataclass(frozen=True)
-class ProjectedCW:
+class ProjectedCW(Search):
     """Adam in scaled coordinates, clipped to the region after each step."""
 
     iterations: int = 500
@@ -32,6 +33,8 @@ class ProjectedCW:
     seed: int = 0
     """Not used: the descent is deterministic; every search has one."""
 
+    access = "gradients"
+
     def __post_init__(self) -> None:
         if self.iterations < 0 or not self.constants or min(self.constants) <= 0 or self.learning_rate <= 0:
             raise InvalidInput.expected("iterations >= 0, a learning rate > 0 and constants > 0", self)
@@ -40,37 +43,36 @@ class ProjectedCW:
     def name(self) -> str:
         return "projected-cw"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
         policy = foldable(batch.questions[0].policy, why)
-        best = Incumbents(batch)
+        budget = Budget(batch, limits)
         folded = [policy.fold(question.state) for question in batch.questions]
         networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
         num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that neighbours with fewer change nothing
-        found, closest = self._descend(stack_networks(networks, num_rivals), batch)
-        for row in range(len(networks)):
-            batch.spend(row, "white-box", (self.iterations + 1) * len(self.constants))
-        rows = np.flatnonzero(found)
-        best.offer(rows, closest[rows], batch.margins(rows, closest[rows], "check"))
-        return best.findings()
+        met = self._descend(stack_networks(networks, num_rivals), budget)
+        budget.check(met.change, met.found)
+        return budget.findings()
 
-    def _descend(self, network: MarginNetwork, batch: QuestionBatch) -> tuple[np.ndarray, np.ndarray]:
-        """For each question: whether any descent met a valid change (Q,), and the closest that was met (Q, d)."""
+    def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
+        """The closest change of each question that any descent met and the folded network calls valid."""
+        batch = budget.batch
         low, high = batch.low[:, None], batch.high[:, None]  # (Q, 1, d)
-        kappa = np.array([question.kappa + SLACK for question in batch.questions])[:, None]  # (Q, 1)
-        c, each = np.array(self.constants)[:, None], np.arange(len(kappa))
-        z = np.zeros((len(kappa), len(c), batch.dim))
+        kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)
+        c = np.array(self.constants)[:, None]
+        rows = np.repeat(np.arange(batch.size), len(c))
+        z = np.zeros((batch.size, len(c), batch.dim))
         mean, variance = np.zeros_like(z), np.zeros_like(z)
-        shortest, closest = np.full(len(kappa), np.inf), np.zeros((len(kappa), batch.dim))
+        met = Closest(batch, batch.kappa + SLACK)
         for step in range(1, self.iterations + 2):
+            if not budget.spend("white-box", len(c)):
+                break
             margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
-            lengths = np.where(margin >= kappa, batch.distances(z), np.inf)  # (Q, C)
-            best = lengths.argmin(axis=1)
-            closer = lengths[each, best] < shortest
-            shortest[closer], closest[closer] = lengths[each, best][closer], z[each, best][closer]
+            met.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
             gradient = 2 * z - c * (margin < kappa)[..., None] * slope
             mean = BETA1 * mean + (1 - BETA1) * gradient
             variance = BETA2 * variance + (1 - BETA2) * gradient**2
-            move = (mean / (1 - BETA1**step)) / (np.sqrt(variance / (1 - BETA2**step)) + EPSILON)
+            correct1, correct2 = bias_corrections(step)
+            move = (mean / correct1) / (np.sqrt(variance / correct2) + EPSILON)
             z = np.clip(z - self.learning_rate * move, low, high)
-        return np.isfinite(shortest), closest
+        return met

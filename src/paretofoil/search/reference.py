@@ -4,69 +4,76 @@ It is the oracle for the fast one (`cf_zoo.py`) and the baseline of the speed be
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from paretofoil.command import length
-from paretofoil.question import QuestionBatch
+from paretofoil.core.command import length
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
 from paretofoil.search.cf_zoo import CFZoo
-from paretofoil.search.finding import Finding
-from paretofoil.search.rays import SAME, longest_step, unit_directions
-from paretofoil.search.zoo import BETA1, BETA2, EPSILON, coordinates
+from paretofoil.search.parts.adam import BETA1, BETA2, EPSILON
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.rays import SAME, longest_step, unit_directions
+from paretofoil.search.parts.zoo import coordinates
 
 
 @dataclass(frozen=True)
-class ReferenceCFZoo:
+class ReferenceCFZoo(Search):
     """The plain sequential form of a CF-ZOO configuration."""
 
     config: CFZoo = field(default_factory=CFZoo)
+    """Its settings; the seed is taken from here below."""
+    seed: int = 0
+    """The seed of the random directions and coordinates."""
+
+    stochastic = True
+    questions_at_once = 1  # each takes seconds
 
     @property
     def name(self) -> str:
-        return "cf-zoo-reference"
+        return "cf-zoo:reference"
 
-    @property
-    def seed(self) -> int:
-        return self.config.seed
-
-    def run(self, batch: QuestionBatch) -> list[Finding]:
-        return [Finding(_Sequential(batch, row, self.config).search()) for row in range(batch.size)]
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        findings = []
+        for row in range(batch.size):
+            budget = Budget(batch, limits, rows=np.array([row]))
+            _Sequential(budget, replace(self.config, seed=self.seed)).search()
+            findings += budget.findings()
+        return findings
 
 
 class _Sequential:
-    """One question; remembers the closest valid point it has evaluated."""
+    """One question; the budget remembers the closest valid point that was evaluated."""
 
-    def __init__(self, batch: QuestionBatch, row: int, config: CFZoo) -> None:
-        self.batch, self.config = batch, config
-        self.question, self.row = batch.questions[row], np.array([row])
+    def __init__(self, budget: Budget, config: CFZoo) -> None:
+        batch, row = budget.batch, int(budget.rows[0])
+        self.budget, self.batch, self.config, self.question = budget, batch, config, batch.questions[row]
         self.low, self.high, self.kappa = batch.low[row], batch.high[row], float(batch.kappa[row])
-        self.closest: np.ndarray | None = None
-        self.distance = math.inf
+
+    @property
+    def over(self) -> bool:
+        """Whether a limit is reached."""
+        return bool(self.budget.late or self.budget.left[0] <= 0)
 
     def margin(self, z: np.ndarray, phase: str) -> float:
         """M_f(Pi_C(R_t + D z))."""
-        z = np.clip(z, self.low, self.high)
-        margin = float(self.batch.margins(self.row, z[None], phase)[0])
-        distance = float(length(z, self.batch.norm))
-        if margin >= self.kappa and distance < self.distance:
-            self.closest, self.distance = z, distance
-        return margin
+        return float(self.budget.ask(np.array([0]), np.clip(z, self.low, self.high)[None], phase)[0])
 
-    def search(self) -> np.ndarray | None:
+    def search(self) -> None:
+        kept = self.budget.keep_back(0.5)
         seed = self.search_rays(self.infer_signs())
+        self.budget.left += kept
         self.refine(np.zeros(self.batch.dim) if seed is None else seed)
-        return self.closest
 
     def infer_signs(self) -> np.ndarray:
         largest, signs = -math.inf, np.zeros(self.batch.dim)
         for point in self.question.front:
-            margin = float(self.batch.margins_at(self.row, point[None], "front")[0])
+            margin = float(self.budget.ask_at(np.array([0]), point[None], "front")[0])
             z = (point - self.question.command) / self.question.space.scale
-            distance = float(length(z, self.batch.norm))
-            inside = (z >= self.low).all() and (z <= self.high).all()
-            if inside and margin >= self.kappa and distance < self.distance:
-                self.closest, self.distance = z, distance
+            if (z >= self.low).all() and (z <= self.high).all():
+                self.budget.closest.offer(self.budget.rows, z[None], np.array([margin]))
             if margin > largest:
                 largest, d = margin, np.clip(z, self.low, self.high)
                 signs = np.where(np.abs(d) > SAME, np.sign(d), 0.0)
@@ -76,11 +83,15 @@ class _Sequential:
         config, seed, shortest = self.config, None, math.inf
         directions = unit_directions(config.seed, config.directions, signs, self.high > self.low, config.sampling)
         for u in directions:
+            if self.over:
+                break
             end = float(longest_step(u[None], self.low, self.high)[0])
             if self.margin(end * u, "endpoints") < self.kappa or end == 0.0:
                 continue
             low, high = 0.0, end
             for _ in range(config.bisections):
+                if self.over:
+                    break
                 middle = (low + high) / 2
                 if self.margin(middle * u, "bisection") >= self.kappa:
                     high = middle
@@ -102,6 +113,9 @@ class _Sequential:
         m, v, t = np.zeros_like(z), np.zeros_like(z), [0] * len(z)
         self.margin(z, "zoo")
         for i in coordinates(config.seed, len(z), config.zoo.iterations):
+            if self.over or self.budget.left[0] < 3:
+                self.budget.cut |= not self.budget.overtime
+                return
             step = np.zeros_like(z)
             step[i] = config.h
             gradient = (self.loss(z + step) - self.loss(z - step)) / (2 * config.h)

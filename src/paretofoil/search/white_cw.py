@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
-from paretofoil.policy import FoldedPolicy
-from paretofoil.question import Question, QuestionBatch
-from paretofoil.search.finding import Finding
-from paretofoil.search.incumbent import Incumbents
-from paretofoil.search.margin import foldable
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.core.threads import one_thread
+from paretofoil.proof.margin import foldable
+from paretofoil.search.parts.budget import Budget
 
 SLACK = 1e-4
 """The attack asks for kappa + SLACK: torch's float32 margins and the deployed policy's differ by less."""
@@ -26,7 +28,7 @@ PADDING = 0.1
 
 
 @dataclass(frozen=True)
-class WhiteCW:
+class WhiteCW(Search):
     """Fields and defaults are those of ART's CarliniL2Method; the confidence is the question's kappa."""
 
     padded: bool = False
@@ -46,37 +48,43 @@ class WhiteCW:
     seed: int = 0
     """Not used: the attack is deterministic; every search has one."""
 
-    questions_at_once = 8
-    """Not a field: each question is attacked by itself, so that studies send few at a time."""
+    access = "gradients"
+    questions_at_once = 8  # each is attacked by itself
 
     @property
     def name(self) -> str:
         return "white-cw-padded" if self.padded else "white-cw"
 
-    def run(self, batch: QuestionBatch) -> list[Finding]:
+    @classmethod
+    def preset(cls, name: str, seed: int = 0) -> "WhiteCW":
+        """ "padded", the one form that has a name of its own."""
+        if name != "padded":
+            raise InvalidInput.expected("the preset padded", repr(name))
+        return cls(padded=True, seed=seed)
+
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that White-CW can take gradients (for a black box use CFZoo())"
         policy = foldable(batch.questions[0].policy, why)
-        best = Incumbents(batch)
+        findings = []
         with _art_at_work():
             for row, question in enumerate(batch.questions):
-                z, evaluations = self._attack(question, policy.fold(question.state))
-                batch.spend(row, "white-box", evaluations)
-                rows, change = np.array([row]), batch.project(np.array([row]), z[None])
-                best.offer(rows, change, batch.margins(rows, change, "check"))
-        return best.findings()
+                budget = Budget(batch, limits, rows=np.array([row]))
+                budget.check(self._attack(question, policy.fold(question.state), budget)[None], np.array([True]))
+                findings += budget.findings()
+        return findings
 
-    def _attack(self, question: Question, folded: FoldedPolicy) -> tuple[np.ndarray, int]:
-        """The scaled change that ART returns (0 if it failed), and how often the network was evaluated."""
+    def _attack(self, question: Question, folded: FoldedPolicy, budget: Budget) -> np.ndarray:
+        """The scaled change that ART returns, 0 if it failed; where a limit stops it, the closest it had come by."""
         from art.attacks.evasion import CarliniL2Method
         from art.estimators.classification import PyTorchClassifier
         from torch.nn import CrossEntropyLoss
 
-        from paretofoil.search.unit_box import UnitBoxClassifier
+        from paretofoil.search.parts.art_classifier import ArtClassifier, AttackStoppedError
 
         if (question.high <= question.low).all():
-            return np.zeros(question.space.size), 0
+            return np.zeros(question.space.size)
         valid = list(question.valid_actions)
-        module = UnitBoxClassifier(question, folded, PADDING if self.padded else 0.0)
+        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, question.kappa + SLACK, budget)
         shape = (int(module.movable.sum()),)
         classifier = PyTorchClassifier(
             module, CrossEntropyLoss(), shape, len(valid), clip_values=(0.0, 1.0), device_type="cpu"
@@ -96,16 +104,16 @@ class WhiteCW:
         )
         start = module.to_unit(question.command)[None].astype(np.float32)
         target = np.eye(len(valid), dtype=np.float32)[[valid.index(question.foil)]]
-        moved = module.to_command(attack.generate(start, y=target)[0].astype(np.float64))
-        return (moved - question.command) / question.space.scale, module.evaluations
+        try:
+            moved = module.to_command(attack.generate(start, y=target)[0].astype(np.float64))
+        except AttackStoppedError:
+            moved = module.closest
+        return (moved - question.command) / question.space.scale
 
 
 @contextmanager
 def _art_at_work() -> Iterator[None]:
     """Import ART, quietly, and compute with one thread: networks are tiny and rows must not depend on threads."""
-    import torch
-
-    threads = torch.get_num_threads()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # ART's and its dependencies', nothing that a user could act on
         try:
@@ -115,8 +123,5 @@ def _art_at_work() -> Iterator[None]:
             raise InvalidInput.expected(
                 "ART to be installed (pip install 'paretofoil[art]')", f"a Python without it ({error})"
             ) from None
-        torch.set_num_threads(1)
-        try:
+        with one_thread():
             yield
-        finally:
-            torch.set_num_threads(threads)

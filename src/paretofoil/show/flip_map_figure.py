@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paretofoil.counterfactual import Outcome
-from paretofoil.flip_map import FlipMap
+from paretofoil.core.answer import Outcome
+from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.palette import INK
 from paretofoil.show.sentence import values
 
@@ -16,16 +16,18 @@ if TYPE_CHECKING:
 LEGEND = "● chosen   ∅ proven impossible   ? not found   grey: not a valid action"
 
 
-def draw_flip_map(flips: FlipMap, path: Path | None = None) -> "Figure":
+def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     from matplotlib.figure import Figure
 
-    grid = flips.distances().T  # (actions, moments)
-    names = flips.answers[0].actions
+    distances = flips.distances().T  # (actions, moments)
+    names = flips.actions
     figure = Figure(
-        figsize=(max(6.0, 0.42 * grid.shape[1] + 2.5), 0.62 * grid.shape[0] + 1.9), dpi=150, layout="constrained"
+        figsize=(max(6.0, 0.42 * distances.shape[1] + 2.5), 0.62 * distances.shape[0] + 1.9),
+        dpi=150,
+        layout="constrained",
     )
     axes = figure.subplots()
-    shown = np.where(np.isfinite(grid), grid, np.nan)
+    shown = np.where(np.isfinite(distances), distances, np.nan)
     image = axes.imshow(shown, cmap="viridis_r", vmin=0, aspect="auto")
     for found, time in zip(flips.answers, flips.times, strict=True):
         if found.found:
@@ -36,12 +38,11 @@ def draw_flip_map(flips: FlipMap, path: Path | None = None) -> "Figure":
         axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour)
     axes.plot(range(len(flips.taken)), flips.taken, "o", color=INK, markersize=6, label="chosen")
     axes.set_yticks(range(len(names)), names)
-    axes.set_xticks(range(grid.shape[1]))
+    axes.set_xticks(range(distances.shape[1]))
     axes.set_xlabel(f"time step\n{LEGEND}", fontsize=8)
-    objectives = flips.answers[0].objectives
-    axes.set_title(f"{flips.agent}, asked for {values(objectives, flips.command)}", fontsize=10)
-    axes.set_xticks(np.arange(grid.shape[1] + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(grid.shape[0] + 1) - 0.5, minor=True)
+    axes.set_title(f"{flips.agent}, asked for {values(flips.objectives, flips.command)}", fontsize=10)
+    axes.set_xticks(np.arange(distances.shape[1] + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(distances.shape[0] + 1) - 0.5, minor=True)
     axes.grid(which="minor", color="white", linewidth=1.5)
     axes.tick_params(which="minor", length=0)
     axes.set_facecolor("#ececec")

@@ -2,14 +2,14 @@
 
 from rich.table import Table
 
-from paretofoil.counterfactual import Counterfactual, Outcome
-from paretofoil.flip_map import FlipMap
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.terminal import table
 
 
 def flip_map_table(flips: FlipMap) -> Table:
     """Moments down, actions across: what was done, and how far the command must move for each foil."""
-    names = flips.answers[0].actions if flips.answers else ()
+    names = flips.actions
     cells = {(t, a.foil): _cell(a) for t, a in zip(flips.times, flips.answers, strict=True)}
     rows = [
         [str(t), names[taken], *(cells.get((t, i), "·" if i != taken else "done") for i in range(len(names)))]
@@ -19,7 +19,7 @@ def flip_map_table(flips: FlipMap) -> Table:
     return table(f"{flips.agent}: scaled change for each foil", columns, rows, right=[0, *range(2, len(columns))])
 
 
-def _cell(found: Counterfactual) -> str:
+def _cell(found: Answer) -> str:
     if found.distance is not None:
         return f"{found.distance:.3f}"
     return "never" if found.outcome is Outcome.PROVEN_INFEASIBLE else "not found"

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
 from paretofoil.show.palette import BLUE, INK, ORANGE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw_front(agent: Agent, path: Path | None = None) -> "Figure":
+def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     """Every pair of objectives in a panel of its own; three objectives also get a view in space."""
     from matplotlib.figure import Figure
 

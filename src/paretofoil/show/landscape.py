@@ -1,14 +1,16 @@
 """Landscapes: the foil margin over two objectives of the command (paper, "Landscape and Grid Construction")."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.question import Question, QuestionBatch
-from paretofoil.search.region import Region
+from paretofoil.core.answer import Answer
+from paretofoil.core.command import Objective
+from paretofoil.core.document import plain, read_document, whole, write_document
+from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.palette import INK, MARKS, Mark
 
 if TYPE_CHECKING:
@@ -23,11 +25,17 @@ MAX_COLOUR = 10.0
 """Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Landscape:
     """The margin on a grid; everything that is not on the two axes is as in the original command."""
 
-    question: Question
+    objectives: tuple[Objective, ...]
+    """Of the command, by its numbers."""
+    command: np.ndarray
+    """R_t, the command that was asked about."""
+    scale: np.ndarray
+    """The diagonal of D."""
+    kappa: float
     p: int
     q: int
     """The objectives on the horizontal and the vertical axis."""
@@ -36,13 +44,36 @@ class Landscape:
     margins: np.ndarray  # (len(y), len(x))
     slope: np.ndarray  # (2,): the gradient of the margin at the original command, in scaled coordinates
 
+    def __repr__(self) -> str:
+        names = f"{self.objectives[self.p].name} and {self.objectives[self.q].name}"
+        return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
+
+    def to_json(self, indent: int | None = None) -> str:
+        values = {name: plain(getattr(self, name)) for name in _PLAIN}
+        objectives = [asdict(objective) for objective in self.objectives]
+        return write_document({"schema": SCHEMA, "objectives": objectives, **values}, indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Landscape":
+        values = read_document(text, "a landscape")
+        with whole(values, SCHEMA, "landscape"):
+            arrays = {name: np.array(values[name], dtype=np.float64) for name in _ARRAYS}
+            objectives = tuple(Objective(**item) for item in values["objectives"])
+            numbers = {"kappa": float(values["kappa"]), "p": int(values["p"]), "q": int(values["q"])}
+            return cls(objectives=objectives, **arrays, **numbers)  # type: ignore[arg-type]
+
+
+SCHEMA = "paretofoil/landscape/1"
+_ARRAYS = ("command", "scale", "x", "y", "margins", "slope")
+_PLAIN = (*_ARRAYS, "kappa", "p", "q")
+
 
 def landscape(
     question: Question,
     p: int | None = None,
     q: int | None = None,
     *,
-    shown: Sequence[Counterfactual] = (),
+    shown: Sequence[Answer] = (),
     resolution: int = RESOLUTION,
 ) -> Landscape:
     """Query the margin on a grid over objectives p and q.
@@ -60,10 +91,13 @@ def landscape(
     commands = np.repeat(question.command[None], resolution**2, axis=0)
     commands[:, p], commands[:, q] = np.tile(x, resolution), np.repeat(y, resolution)
     margins = batch.margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
-    return Landscape(question, p, q, x, y, margins.reshape(resolution, resolution), _slope(batch, p, q))
+    surface, space = margins.reshape(resolution, resolution), question.space
+    named: Any = tuple(space.objectives)
+    slope = _slope(batch, p, q)
+    return Landscape(named, question.command, space.scale, question.kappa, p, q, x, y, surface, slope)
 
 
-def _window(question: Question, axes: list[int], shown: Sequence[Counterfactual]) -> tuple[np.ndarray, np.ndarray]:
+def _window(question: Question, axes: list[int], shown: Sequence[Answer]) -> tuple[np.ndarray, np.ndarray]:
     """What to show of the two axes: (2,) lowest and (2,) highest values."""
     low, high, center = question.low[axes], question.high[axes], question.command[axes]
     scale = question.space.scale[axes]
@@ -81,7 +115,7 @@ def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
     return np.array([up_p - down_p, up_q - down_q]) / (2 * h)
 
 
-def two_objectives(question: Question, answers: Sequence[Counterfactual]) -> tuple[int, int]:
+def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, int]:
     """The two objectives that the answers change most."""
     changes = [np.abs(a.change) / question.space.scale for a in answers if a.change is not None]
     total = np.sum(changes, axis=0) if changes else np.zeros(question.space.size)
@@ -93,10 +127,10 @@ def two_objectives(question: Question, answers: Sequence[Counterfactual]) -> tup
 def draw_landscape(
     axes: "Axes",
     land: Landscape,
-    answers: Sequence[Counterfactual] = (),
+    answers: Sequence[Answer] = (),
     *,
     title: str = "",
-    region: Region | None = None,
+    proven_range: ProvenRange | None = None,
     legend: bool = True,
 ) -> Any:
     """Colours, the contour of validity, markers and arrows; returns the image, for a colour bar."""
@@ -104,18 +138,18 @@ def draw_landscape(
     image = axes.pcolormesh(
         land.x, land.y, land.margins, cmap="PuOr_r", vmin=-limit, vmax=limit, shading="nearest", rasterized=True
     )
-    kappa = land.question.kappa
+    kappa = land.kappa
     if land.margins.min() < kappa < land.margins.max():
         axes.contour(land.x, land.y, land.margins, levels=[kappa], colors=[INK], linewidths=1.6)
     _draw_arrows(axes, land)
-    if region is not None:
-        _draw_region(axes, land, region)
+    if proven_range is not None:
+        _draw_proven_range(axes, land, proven_range)
     marks = {mark.name: mark for mark in MARKS}
-    _draw_mark(axes, land, land.question.command, marks["original"])
+    _draw_mark(axes, land, land.command, marks["original"])
     for found in answers:
-        point = land.question.command if found.command is None else found.command
+        point = land.command if found.command is None else found.command
         _draw_mark(axes, land, point, marks.get(found.search, marks["other"]), missing=found.command is None)
-    objectives = land.question.space.objectives
+    objectives = land.objectives
     for i, label in ((land.p, axes.set_xlabel), (land.q, axes.set_ylabel)):
         objective: Any = objectives[i]
         label(f"{objective.name} ({objective.unit}, as a return)" if objective.unit else objective.name)
@@ -148,7 +182,7 @@ def _draw_mark(axes: "Axes", land: Landscape, command: np.ndarray, mark: Mark, m
 
 def _draw_arrows(axes: "Axes", land: Landscape) -> None:
     """Where the margin grows: a faint field, and one bold arrow at the original command."""
-    scale = land.question.space.scale[[land.p, land.q]]
+    scale = land.scale[[land.p, land.q]]
     up, right = np.gradient(land.margins, land.y / scale[1], land.x / scale[0])
     pick = np.linspace(0, len(land.x) - 1, ARROWS + 2).astype(int)[1:-1]
     u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
@@ -156,18 +190,14 @@ def _draw_arrows(axes: "Axes", land: Landscape) -> None:
     axes.quiver(land.x[pick], land.y[pick], u / size, v / size, color=INK, alpha=0.28, scale=34, width=0.0028, zorder=2)
     steep = float(np.hypot(*land.slope))
     if steep > 0:
-        axes.quiver(
-            *(land.question.command[[land.p, land.q]]), *(land.slope / steep), color=INK, scale=9, width=0.009, zorder=4
-        )
+        axes.quiver(*(land.command[[land.p, land.q]]), *(land.slope / steep), color=INK, scale=9, width=0.009, zorder=4)
 
 
-def _draw_region(axes: "Axes", land: Landscape, region: Region) -> None:
+def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> None:
     from matplotlib.patches import Rectangle
 
-    corner = (region.low[land.p], region.low[land.q])
-    width, height = region.high[land.p] - region.low[land.p], region.high[land.q] - region.low[land.q]
+    corner = (proven.low[land.p], proven.low[land.q])
+    width, height = proven.high[land.p] - proven.low[land.p], proven.high[land.q] - proven.low[land.q]
     axes.add_patch(
-        Rectangle(
-            corner, width, height, fill=False, edgecolor=INK, linestyle="--", linewidth=1.3, label="proven region"
-        )
+        Rectangle(corner, width, height, fill=False, edgecolor=INK, linestyle="--", linewidth=1.3, label="proven range")
     )

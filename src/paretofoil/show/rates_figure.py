@@ -22,7 +22,7 @@ class Series:
     """Drawn as a ring: for figures that others reported."""
 
 
-def draw_rates(groups: Sequence[str], series: Sequence[Series]) -> "Figure":
+def figure_rates(groups: Sequence[str], series: Sequence[Series]) -> "Figure":
     """The first group on top; a group that a series lacks stays empty there."""
     from matplotlib.figure import Figure
 

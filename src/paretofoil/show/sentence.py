@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from paretofoil.command import Objective
-from paretofoil.counterfactual import Counterfactual, Outcome
-from paretofoil.outlook import Consequence, Outlook
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.command import Objective
+from paretofoil.core.consequence import Consequence
+from paretofoil.core.proven_range import ProvenRange
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
 
 
-def one_line(found: Counterfactual) -> str:
+def one_line(found: Answer) -> str:
     """The answer in one sentence."""
     foil, chosen = found.actions[found.foil], found.actions[found.chosen]
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
@@ -22,7 +23,7 @@ def one_line(found: Counterfactual) -> str:
     return f"Had you asked for {_changes(found)}, the agent would have chosen {foil} instead of {chosen}."
 
 
-def paragraph(found: Counterfactual) -> str:
+def paragraph(found: Answer) -> str:
     """The answer at length."""
     chosen, foil = found.actions[found.chosen], found.actions[found.foil]
     before = found.probabilities
@@ -39,15 +40,15 @@ def paragraph(found: Counterfactual) -> str:
     kept = [o.name for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True) if old == new]  # type: ignore[arg-type]
     if kept:
         parts.append(f"The wish for {_join(kept)} stays as it is.")
-    if found.region is not None:
-        parts.append(_region(found))
+    if found.proven_range is not None:
+        parts.append(_proven_range(found.objectives, found.proven_range))
     if found.outcome is Outcome.PROVEN_OPTIMAL and found.certificate is not None:
         parts.append(
             f"No smaller change does it: this one has scaled size {found.distance:.4f}, and every one below "
             f"{found.lower_bound:.4f} is proven to fail."
         )
-    if found.consequence is not None:
-        parts.append(_consequence(found.objectives, found.consequence))
+    if found.consequence is not None and found.original_consequence is not None:
+        parts.append(_consequences(found.objectives, found.consequence, found.original_consequence))
     return " ".join([*parts, CAVEAT])
 
 
@@ -90,7 +91,7 @@ def percent(probability: float) -> str:
     return "under 0.1 %" if 0 < probability < 0.0005 else f"{100 * probability:.3g} %"
 
 
-def _changes(found: Counterfactual) -> str:
+def _changes(found: Answer) -> str:
     """ "1.7 less treasure (6.3 instead of 8) and 0.3 steps less time (1.7 steps instead of 2)"."""
     return _join(
         [
@@ -110,11 +111,10 @@ def _change(objective: Objective, old: float, new: float) -> str:
     return f"{size}{unit_of(objective, size)} {direction} {objective.name} ({instead})"
 
 
-def _region(found: Counterfactual) -> str:
+def _proven_range(objectives: Sequence[Objective], proven: ProvenRange) -> str:
     """The proven box, with a bound per objective."""
-    region, wishes = found.region, []
-    assert region is not None
-    for objective, low, high in zip(found.objectives, region.low, region.high, strict=True):
+    wishes = []
+    for objective, low, high in zip(objectives, proven.low, proven.high, strict=True):
         if objective.cost:
             low, high = -high, -low
         lowest, highest = inward(float(low), float(high))
@@ -122,34 +122,33 @@ def _region(found: Counterfactual) -> str:
             wishes.append(f"{lowest} to {highest}{unit_of(objective, highest)} of {objective.name}")
     if not wishes:
         return ""
-    rest = " with the rest as in that command" if len(wishes) < len(found.objectives) else ""
+    rest = " with the rest as in that command" if len(wishes) < len(objectives) else ""
     return f"So does any wish for {_join(wishes)}{rest}: this is proven for the whole range."
 
 
-def _consequence(objectives: Sequence[Objective], result: Consequence) -> str:
-    new, old = result.counterfactual, result.original
+def _consequences(objectives: Sequence[Objective], new: Consequence, old: Consequence) -> str:
     stopped = new.finished < old.finished  # some environments always end by their step limit: that is no news
     if np.allclose(new.achieved, old.achieved):
-        return f"Issued here, it leads to the same result in the end: {_outlook(objectives, new, stopped)}."
+        return f"Issued here, it leads to the same result in the end: {_consequence(objectives, new, stopped)}."
     return (
-        f"Issued here, it leads to {_outlook(objectives, new, stopped)} in the end; "
-        f"the original command leads to {_outlook(objectives, old)}."
+        f"Issued here, it leads to {_consequence(objectives, new, stopped)} in the end; "
+        f"the original command leads to {_consequence(objectives, old)}."
     )
 
 
-def _outlook(objectives: Sequence[Objective], outlook: Outlook, stopped: bool = False) -> str:
-    rewards = objectives[: len(outlook.achieved)]  # a horizon is no return
-    text = values(rewards, outlook.achieved)
-    if outlook.repeats > 1:
-        errors = ", ".join(f"{short(float(e))}" for e in outlook.error)
-        text += f" on average over {outlook.repeats} runs (standard errors {errors})"
+def _consequence(objectives: Sequence[Objective], result: Consequence, stopped: bool = False) -> str:
+    rewards = objectives[: len(result.achieved)]  # a horizon is no return
+    text = values(rewards, result.achieved)
+    if result.repeats > 1:
+        errors = ", ".join(f"{short(float(e))}" for e in result.error)
+        text += f" on average over {result.repeats} runs (standard errors {errors})"
     if stopped:
-        share = f"{percent(1 - outlook.finished)} of the runs are " if outlook.finished else ""
+        share = f"{percent(1 - result.finished)} of the runs are " if result.finished else ""
         text += f" ({share}stopped by the step limit)"
     return text
 
 
-def _advice(found: Counterfactual) -> list[str]:
+def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         return [

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.decision import Decision
-from paretofoil.episode import rollouts
-from paretofoil.errors import InvalidInput
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput
 
 
 @dataclass(frozen=True, order=True)

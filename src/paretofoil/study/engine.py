@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Literal, TypeVar
 
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.threads import one_thread
 
 log = logging.getLogger(__name__)
 
@@ -35,15 +36,6 @@ def count_workers(wanted: int | None) -> int:
     if wanted < 1:
         raise InvalidInput.expected("at least 1 worker", wanted)
     return wanted
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Workers are the parallelism: each computes with one thread, so that rows do not depend on their number."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        yield
 
 
 def run_all(
@@ -98,7 +90,7 @@ def _numbered(work: Callable[[Item], Result], number: int, item: Item, parent: i
     """In a worker."""
     if parent is not None and parent != os.getpid():
         _end_with(parent)
-    with one_thread():
+    with one_thread():  # workers are the parallelism, and rows must not depend on their number
         return number, work(item)
 
 

@@ -5,7 +5,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from paretofoil import __version__
+from paretofoil.core.version import __version__
 
 PACKAGES = ("numpy", "scipy", "torch", "gymnasium", "mo-gymnasium", "joblib", "adversarial-robustness-toolbox")
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.errors import InvalidInput
-from paretofoil.inquiry import answer
-from paretofoil.question import Question
-from paretofoil.search import Search
+from paretofoil.core.answer import Answer
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.question import Question
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
 from paretofoil.study.engine import EngineName, count_workers, run_all
 from paretofoil.study.machine import describe_machine
@@ -20,9 +20,6 @@ from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
 
 log = logging.getLogger(__name__)
-
-CHUNK = 64
-"""Questions that are searched together: many enough to be fast, few enough that a crash costs seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,7 +129,7 @@ def _chunks(
         for label, search in study.searches.items():
             total += len(asked)
             left = [(case, question) for case, question in asked if (label, case) not in finished]
-            size = int(getattr(search, "questions_at_once", CHUNK)) if chunk is None else chunk
+            size = search.questions_at_once if chunk is None else chunk
             for first in range(0, len(left), size):
                 cases, questions = zip(*left[first : first + size], strict=True)
                 chunks.append(Chunk(label, search, cases, questions, agent.actions, hashes[agent.name]))
@@ -141,11 +138,11 @@ def _chunks(
 
 def answer_chunk(chunk: Chunk) -> list[Row]:
     """In a worker: answer the questions together."""
-    answers = answer(chunk.questions, chunk.search, actions=chunk.actions)
+    answers = ask(chunk.questions, chunk.search, actions=chunk.actions)
     return list(_rows(chunk, answers))
 
 
-def _rows(chunk: Chunk, answers: list[Counterfactual]) -> Iterator[Row]:
+def _rows(chunk: Chunk, answers: list[Answer]) -> Iterator[Row]:
     for case, found in zip(chunk.cases, answers, strict=True):
         yield Row(
             case,

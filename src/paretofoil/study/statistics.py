@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
 from paretofoil.study.store import Row
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from paretofoil.counterfactual import Counterfactual
-from paretofoil.errors import InvalidInput
+from paretofoil.core.answer import Answer
+from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.study import check_same
 
@@ -47,7 +47,7 @@ class Row:
     distance: float | None
     queries: int
     answer: str
-    """The whole counterfactual as JSON, with its timings set to 0."""
+    """The whole answer as JSON, with its timings set to 0."""
     seconds: float
     """Its share of its chunk's wall time, kept apart because no two runs agree on it."""
 
@@ -55,8 +55,8 @@ class Row:
     def found(self) -> bool:
         return self.distance is not None
 
-    def counterfactual(self) -> Counterfactual:
-        return Counterfactual.from_json(self.answer)
+    def full_answer(self) -> Answer:
+        return Answer.from_json(self.answer)
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from paretofoil import __version__
 from paretofoil.agents import Agent, list_agents, load_agent
-from paretofoil.episode import rollouts
-from paretofoil.errors import InvalidInput
-from paretofoil.explanation import pose
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.constants import KAPPA
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.question import Question
+from paretofoil.core.search import Search
+from paretofoil.core.version import __version__
+from paretofoil.explanation.pose import pose
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.policy import FoldablePolicy
-from paretofoil.question import KAPPA, Question
-from paretofoil.search import SEARCH_CLASSES, Search, choose_search
-from paretofoil.search.zoo import ZooConfig
+from paretofoil.search.registry import choose_search, search_classes
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases
 
 
@@ -43,9 +44,6 @@ class Study:
             raise InvalidInput.expected("at least one agent, each with a name of its own", names or "none")
         if not self.searches:
             raise InvalidInput.expected("at least one search", "none")
-        for label, search in self.searches.items():
-            if getattr(search, "seconds", None) is not None:
-                raise InvalidInput.expected("searches without a time limit, since no two runs would agree", label)
 
     def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
         """Every case of one agent as a question."""
@@ -144,7 +142,7 @@ def describe_search(search: Any) -> dict[str, Any]:
 
 def restore_search(description: Mapping[str, Any]) -> Any:
     """What `describe_search` described."""
-    kinds = {kind.__name__: kind for kind in (*SEARCH_CLASSES, ZooConfig)}
+    kinds = search_classes()
     name = description["class"]
     if name not in kinds:
         raise InvalidInput(f"expected searches of this library, got {name}, which was made in Python; run it there")

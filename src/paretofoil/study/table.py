@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput
 from paretofoil.study.statistics import Proportion, Summary
 from paretofoil.study.store import Row
 

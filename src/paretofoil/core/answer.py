@@ -1,0 +1,177 @@
+"""Answers: the counterfactual command, or that there is none, as values that serialise and speak."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.certificate import Certificate
+from paretofoil.core.command import Norm, Objective
+from paretofoil.core.consequence import Consequence
+from paretofoil.core.display import show
+from paretofoil.core.document import array, plain, read_document, whole, write_document
+from paretofoil.core.limit import Stop
+from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.question import Question
+
+SCHEMA = "paretofoil/answer/1"
+
+
+class Outcome(Enum):
+    """How a question ended."""
+
+    FOUND = "found"
+    PROVEN_OPTIMAL = "proven optimal"
+    PROVEN_INFEASIBLE = "proven infeasible"
+    NOT_FOUND = "not found within the budget"
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What an answer is about, as long as it lives in the process that asked; it is not stored."""
+
+    question: Question
+    agent: str = ""
+    """The name of the agent, if it was one."""
+    time: int | None = None
+    """The moment of the episode, if it was one."""
+    scene: Callable[[], np.ndarray] | None = None
+    """Draws the environment at that moment, where there is one."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer:
+    """The smallest change of the command that was found to make the policy choose the foil, or that there is none.
+
+    Everything in it was checked again on the policy by the call that returned it.
+    """
+
+    outcome: Outcome
+    stop: Stop
+    """Why the search stopped."""
+    original: np.ndarray
+    """R_t, the command that was asked about."""
+    objectives: tuple[Objective, ...]
+    actions: tuple[str, ...]
+    """The names of all actions."""
+    valid_actions: tuple[int, ...]
+    chosen: int
+    foil: int
+    kappa: float
+    norm: Norm
+    probabilities: np.ndarray
+    """Of the valid actions under the original command, 0 for the others."""
+    search: str
+    """The name of the search that gave the answer."""
+    seed: int
+    queries: dict[str, int]
+    """How often the policy was asked, by phase."""
+    seconds: float
+    """Wall time; questions that were answered together share it equally."""
+    command: np.ndarray | None = None
+    """R_cf, the closest command found, or None."""
+    distance: float | None = None
+    """The scaled distance |D^-1 (R_cf - R_t)|."""
+    margin: float | None = None
+    """M_f(R_cf): by how much the foil wins."""
+    rounded: np.ndarray | None = None
+    """R_cf in short numbers, for reading aloud; the foil is still the greedy action there."""
+    counterfactual_probabilities: np.ndarray | None = None
+    """Of the valid actions under R_cf."""
+    lower_bound: float = 0.0
+    """No valid command is closer than this; 0 if nothing was proven, infinite if there is none at all."""
+    certificate: Certificate | None = None
+    """What was proven, and under which assumptions."""
+    proven_range: ProvenRange | None = None
+    """A box of commands around the answer, every one of which is proven to make the foil win."""
+    consequence: Consequence | None = None
+    """What the agent achieves under the new command, if it was rolled out."""
+    original_consequence: Consequence | None = None
+    """What it achieves under the original command, beside it."""
+    alternatives: tuple["Answer", ...] = field(default=())
+    """Further answers that change other objectives, or change them in other directions."""
+    asked: Asked | None = field(default=None, metadata={"stored": False})
+    """The question itself; None for an answer that was read from JSON."""
+
+    @property
+    def found(self) -> bool:
+        return self.command is not None
+
+    @property
+    def change(self) -> np.ndarray | None:
+        """delta = R_cf - R_t."""
+        return None if self.command is None else self.command - self.original
+
+    @property
+    def total_queries(self) -> int:
+        return sum(self.queries.values())
+
+    def __str__(self) -> str:
+        return str(show(self, "sentence"))
+
+    def __repr__(self) -> str:
+        size = "" if self.distance is None else f", distance {self.distance:.4g}"
+        foil = f"{self.actions[self.foil]!r} instead of {self.actions[self.chosen]!r}"
+        return f"<Answer: {foil}: {self.outcome.value}{size}, by {self.search}>"
+
+    def _repr_html_(self) -> str:
+        return str(show(self, "html"))
+
+    def paragraph(self) -> str:
+        """The answer at length: what changes and what stays, probabilities, consequence, caveat."""
+        return str(show(self, "paragraph"))
+
+    def plot(self, path: Any = None, *, axes: tuple[str | int, str | int] | None = None) -> Any:
+        """The landscape of the foil with this answer on it, and the scene beside it, as a matplotlib figure.
+
+        The axes are two objectives by name or number; by default those that the answer changes most.
+        """
+        return show(self, "plot", path, axes=axes)
+
+    def to_dict(self) -> dict[str, Any]:
+        values: dict[str, Any] = {"schema": SCHEMA, "sentence": str(self)}
+        values |= {name: plain(getattr(self, name)) for name in _stored()}
+        values["objectives"] = [asdict(objective) for objective in self.objectives]
+        values["change"] = plain(self.change)
+        return values
+
+    def to_json(self, indent: int | None = None) -> str:
+        return write_document(self.to_dict(), indent)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Answer":
+        with whole(values, SCHEMA, "answer"):
+            return cls(**{name: _READERS.get(name, _as_is)(values[name]) for name in _stored()})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Answer":
+        return cls.from_dict(read_document(text, "an answer"))
+
+
+def _stored() -> list[str]:
+    return [entry.name for entry in fields(Answer) if entry.metadata.get("stored", True)]
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "outcome": Outcome,
+    "stop": Stop,
+    "objectives": lambda items: tuple(Objective(**item) for item in items),
+    "actions": tuple,
+    "valid_actions": tuple,
+    **dict.fromkeys(("original", "probabilities", "command", "rounded", "counterfactual_probabilities"), array),
+    "lower_bound": float,  # float("infinity") reads it back
+    "certificate": _optional(Certificate.from_dict),
+    "proven_range": _optional(ProvenRange.from_dict),
+    **dict.fromkeys(("consequence", "original_consequence"), _optional(Consequence.from_dict)),
+    "alternatives": lambda items: tuple(Answer.from_dict(item) for item in items),
+}

@@ -1,0 +1,106 @@
+"""Commands, and the space they live in (paper, appendix "Scaled Command Coordinates")."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+
+NEGLIGIBLE_RANGE = 1e-9
+"""An objective whose range is not larger than this has scale 1 and does not move."""
+
+
+Norm = Literal["l1", "l2", "linf"]
+
+
+def length(z: np.ndarray, norm: Norm = "l2") -> np.ndarray:
+    """The size of scaled changes z (..., d)."""
+    if norm == "l2":
+        return np.sqrt((z * z).sum(axis=-1))
+    return np.abs(z).sum(axis=-1) if norm == "l1" else np.abs(z).max(axis=-1)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """One number of a command, in the user's words."""
+
+    name: str
+    unit: str = ""
+    """What the number counts ("steps"), or nothing for a plain value."""
+    cost: bool = False
+    """True if rewards are negative and the user thinks of their size ("2 steps", not "-2 time")."""
+
+
+def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
+    """A finite, read-only float64 vector, or an error that names it."""
+    try:
+        vector = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(f"{what} to be a list of numbers", repr(values)) from None
+    if vector.ndim != 1 or vector.size == 0:
+        raise InvalidInput.expected(f"{what} to be a non-empty list of numbers", f"shape {vector.shape}")
+    if size is not None and vector.size != size:
+        raise InvalidInput.expected(f"{what} to have {size} numbers", f"{vector.size}: {vector.tolist()}")
+    if not np.isfinite(vector).all():
+        raise InvalidInput.expected(f"{what} to be finite", vector.tolist())
+    vector.setflags(write=False)
+    return vector
+
+
+@dataclass(frozen=True, eq=False)
+class CommandSpace:
+    """The box of feasible commands, with the names of its objectives.
+
+    It owns the scale D = diag(high - low), the projection onto the box and the scaled distance.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+    objectives: Sequence[Objective | str] = field(default=())
+
+    def __post_init__(self) -> None:
+        low = as_vector(self.low, "the lower bounds of the command space")
+        high = as_vector(self.high, "the upper bounds of the command space", low.size)
+        if (low > high).any():
+            raise InvalidInput.expected(
+                "lower bounds not above the upper bounds", f"{low.tolist()} and {high.tolist()}"
+            )
+        names = self.objectives or [f"objective {i}" for i in range(low.size)]
+        objectives = tuple(Objective(o) if isinstance(o, str) else o for o in names)
+        if len(objectives) != low.size or len({o.name for o in objectives}) != low.size:
+            raise InvalidInput.expected(f"{low.size} different objective names", [o.name for o in objectives])
+        for name, value in (("low", low), ("high", high), ("objectives", objectives)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def size(self) -> int:
+        return self.low.size
+
+    @property
+    def names(self) -> list[str]:
+        return [o.name for o in self.objectives]  # type: ignore[union-attr]
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """The diagonal of D: the range of each objective, 1 where there is none."""
+        width = self.high - self.low
+        return np.where(width > NEGLIGIBLE_RANGE, width, 1.0)
+
+    def index(self, name: str | int) -> int:
+        """The position of an objective given by its name or number."""
+        if isinstance(name, str) and name in self.names:
+            return self.names.index(name)
+        if isinstance(name, int) and 0 <= name < self.size:
+            return name
+        raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", repr(name))
+
+    def project(self, commands: np.ndarray) -> np.ndarray:
+        """The closest commands inside the box."""
+        return np.clip(commands, self.low, self.high)
+
+    def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
+        """The scaled distance |D^-1 (R - R_t)| of each command from the origin."""
+        return length((commands - origin) / self.scale, norm)

@@ -1,0 +1,102 @@
+"""Decisions: what an agent did in a state, under a command."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.command import as_vector
+from paretofoil.core.document import plain, read_document, whole, write_document
+
+DECISION_SCHEMA = "paretofoil/decision/1"
+EPISODE_SCHEMA = "paretofoil/episode/1"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decision:
+    """One moment of an episode."""
+
+    state: np.ndarray
+    command: np.ndarray
+    """R_t: the return that was still to be collected."""
+    valid_actions: tuple[int, ...]
+    action: int
+    """The chosen action."""
+    collected: np.ndarray
+    """R_col: what had been collected before."""
+    time: int = 0
+    snapshot: Any = None
+    """The environment's state, from which consequences are rolled out; None if there is no environment.
+    It is not stored: a decision that was read from JSON has none."""
+
+    def __repr__(self) -> str:
+        command = ", ".join(f"{number:g}" for number in self.command)
+        return f"<Decision at t = {self.time}: action {self.action} of {list(self.valid_actions)}, command ({command})>"
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("state", "command", "valid_actions", "action", "collected", "time")
+        return {"schema": DECISION_SCHEMA, **{name: plain(getattr(self, name)) for name in names}}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return write_document(self.to_dict(), indent)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Decision":
+        with whole(values, DECISION_SCHEMA, "decision"):
+            command = as_vector(values["command"], "the command")
+            return cls(
+                state=as_vector(values["state"], "the state").astype(np.float32),
+                command=command,
+                valid_actions=tuple(int(action) for action in values["valid_actions"]),
+                action=int(values["action"]),
+                collected=as_vector(values["collected"], "what was collected", command.size),
+                time=int(values["time"]),
+            )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Decision":
+        return cls.from_dict(read_document(text, "a decision"))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Episode(Sequence[Decision]):
+    """The decisions of one episode, in order, and what they led to."""
+
+    command: np.ndarray
+    """The command that was issued at the start."""
+    decisions: tuple[Decision, ...]
+    achieved: np.ndarray
+    """The return of the whole episode."""
+    terminated: bool
+    """False if the step limit ended it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "command", as_vector(self.command, "the command"))
+
+    def __len__(self) -> int:
+        return len(self.decisions)
+
+    def __getitem__(self, time: int) -> Decision:  # type: ignore[override]
+        return self.decisions[time]
+
+    def __repr__(self) -> str:
+        command, achieved = (
+            ", ".join(f"{number:g}" for number in numbers) for numbers in (self.command, self.achieved)
+        )
+        return f"<Episode of {len(self)} decisions: asked for ({command}), achieved ({achieved})>"
+
+    def to_dict(self) -> dict[str, Any]:
+        names = ("command", "decisions", "achieved", "terminated")
+        return {"schema": EPISODE_SCHEMA, **{name: plain(getattr(self, name)) for name in names}}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return write_document(self.to_dict(), indent)
+
+    @classmethod
+    def from_json(cls, text: str) -> "Episode":
+        values = read_document(text, "an episode")
+        with whole(values, EPISODE_SCHEMA, "episode"):
+            decisions = tuple(Decision.from_dict(item) for item in values["decisions"])
+            achieved = as_vector(values["achieved"], "what was achieved")
+            return cls(values["command"], decisions, achieved, bool(values["terminated"]))

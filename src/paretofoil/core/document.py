@@ -1,0 +1,56 @@
+"""Values as JSON documents: each names its schema, and one that is not whole is refused with a sentence."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+
+
+def plain(value: Any) -> Any:
+    """Numbers, strings, lists and dicts only; infinity is the string "infinity", a value with `to_dict` its dict."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and np.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def array(value: Any) -> np.ndarray | None:
+    """What `plain` made of an array; None stays None."""
+    return None if value is None else np.array(value, dtype=np.float64)
+
+
+def write_document(values: dict[str, Any], indent: int | None = None) -> str:
+    return json.dumps(values, indent=indent, allow_nan=False)
+
+
+def read_document(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput.expected(f"{what} as JSON", f"text that is not JSON ({error})") from None
+
+
+@contextmanager
+def whole(values: Any, schema: str, what: str) -> Iterator[None]:
+    """Read a document of that schema inside; another one, or one with something missing or amiss, is refused."""
+    if not isinstance(values, dict) or values.get("schema") != schema:
+        got = values.get("schema") if isinstance(values, dict) else type(values).__name__
+        raise InvalidInput.expected(f"{what} of schema {schema}", got)
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except (KeyError, TypeError, ValueError) as error:
+        raise InvalidInput(f"expected a whole {what} of schema {schema}, got one in which {error}") from None

@@ -1,0 +1,99 @@
+"""Policies: anything that tells the log-probability of each action, given states and commands."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+
+Activation = Literal["sigmoid", "tanh", "relu"]
+QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
+"""(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities,
+or logits, which differ from them by a number for each row; only differences within a row count."""
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """A black box, asked in batches."""
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """(N, state size), (N, d) -> (N, num_actions)."""
+        ...
+
+
+@runtime_checkable
+class PolicyAtStates(Protocol):
+    """A policy that is asked faster when its states are fixed first (optional)."""
+
+    def at(self, states: np.ndarray) -> QueryAtStates:
+        """Fix states (Q, state size); the answer is asked with row numbers and commands."""
+        ...
+
+
+@dataclass(frozen=True)
+class CallablePolicy:
+    """A plain function (states, commands) -> log-probabilities as a policy."""
+
+    function: Callable[[np.ndarray, np.ndarray], Any]
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return np.asarray(self.function(states, commands))
+
+
+def as_policy(subject: Any) -> Policy:
+    """A policy itself, or the policy that a function is."""
+    if isinstance(subject, Policy):
+        return subject
+    if callable(subject):
+        return CallablePolicy(subject)
+    raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
+
+
+def probabilities(scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
+    """From log-probabilities or logits (num_actions,) to probabilities over the valid actions, 0 for the others."""
+    valid = list(valid_actions)
+    weights = np.exp(scores[valid].astype(np.float64) - scores[valid].max())
+    shares = np.zeros(len(scores))
+    shares[valid] = weights / weights.sum()
+    return shares
+
+
+@dataclass(frozen=True, eq=False)
+class FoldedPolicy:
+    """A policy at one state, as a function of the command alone: affine layers with activations between.
+
+    logits = W_k act_{k-1}(... act_1(W_1 R + b_1) ...) + b_k, all in float64.
+    """
+
+    weights: tuple[np.ndarray, ...]  # each (outputs, inputs)
+    biases: tuple[np.ndarray, ...]  # each (outputs,)
+    activations: tuple[Activation, ...]  # one fewer than the layers
+
+    def logits(self, commands: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, num_actions)."""
+        hidden = commands
+        for weight, bias, activation in zip(self.weights, self.biases, (*self.activations, None), strict=True):
+            hidden = hidden @ weight.T + bias
+            if activation is not None:
+                hidden = ACTIVATIONS[activation](hidden)
+        return hidden
+
+
+@runtime_checkable
+class FoldablePolicy(Protocol):
+    """A policy whose inside may be looked at, so that answers can be proven (optional)."""
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy: ...
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 0.5 * (np.tanh(0.5 * x) + 1.0)  # no overflow for large |x|
+
+
+ACTIVATIONS: dict[Activation, Callable[[np.ndarray], np.ndarray]] = {
+    "sigmoid": _sigmoid,
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+}

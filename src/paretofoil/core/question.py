@@ -1,0 +1,191 @@
+"""Questions: a decision and a foil; they own the margin and kappa (paper, "Optimization Objective")."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.command import CommandSpace, Norm, as_vector, length
+from paretofoil.core.constants import KAPPA
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy, PolicyAtStates, QueryAtStates
+
+CHUNK = 1 << 16
+"""Queries per call of the policy: large enough to be fast, small enough for any memory."""
+
+IMPOSSIBLE = -1e30
+"""Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """In this state, under this command: what change of the command would make the policy choose the foil?"""
+
+    policy: Policy
+    state: np.ndarray
+    command: np.ndarray
+    """R_t, the return that is still to be collected."""
+    foil: int
+    valid_actions: tuple[int, ...]
+    space: CommandSpace
+    front: np.ndarray = None  # type: ignore[assignment]
+    """(F, d): the remaining commands R_j - R_col that lead to the points of the front; may be empty."""
+    kappa: float = KAPPA
+    low: np.ndarray = None  # type: ignore[assignment]
+    high: np.ndarray = None  # type: ignore[assignment]
+    """The searched region: by default the smallest box that holds the command space and the command."""
+    norm: Norm = "l2"
+    """How the size of a scaled change is measured; the paper's is l2."""
+
+    def __post_init__(self) -> None:
+        state = np.asarray(self.state, dtype=np.float32)
+        if state.ndim != 1 or not np.isfinite(state).all():
+            raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
+        command = as_vector(self.command, "the command", self.space.size)
+        valid = tuple(sorted({int(a) for a in self.valid_actions}))
+        if not valid or valid[0] < 0:
+            raise InvalidInput.expected("at least one valid action, numbered from 0", list(self.valid_actions))
+        if self.foil not in valid:
+            raise InvalidInput.expected(f"a foil among the valid actions {list(valid)}", self.foil)
+        if self.norm not in ("l1", "l2", "linf"):
+            raise InvalidInput.expected("a norm among l1, l2, linf", repr(self.norm))
+        if not (np.isfinite(self.kappa) and self.kappa >= 0):
+            raise InvalidInput.expected("a margin kappa of at least 0", self.kappa)
+        front = np.zeros((0, command.size)) if self.front is None else np.array(self.front, dtype=np.float64)
+        if front.ndim != 2 or front.shape[1] != command.size or not np.isfinite(front).all():
+            raise InvalidInput.expected(f"a front of points with {command.size} finite numbers", f"shape {front.shape}")
+        low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)
+        high = np.maximum(self.space.high, command) if self.high is None else as_vector(self.high, "high", command.size)
+        if (low > command).any() or (high < command).any():
+            raise InvalidInput.expected("a searched region that holds the command", f"{low} to {high}")
+        values = {"state": state, "command": command, "valid_actions": valid, "front": front, "low": low, "high": high}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+
+class QuestionBatch:
+    """Questions on one policy, asked together; the only place where a search queries the policy.
+
+    Searches work in scaled coordinates z = D^-1 (R - R_t), where each question's region is a box around 0.
+    Queries are counted for each question and phase.
+    """
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        first = questions[0]
+        kind = {(id(q.policy), q.space.size, q.norm) for q in questions}
+        if len(kind) > 1:
+            raise InvalidInput.expected(
+                "questions on one policy, with one number of objectives and one norm", "several"
+            )
+        self.questions = list(questions)
+        self.norm = first.norm
+        self.size, self.dim = len(questions), first.space.size
+        self.commands = np.stack([q.command for q in questions])  # (Q, d)
+        self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
+        self.low = (np.stack([q.low for q in questions]) - self.commands) / self.scale  # (Q, d), <= 0
+        self.high = (np.stack([q.high for q in questions]) - self.commands) / self.scale  # (Q, d), >= 0
+        self.kappa = np.array([q.kappa for q in questions])  # (Q,)
+        self.foils = np.array([q.foil for q in questions])  # (Q,)
+        self.states = np.stack([q.state for q in questions])  # (Q, S)
+        self._query = _query_at(first.policy, self.states)
+        self._handicaps: np.ndarray | None = None
+        self._counts: dict[str, np.ndarray] = {}
+
+    def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The closest points inside the regions of these questions: rows (N,), z (N, d)."""
+        return np.clip(z, self.low[rows], self.high[rows])
+
+    def margins(self, rows: np.ndarray, z: np.ndarray, phase: str) -> np.ndarray:
+        """M_f at scaled changes z (N, d) of the questions in rows (N,); one query each."""
+        return self.margins_at(rows, self.commands[rows] + z * self.scale[rows], phase)
+
+    def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
+        """M_f at commands (N, d) themselves."""
+        if len(rows) <= CHUNK:
+            return self.margins_of(rows, self.scores_at(rows, commands, phase))
+        parts = [slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)]
+        return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
+
+    def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
+        """Log-probabilities (N, num_actions) at commands (N, d) of the questions in rows (N,); one query each."""
+        self._count(phase)[:] += np.bincount(rows, minlength=self.size)
+        return self._query(rows, commands)
+
+    def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        """M_f = l_f - max of the other valid actions; invalid actions take no part."""
+        handicap = self._handicap(scores.shape[1])[rows]
+        foil_scores = scores[np.arange(len(rows)), self.foils[rows]]
+        return foil_scores.astype(np.float64) - (scores + handicap).max(axis=1)
+
+    def repeat(self, rows: np.ndarray, phase: str) -> Callable[[np.ndarray], np.ndarray]:
+        """A function z (N, d) -> M_f for queries that are made of the same rows (N,) over and over.
+
+        It does what `margins` does; all that depends on the rows alone is done once.
+        """
+        commands, scale, foils = self.commands[rows], self.scale[rows], self.foils[rows]
+        query = _query_at(self.questions[0].policy, self.states[rows])
+        everything, each = np.arange(len(rows)), self._count(phase)
+        added = np.bincount(rows, minlength=self.size)
+        handicap: np.ndarray | None = None
+
+        def margins(z: np.ndarray) -> np.ndarray:
+            nonlocal each, handicap
+            each += added
+            scores = query(slice(None), commands + z * scale)
+            if handicap is None:
+                handicap = self._handicap(scores.shape[1])[rows]
+            return scores[everything, foils].astype(np.float64) - (scores + handicap).max(axis=1)
+
+        return margins
+
+    def _handicap(self, num_actions: int) -> np.ndarray:
+        """(Q, num_actions): 0 for the rivals of the foil, impossibly low for the foil and invalid actions."""
+        if self._handicaps is None:
+            self._handicaps = np.full((self.size, num_actions), IMPOSSIBLE, dtype=np.float32)
+            for row, question in enumerate(self.questions):
+                if question.valid_actions[-1] >= num_actions:
+                    raise InvalidInput.expected(f"actions from 0 to {num_actions - 1}", list(question.valid_actions))
+                rivals = [action for action in question.valid_actions if action != question.foil]
+                self._handicaps[row, rivals] = 0.0
+        return self._handicaps
+
+    def _count(self, phase: str) -> np.ndarray:
+        if phase not in self._counts:
+            self._counts[phase] = np.zeros(self.size, dtype=np.int64)
+        return self._counts[phase]
+
+    def spend(self, rows: np.ndarray, phase: str, count: int) -> None:
+        """Count what a white-box search computed by itself for these questions, beside the policy."""
+        self._count(phase)[rows] += count
+
+    def queries(self, row: int) -> Counter[str]:
+        """How many queries each phase spent on one question."""
+        return Counter({phase: int(counts[row]) for phase, counts in self._counts.items() if counts[row]})
+
+    def distances(self, z: np.ndarray) -> np.ndarray:
+        """The scaled distance of changes z (..., d)."""
+        return length(z, self.norm)
+
+
+def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
+    """How to ask a policy at fixed states, with its answers checked."""
+    if isinstance(policy, PolicyAtStates):
+        ask = policy.at(states)
+    else:
+
+        def ask(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
+            return policy.log_probs(states[rows], commands)
+
+    def checked(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
+        scores = np.asarray(ask(rows, commands))
+        count = len(commands)
+        if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
+            raise InvalidInput.expected(f"log-probabilities of shape ({count}, actions)", f"shape {scores.shape}")
+        if not np.isfinite(scores.sum()):
+            if np.isnan(scores).any() or (scores == np.inf).any():
+                raise InvalidInput.expected("log-probabilities that are numbers", "NaN or infinity")
+            scores = np.maximum(scores, IMPOSSIBLE)
+        return scores
+
+    return checked

@@ -1,0 +1,90 @@
+"""The one episode loop: training, rollouts, consequences and studies all step environments here."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.policy import Policy
+from paretofoil.envs.batch import BatchEnv, Observed
+
+Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
+"""(time, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Episodes:
+    """Many episodes, column by column; what lies at or behind an episode's length is padding."""
+
+    observations: np.ndarray  # (N, T, S) float32
+    masks: np.ndarray  # (N, T, A) bool
+    commands: np.ndarray  # (N, T, c): the command that was still to be collected before each step
+    actions: np.ndarray  # (N, T) int
+    rewards: np.ndarray  # (N, T, d)
+    lengths: np.ndarray  # (N,) int
+    terminated: np.ndarray  # (N,) bool: False for an episode that was stopped by the step limit
+    snapshots: tuple[tuple[Any, ...], ...] | None = None
+    """For each episode the environment's state before each step, if it was asked for."""
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def returns(self) -> np.ndarray:
+        """(N, d): padding rewards are zero."""
+        return self.rewards.sum(axis=1)
+
+
+def run_episodes(
+    env: BatchEnv,
+    act: Act,
+    commands: np.ndarray,
+    seeds: np.ndarray,
+    *,
+    snapshot: Any = None,
+    keep_snapshots: bool = False,
+) -> Episodes:
+    """Run one episode per command (N, c), from the start or from a snapshot, until all have ended.
+
+    After each step the reward is subtracted from the command; a component beyond the objectives is a
+    horizon and counts down to 1.
+    """
+    commands = np.array(commands, dtype=np.float64)
+    num, objectives = len(commands), env.num_objectives
+    seen: Observed = env.reset(seeds) if snapshot is None else env.restore(snapshot, seeds)
+    observations, masks = seen.observations.copy(), seen.masks.copy()
+    steps: list[tuple[np.ndarray, ...]] = []
+    snapshots: list[list[Any]] = [[] for _ in range(num)]
+    lengths, terminated = np.zeros(num, dtype=np.int64), np.zeros(num, dtype=bool)
+    rows = np.arange(num)
+    while rows.size:
+        if keep_snapshots:
+            for row in rows:
+                snapshots[row].append(env.snapshot(int(row)))
+        chosen = act(len(steps), rows, observations[rows], commands[rows], masks[rows])
+        step = env.step(rows, chosen)
+        actions, rewards = np.zeros(num, dtype=np.int64), np.zeros((num, objectives))
+        actions[rows], rewards[rows] = chosen, step.rewards
+        steps.append((observations.copy(), masks.copy(), commands.copy(), actions, rewards))
+        observations[rows], masks[rows] = step.observations, step.masks
+        commands[:, :objectives] -= rewards
+        commands[:, objectives:] = np.maximum(commands[:, objectives:] - 1.0, 1.0)
+        lengths[rows] += 1
+        terminated[rows] = step.terminated
+        rows = rows[~(step.terminated | step.truncated)]
+    names = ("observations", "masks", "commands", "actions", "rewards")
+    columns = {name: np.stack(column, axis=1) for name, column in zip(names, zip(*steps, strict=True), strict=True)}
+    kept = tuple(map(tuple, snapshots)) if keep_snapshots else None
+    return Episodes(**columns, lengths=lengths, terminated=terminated, snapshots=kept)
+
+
+def greedy(policy: Policy) -> Act:
+    """Act by the most probable valid action (the first one if several tie)."""
+
+    def act(
+        time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
+    ) -> np.ndarray:
+        return np.where(masks, policy.log_probs(observations, commands), -np.inf).argmax(axis=1)
+
+    return act

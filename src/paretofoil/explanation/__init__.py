@@ -1,0 +1,1 @@
+"""Explanations: questions are asked, what a search claims is checked, and an answer is given."""

@@ -1,0 +1,169 @@
+"""The one verb: why this, and not that? What change of the command would have made the agent choose the foil?"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollout
+from paretofoil.core.answer import Answer, Asked
+from paretofoil.core.command import CommandSpace, Norm
+from paretofoil.core.constants import KAPPA
+from paretofoil.core.decision import Decision, Episode
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.policy import Policy, as_policy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Search
+from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.explanation.pose import as_decision, find_action, pose, restrict
+from paretofoil.proof.widen import widen
+from paretofoil.search.registry import choose_search
+
+Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
+"""What explains itself: an agent, or any policy with `log_probs(states, commands)`, or such a function."""
+
+
+def explain(
+    subject: Subject,
+    decision: Decision | None = None,
+    *,
+    foil: str | int,
+    state: Any = None,
+    command: Any = None,
+    collected: Any = None,
+    valid_actions: Sequence[int] | None = None,
+    **options: Any,
+) -> Answer:
+    """Explain one decision: why not the foil?
+
+    Args:
+        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
+        decision: a decision of a rollout; or give `state` and `command` (and what follows) instead.
+        foil: the action that was not chosen, by name or number.
+        collected: what was collected before this state; zero if not given.
+        valid_actions: the actions that can be taken here; all if not given.
+        options: everything that `explain_decision` takes.
+    """
+    if decision is None:
+        decision = as_decision(state, command, collected, valid_actions)
+    elif any(value is not None for value in (state, command, collected, valid_actions)):
+        raise InvalidInput.expected("either a decision, or a state and a command", "both")
+    [answer] = explain_decision(subject, decision, foils=[foil], **options)
+    return answer
+
+
+def explain_decision(
+    subject: Subject,
+    decision: Decision,
+    *,
+    foils: Sequence[str | int] | None = None,
+    search: str | Search = "auto",
+    limits: Limits = NO_LIMITS,
+    seed: int = 0,
+    space: CommandSpace | None = None,
+    front: Any = None,
+    actions: Sequence[str] | None = None,
+    kappa: float = KAPPA,
+    norm: Norm = "l2",
+    keep: Sequence[str | int] = (),
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    sparse: bool = False,
+    k: int = 1,
+    min_change: float = 0.0,
+) -> list[Answer]:
+    """Explain one decision against several foils, searched together: why none of these?
+
+    Args:
+        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
+        decision: a decision of a rollout, or of `Agent.decision_at`.
+        foils: the actions that were not chosen, by name or number; every other valid one if not given.
+        search: "auto", the name of a search, or a search with its settings.
+        limits: how many seconds and queries each question may take.
+        seed: of a search that is given by its name.
+        space: the box of commands; an agent brings its own.
+        front: the front of returns (full, not remaining); an agent brings its own.
+        actions: the names of the actions; an agent brings its own.
+        kappa: by how much the foil must win.
+        norm: how the size of a change is measured.
+        keep: objectives that must not change.
+        ranges: for some objectives, the lowest and highest value that may be asked for.
+        sparse: change as few objectives as possible first, then be close.
+        k: how many answers; the further ones are `answer.alternatives`.
+        min_change: changes below this share of an objective's range are undone where possible.
+    """
+    agent = subject if isinstance(subject, Agent) else None
+    policy = agent.policy if agent else as_policy(subject)
+    names = agent.actions if agent else actions
+    the_space = space or (agent.space if agent else None)
+    if the_space is None:
+        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
+    returns = front if front is not None else (agent.front if agent else None)
+    numbers = other_actions(decision) if foils is None else [find_action(foil, names) for foil in foils]
+    posed = [pose(policy, decision, number, the_space, returns, kappa=kappa, norm=norm) for number in numbers]
+    questions = [restrict(question, keep, ranges or {}) for question in posed]
+    wishes = Wishes(sparse, k, min_change)
+    answers = ask(questions, choose_search(search, policy, seed), wishes, names, limits)
+    return [_with_surroundings(a, q, decision, agent) for a, q in zip(answers, questions, strict=True)]
+
+
+def other_actions(decision: Decision) -> list[int]:
+    """The foils of a decision: every valid action that was not chosen."""
+    others = [action for action in decision.valid_actions if action != decision.action]
+    if not others:
+        raise InvalidInput.expected("a moment with at least two valid actions", "one with a single valid action")
+    return others
+
+
+def explain_episode(
+    agent: Agent,
+    episode: Episode | Sequence[float] | np.ndarray,
+    *,
+    search: str | Search = "auto",
+    limits: Limits = NO_LIMITS,
+    kappa: float = KAPPA,
+    norm: Norm = "l2",
+    seed: int = 0,
+) -> FlipMap:
+    """Every decision of an episode and every valid foil, searched together; a command is rolled out first."""
+    if not isinstance(episode, Episode):
+        episode = rollout(agent, episode, seed=seed)
+    asked = [(d, foil) for d in episode for foil in d.valid_actions if foil != d.action]
+    questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
+    chosen = choose_search(search, agent.policy, seed)
+    answers = ask(questions, chosen, actions=agent.actions, limits=limits)
+    placed = [replace(a, asked=_place(q, d, agent)) for a, q, (d, _) in zip(answers, questions, asked, strict=True)]
+    times, taken = tuple(d.time for d, _ in asked), tuple(d.action for d in episode)
+    objectives: Any = tuple(agent.space.objectives)
+    return FlipMap(
+        agent.name, objectives, agent.actions, episode.command, episode.achieved, taken, times, tuple(placed)
+    )
+
+
+def _with_surroundings(found: Answer, question: Question, decision: Decision, agent: Agent | None) -> Answer:
+    """Add the proven range and the consequences, where they can be had."""
+    found = replace(found, asked=_place(question, decision, agent))
+    command = found.command
+    if command is None:
+        return found
+    batch = QuestionBatch([question])
+    found = replace(found, proven_range=widen(batch, 0, command))
+    found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
+    if agent is not None and decision.snapshot is not None:
+        after, before = (consequence(agent, decision, issued) for issued in (command, decision.command))
+        found = replace(found, consequence=after, original_consequence=before)
+    return found
+
+
+def _place(question: Question, decision: Decision, agent: Agent | None) -> Asked:
+    """What is asked, of whom, and where."""
+    if agent is None:
+        return Asked(question)
+    scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
+    return Asked(question, agent.name, decision.time, scene)

@@ -1,0 +1,90 @@
+"""From a decision and a foil to a question."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.command import CommandSpace, Norm, as_vector
+from paretofoil.core.constants import KAPPA
+from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy
+from paretofoil.core.question import Question
+
+
+def pose(
+    policy: Policy,
+    decision: Decision,
+    foil: int,
+    space: CommandSpace,
+    front: Any = None,
+    *,
+    kappa: float = KAPPA,
+    norm: Norm = "l2",
+) -> Question:
+    """The question about a decision; a front of full returns becomes remaining commands R_j - R_col."""
+    as_vector(decision.command, "the command", space.size)
+    remaining = np.zeros((0, space.size))
+    if front is not None:
+        returns = np.asarray(front, dtype=np.float64)
+        if returns.ndim != 2 or returns.shape[1] != space.size:
+            raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
+        remaining = returns - decision.collected
+    valid = decision.valid_actions or _all_actions(policy, decision)
+    return Question(
+        policy, decision.state, decision.command, foil, valid, space, front=remaining, kappa=kappa, norm=norm
+    )
+
+
+def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:
+    """The same question, with objectives locked and others held to ranges."""
+    low, high = question.low.copy(), question.high.copy()
+    for name in keep:
+        i = question.space.index(name)
+        low[i] = high[i] = question.command[i]
+    for name, (lowest, highest) in ranges.items():
+        i = question.space.index(name)
+        if not lowest <= question.command[i] <= highest:
+            raise InvalidInput.expected(
+                f"a range of {question.space.names[i]} that holds the command's {question.command[i]:g}",
+                f"{lowest:g} to {highest:g}",
+            )
+        low[i], high[i] = max(low[i], lowest), min(high[i], highest)
+    return replace(question, low=low, high=high)
+
+
+def find_action(action: str | int, names: Sequence[str] | None) -> int:
+    """The number of an action that is given by its name or number."""
+    if isinstance(action, str):
+        if names is None:
+            raise InvalidInput.expected("the number of an action, since the actions have no names", repr(action))
+        lowered = [name.lower() for name in names]
+        if action.lower() in lowered:
+            return lowered.index(action.lower())
+        if not action.isdecimal():
+            raise InvalidInput.expected(f"an action among {', '.join(names)}", repr(action))
+    number = int(action)
+    if number < 0 or (names is not None and number >= len(names)):
+        limit = f" to {len(names) - 1}" if names is not None else ""
+        raise InvalidInput.expected(f"an action number from 0{limit}", number)
+    return number
+
+
+def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequence[int] | None) -> Decision:
+    """A decision of one's own; which action is chosen there is for the policy to say (-1 until then)."""
+    if state is None or command is None:
+        raise InvalidInput.expected("a decision, or a state and a command", "neither")
+    wanted = as_vector(command, "the command")
+    before = np.zeros(wanted.size) if collected is None else as_vector(collected, "what was collected", wanted.size)
+    if valid_actions is not None and not len(valid_actions):
+        raise InvalidInput.expected("at least one valid action", "none")
+    return Decision(np.asarray(state, dtype=np.float32), wanted, tuple(valid_actions or ()), -1, before)
+
+
+def _all_actions(policy: Policy, decision: Decision) -> tuple[int, ...]:
+    scores = np.asarray(policy.log_probs(decision.state[None], decision.command[None]))
+    if scores.ndim != 2:
+        raise InvalidInput.expected("log-probabilities of shape (1, actions)", f"shape {scores.shape}")
+    return tuple(range(scores.shape[1]))

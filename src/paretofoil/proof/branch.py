@@ -1,0 +1,135 @@
+"""Branch and bound over boxes of commands: no valid command is closer than ..., or there is none."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.command import Norm
+from paretofoil.core.limit import Stop, now
+from paretofoil.proof.bound import upper_bounds
+from paretofoil.proof.halfspace import cut, nearest
+from paretofoil.proof.margin import MarginNetwork
+
+_SMALLEST = 1e-8
+"""Boxes smaller than this are left undecided: float64 could not tell their halves apart."""
+_WORTHWHILE = 0.7
+"""Boxes that shrank below this share of their width are bounded once more before they are split."""
+
+Improve = Callable[[np.ndarray], float]
+"""Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """What a proof is about: where in the box low, high (d,) are all margins at least `level`, nearest to 0?"""
+
+    network: MarginNetwork
+    low: np.ndarray
+    high: np.ndarray
+    level: float
+    norm: Norm
+
+
+@dataclass(frozen=True)
+class Effort:
+    """When to stop: at the gap, or before it."""
+
+    gap: float
+    max_boxes: int
+    deadline: float = np.inf
+    """On the clock of `now`."""
+    batch: int = 512
+    """Boxes that are split at once."""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """No point with all margins at least the level is closer than `lower`."""
+
+    lower: float
+    boxes: int
+    stop: Stop
+    """PROVEN if the gap was reached, or what came first; `lower` holds in any case."""
+
+    @property
+    def closed(self) -> bool:
+        return self.stop is Stop.PROVEN
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """Boxes that may still hold something closer: their corners, lower bounds, and where to split them."""
+
+    low: np.ndarray  # (B, d)
+    high: np.ndarray  # (B, d)
+    bound: np.ndarray  # (B,)
+    axis: np.ndarray  # (B,)
+    point: np.ndarray  # (B, d): where the linear bounds would place the nearest valid point
+
+    def __getitem__(self, index: np.ndarray | slice) -> "Boxes":
+        return Boxes(self.low[index], self.high[index], self.bound[index], self.axis[index], self.point[index])
+
+    def __add__(self, other: "Boxes") -> "Boxes":
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+        return Boxes(*(np.concatenate(pair) for pair in pairs))
+
+    def halves(self) -> tuple[np.ndarray, np.ndarray]:
+        rows = np.arange(len(self.bound))
+        middle = (self.low[rows, self.axis] + self.high[rows, self.axis]) / 2
+        high_of_left, low_of_right = self.high.copy(), self.low.copy()
+        high_of_left[rows, self.axis] = low_of_right[rows, self.axis] = middle
+        return np.concatenate([self.low, low_of_right]), np.concatenate([high_of_left, self.high])
+
+
+def branch_and_bound(
+    claim: Claim, effort: Effort, improve: Improve = lambda points: np.inf, best: float = np.inf
+) -> Proof:
+    """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
+    low, high = claim.low[None], claim.high[None]
+    pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
+    seen, take = 0, 1
+    undecided = np.inf  # the least bound of the boxes that are too small to split
+    while True:
+        children = bound_boxes(claim, low, high, best - effort.gap)
+        seen += len(low)
+        if len(children.bound):
+            best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
+        small = (children.high - children.low).max(axis=1, initial=0.0) < _SMALLEST
+        undecided = min(undecided, children.bound[small].min(initial=np.inf))
+        pool = pool + children[~small]
+        pool = pool[pool.bound < best - effort.gap]
+        if not len(pool.bound):
+            reached = best - effort.gap if np.isfinite(best) else np.inf
+            stop = Stop.PROVEN if undecided >= reached else Stop.COMPLETE
+            return Proof(max(0.0, float(min(reached, undecided))), seen, stop)
+        if seen >= effort.max_boxes or now() >= effort.deadline:
+            stop = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
+            return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
+        take = min(2 * take, effort.batch)
+        order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))
+        low, high = pool[order[:take]].halves()
+        pool = pool[order[take:]]
+
+
+def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, *, contract: bool = True) -> Boxes:
+    """Reject, shrink and bound boxes low, high (B, d); only what can hold a point within the radius is left."""
+    slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
+    if contract:
+        low, high = cut(slopes, levels, low, high, radius, claim.norm)
+    alive = (low <= high).all(axis=1)
+    low, high = low[alive], high[alive]
+    for _ in range(2 if contract else 1):
+        lines = upper_bounds(claim.network, low, high)
+        slopes, levels = lines.slopes, claim.level - lines.offsets
+        alive = (lines.highest(low, high) >= claim.level).all(axis=1)
+        width = (high - low).max(initial=0.0)
+        if contract:
+            low, high = cut(slopes, levels, low, high, radius, claim.norm)
+            alive &= (low <= high).all(axis=1)
+        low, high, slopes, levels = low[alive], high[alive], slopes[alive], levels[alive]
+        if (high - low).max(initial=0.0) > _WORTHWHILE * width:
+            break
+    bound, point = nearest(slopes, levels, low, high, claim.norm)
+    axis = np.argmax((high - low) * np.linalg.norm(claim.network.weights[0], axis=0), axis=1)
+    return Boxes(low, high, bound, axis, point)[bound < radius]

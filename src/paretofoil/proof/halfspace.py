@@ -1,0 +1,196 @@
+"""Half-spaces, boxes and balls: how far the nearest point is at least, and what can be cut off.
+
+The linear bounds turn "the foil wins" into half-spaces slopes . z >= levels within a box. What is nearest to 0
+there bounds the distance of every counterfactual in the box from below.
+"""
+
+import numpy as np
+
+from paretofoil.core.command import Norm, length
+
+_TINY = 1e-12
+
+
+def nearest(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm, steps: int = 4
+) -> tuple[np.ndarray, np.ndarray]:
+    """The point of each box nearest to 0 with slopes . z >= levels: a lower bound of its size, and the point.
+
+    slopes (B, K, d), levels (B, K), boxes low, high (B, d) -> (B,), (B, d). For one half-space the bound is exact;
+    for several it is a dual value, never above the true one. The point is then only nearly in all of them.
+    """
+    z = np.clip(0.0, low, high)
+    bound = length(z, norm)
+    if slopes.shape[1] == 0 or len(slopes) == 0:
+        return bound, z
+    solve = {"l2": _nearest_l2, "l1": _nearest_l1, "linf": _nearest_linf}[norm]
+    size, point = solve(slopes, levels, low, high, steps)
+    return np.maximum(bound, size - _TINY), point
+
+
+def _nearest_l2(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Maximise the dual: z(mu) = clip(mu . slopes), and any mu >= 0 gives a lower bound.
+
+    First the hardest half-space alone, exactly; then, where its point misses another one, Newton steps for all.
+    """
+    norms = np.maximum(np.linalg.norm(slopes, axis=2), _TINY)
+    everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
+    slope, level = slopes[everyone, hardest], levels[everyone, hardest]
+    single = _step(np.zeros_like(low), slope, level, low, high)
+    z = np.clip(single[:, None] * slope, low, high)
+    dual = 0.5 * (z * z).sum(axis=1) + single * (level - (slope * z).sum(axis=1))
+    if slopes.shape[1] == 1:
+        return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
+    missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]
+    several = np.flatnonzero((missing > 1e-9 * norms).any(axis=1))
+    if len(several):
+        mu = np.zeros((len(several), slopes.shape[1]))
+        mu[np.arange(len(several)), hardest[several]] = single[several]
+        joint = _newton(slopes[several], levels[several], low[several], high[several], mu, steps)
+        dual[several], z[several] = np.maximum(dual[several], joint[0]), joint[1]
+    return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
+
+
+def _newton(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Newton steps on the piecewise quadratic dual, with exact line searches: its value (B,) and the point (B, d)."""
+    identity = np.eye(slopes.shape[1])
+    apart = np.zeros(len(low), dtype=bool)  # the half-spaces are proven to have no common point in the box
+    for step in range(steps + 1):
+        pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
+        z = np.clip(pull, low, high)
+        missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]  # (B, K), the gradient
+        active = (mu > 0.0) | (missing > 0.0)
+        if step == steps or (np.abs(missing) * active).max(initial=0.0) < _TINY:
+            break
+        free = slopes * ((pull > low) & (pull < high))[:, None, :]
+        curvature = np.matmul(free, slopes.transpose(0, 2, 1)) * (active[:, :, None] & active[:, None, :])
+        ridge = 1e-9 * np.trace(curvature, axis1=1, axis2=2) + 1e-6
+        curvature = curvature + identity * (ridge[:, None, None] + ~active[:, :, None])
+        ascent = np.linalg.solve(curvature, (missing * active)[:, :, None])[:, :, 0]
+        ascent = np.where((mu <= 0.0) & (ascent < 0.0), 0.0, ascent)
+        slope = np.matmul(ascent[:, None, :], slopes)[:, 0, :]
+        level = (ascent * levels).sum(axis=1)
+        highest = np.maximum(slope * low, slope * high).sum(axis=1)
+        apart |= (ascent >= 0.0).all(axis=1) & (highest < level - 1e-9 * (1.0 + np.abs(level)))
+        falling = ascent < 0.0
+        blocked = np.where(falling, mu / np.where(falling, np.maximum(-ascent, 1e-30), 1.0), np.inf).min(axis=1)
+        mu = np.maximum(mu + np.minimum(_step(pull, slope, level, low, high), blocked)[:, None] * ascent, 0.0)
+    return np.where(apart, np.inf, 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1)), z
+
+
+def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The least t >= 0 with slope . clip(rest + t slope, low, high) >= level (or the largest breakpoint).
+
+    The left side is piecewise linear and never falls in t: evaluate it at its breakpoints and interpolate.
+    """
+    moving = np.abs(slope) > _TINY
+    safe = np.where(moving, slope, 1.0)
+    breaks = np.concatenate([(low - rest) / safe, (high - rest) / safe], axis=1)
+    breaks = np.where(np.concatenate([moving, moving], axis=1), np.maximum(breaks, 0.0), 0.0)
+    breaks = np.concatenate([np.zeros((len(breaks), 1)), np.sort(breaks, axis=1)], axis=1)  # (B, 2 d + 1)
+    points = rest[:, None, :] + breaks[:, :, None] * slope[:, None, :]
+    points = np.minimum(np.maximum(points, low[:, None, :]), high[:, None, :])
+    values = np.matmul(points, slope[:, :, None])[:, :, 0]  # (B, 2 d + 1), increasing
+    right = np.minimum((values < level[:, None]).sum(axis=1), breaks.shape[1] - 1)
+    left = np.maximum(right - 1, 0)
+    everyone = np.arange(len(breaks))
+    value_left, value_right = values[everyone, left], values[everyone, right]
+    rise = value_right - value_left
+    share = np.where(rise > 1e-30, (level - value_left) / np.maximum(rise, 1e-30), 1.0)
+    t_left, t_right = breaks[everyone, left], breaks[everyone, right]
+    return np.where(right == 0, 0.0, t_left + np.clip(share, 0.0, 1.0) * (t_right - t_left))
+
+
+def _nearest_l1(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each half-space spend the change where it counts most; the largest of these bounds holds."""
+    start = np.clip(0.0, low, high)
+    end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
+    room = np.abs(end - start[:, None, :])
+    # Moving towards 0 would be free, but start is already as near to 0 as the box allows.
+    missing = levels - (slopes @ start[:, :, None])[:, :, 0]  # (B, K)
+    order = np.argsort(-np.abs(slopes), axis=2)
+    weight, space = np.take_along_axis(np.abs(slopes), order, 2), np.take_along_axis(room, order, 2)
+    gained = np.cumsum(weight * space, axis=2)
+    before = np.concatenate([np.zeros_like(gained[:, :, :1]), gained[:, :, :-1]], axis=2)
+    spent = np.clip((missing[:, :, None] - before) / np.maximum(weight, _TINY), 0.0, space)
+    total = np.abs(start).sum(axis=1)[:, None] + spent.sum(axis=2)
+    moved = np.zeros_like(spent)
+    np.put_along_axis(moved, order, spent, 2)
+    hardest = np.argmax(total, axis=1)
+    everyone = np.arange(len(low))
+    point = start + (np.sign(end - start[:, None, :]) * moved)[everyone, hardest]
+    return total[everyone, hardest], point
+
+
+def _nearest_linf(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The least radius whose cube reaches the half-space: piecewise linear, as for l2."""
+    start = np.clip(0.0, low, high)
+    least = np.abs(start).max(axis=1)
+    ends = np.sort(np.maximum(np.concatenate([np.abs(low), np.abs(high)], axis=1), least[:, None]), axis=1)
+    radii = np.concatenate([least[:, None], ends], axis=1)  # (B, 2 d + 1)
+    near_low = np.clip(-radii[:, :, None], low[:, None, :], high[:, None, :])  # (B, 2 d + 1, d)
+    near_high = np.clip(radii[:, :, None], low[:, None, :], high[:, None, :])
+    values = np.maximum(slopes, 0.0) @ near_high.transpose(0, 2, 1) + np.minimum(slopes, 0.0) @ near_low.transpose(
+        0, 2, 1
+    )
+    right = np.minimum((values < levels[:, :, None]).sum(axis=2), radii.shape[1] - 1)  # (B, K)
+    left = np.maximum(right - 1, 0)
+    value_left, value_right = (np.take_along_axis(values, i[:, :, None], 2)[:, :, 0] for i in (left, right))
+    radius_left, radius_right = (np.take_along_axis(radii, i, 1) for i in (left, right))
+    share = np.clip((levels - value_left) / np.maximum(value_right - value_left, _TINY), 0.0, 1.0)
+    radius = np.where(right == 0, radii[:, :1], radius_left + share * (radius_right - radius_left))
+    everyone, hardest = np.arange(len(low)), np.argmax(radius, axis=1)
+    best = radius[everyone, hardest][:, None]
+    slope = slopes[everyone, hardest]
+    point = np.where(slope > 0, np.minimum(high, best), np.where(slope < 0, np.maximum(low, -best), start))
+    return best[:, 0], np.clip(point, low, high)
+
+
+def cut(
+    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, norm: Norm
+) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest boxes known to hold what is in the box, in all half-spaces and within the radius."""
+    low, high = _cut_by_ball(low, high, radius, norm)
+    if slopes.shape[1] == 0:
+        return low, high
+    gain = np.where(slopes > 0, slopes * high[:, None, :], slopes * low[:, None, :])  # (B, K, d)
+    spare = gain.sum(axis=2) - levels  # how far the best corner is inside each half-space
+    step = np.maximum(spare, 0.0)[:, :, None] / np.maximum(np.abs(slopes), 1e-300) + _TINY
+    floor = np.where(slopes > 0, high[:, None, :] - step, -np.inf).max(axis=1)
+    ceiling = np.where(slopes < 0, low[:, None, :] + step, np.inf).min(axis=1)
+    if norm == "l2" and np.isfinite(radius):
+        cap_low, cap_high = _cap(slopes, levels, radius)
+        floor, ceiling = np.maximum(floor, cap_low.max(axis=1)), np.minimum(ceiling, cap_high.min(axis=1))
+    return np.maximum(low, floor), np.minimum(high, ceiling)
+
+
+def _cut_by_ball(low: np.ndarray, high: np.ndarray, radius: float, norm: Norm) -> tuple[np.ndarray, np.ndarray]:
+    if not np.isfinite(radius):
+        return low, high
+    least = np.abs(np.clip(0.0, low, high))
+    if norm == "linf":
+        reach = np.full_like(low, radius)
+    elif norm == "l1":
+        reach = radius - (least.sum(axis=1, keepdims=True) - least)
+    else:
+        reach = np.sqrt(np.maximum(radius * radius - ((least**2).sum(axis=1, keepdims=True) - least**2), 0.0))
+    reach = reach + _TINY
+    return np.maximum(low, -reach), np.minimum(high, reach)
+
+
+def _cap(slopes: np.ndarray, levels: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
+    """The extremes of each coordinate over the ball's part in each half-space: (B, K, d) each."""
+    norms = np.maximum(np.linalg.norm(slopes, axis=2, keepdims=True), 1e-300)
+    normal, height = slopes / norms, levels[:, :, None] / norms
+    rim = np.sqrt(np.maximum(radius * radius - height * height, 0.0)) * np.sqrt(np.maximum(1.0 - normal * normal, 0.0))
+    high = np.where(normal * radius >= height, radius, height * normal + rim)
+    low = np.where(-normal * radius >= height, -radius, height * normal - rim)
+    return low - 1e-9, high + 1e-9

@@ -1,0 +1,125 @@
+"""The foil's margins at one state, as a small network of the scaled change z."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import ACTIVATIONS, Activation, FoldablePolicy, FoldedPolicy, Policy
+from paretofoil.core.question import Question
+
+_ROUNDING = 16 * 2.0**-53
+"""More than one float64 operation can err, relatively."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginNetwork:
+    """The margins over each rival, as a function of the scaled change z: affine layers, activations between.
+
+    Networks of several questions can be stacked: arrays then have an axis of questions in front, and so has z.
+    """
+
+    weights: tuple[np.ndarray, ...]  # each (outputs, inputs); the last has one output per rival
+    biases: tuple[np.ndarray, ...]
+    activations: tuple[Activation, ...]
+    pads: tuple[np.ndarray, ...]  # for each layer (outputs,): more than rounding can do to its bounds
+
+    @property
+    def num_rivals(self) -> int:
+        return self.weights[-1].shape[-2]
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, rivals)."""
+        return self._forward(z)[0]
+
+    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(N, d) -> margins (N, rivals) and their derivatives (N, rivals, d)."""
+        margins, outputs = self._forward(z)
+        slopes = self.weights[-1][..., None, :, :]
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(outputs)[::-1], strict=True):
+            slopes = (slopes * derivative[..., None, :]) @ weight[..., None, :, :]
+        return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
+
+    def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(N, d) -> the smallest margin (N,) and its derivative (N, d), which costs less than all of them."""
+        margins, outputs = self._forward(z)
+        rival = margins.argmin(axis=-1)[..., None]
+        slopes = np.take_along_axis(self.weights[-1], rival, axis=-2)
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(outputs)[::-1], strict=True):
+            slopes = (slopes * derivative) @ weight
+        return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
+
+    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+        """The margins, and the outputs of each activation."""
+        hidden, outputs = z, []
+        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
+            hidden = ACTIVATIONS[activation](hidden @ weight.swapaxes(-1, -2) + bias[..., None, :])
+            outputs.append(hidden)
+        return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], outputs
+
+    def _derivatives(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
+        """Of each activation, where it was."""
+        return [_DERIVATIVES[kind](output) for kind, output in zip(self.activations, outputs, strict=True)]
+
+    def negated(self) -> "MarginNetwork":
+        """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
+        weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
+        return replace(self, weights=weights, biases=biases)
+
+
+def foldable(policy: Policy, wanted: str) -> FoldablePolicy:
+    """The policy itself, if it lets us look inside; `wanted` says who wants to, and what to do for a black box."""
+    if not isinstance(policy, FoldablePolicy):
+        raise InvalidInput.expected(f"a policy with fold(state){wanted}", type(policy).__name__)
+    return policy
+
+
+def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> MarginNetwork:
+    """One network of many questions on one policy. Fewer rivals are filled up with the last, which changes no minimum.
+
+    Give the same number of rivals for every batch, and a question's margins do not depend on its neighbours.
+    """
+    rivals = [np.minimum(np.arange(num_rivals), network.num_rivals - 1) for network in networks]
+
+    def stacked(layers: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        *inner, last = zip(*layers, strict=True)
+        return (*map(np.stack, inner), np.stack([part[keep] for part, keep in zip(last, rivals, strict=True)]))
+
+    return MarginNetwork(
+        stacked([network.weights for network in networks]),
+        stacked([network.biases for network in networks]),
+        networks[0].activations,
+        stacked([network.pads for network in networks]),
+    )
+
+
+_DERIVATIVES = {
+    "sigmoid": lambda y: y * (1.0 - y),
+    "tanh": lambda y: 1.0 - y * y,
+    "relu": lambda y: (y > 0.0).astype(np.float64),
+}
+
+
+def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
+    """Fold the command, the scale, the foil and its valid rivals into a policy at the question's state."""
+    scale, foil = question.space.scale, question.foil
+    rivals = [a for a in question.valid_actions if a != foil]
+    weights, biases = list(folded.weights), list(folded.biases)
+    biases[0] = weights[0] @ question.command + biases[0]
+    weights[0] = weights[0] * scale
+    weights[-1] = weights[-1][foil] - weights[-1][rivals]
+    biases[-1] = biases[-1][foil] - biases[-1][rivals]
+    reach = np.maximum(question.command - question.low, question.high - question.command) / scale
+    pads = _pads(weights, biases, reach)
+    return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
+
+
+def _pads(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray) -> tuple[np.ndarray, ...]:
+    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare."""
+    pads, size, operations = [], reach, 8
+    for weight, bias in zip(weights, biases, strict=True):
+        size = np.abs(weight) @ (size + 2.0) + np.abs(bias)  # lines have slopes up to 1 and offsets up to 1 + size
+        operations += weight.shape[1] + 8
+        pads.append(_ROUNDING * operations * size)
+    return tuple(pads)

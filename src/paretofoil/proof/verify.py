@@ -1,0 +1,105 @@
+"""A second opinion on a certificate: sample the policy itself, and bound everything once more in a plainer way."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.certificate import Certificate
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof.branch import Claim, bound_boxes
+from paretofoil.proof.margin import foldable, margin_network
+
+_CHUNK = 1 << 17
+_REBOUND_BOXES = 1_000_000
+"""Boxes after which re-bounding gives up undecided."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verification:
+    """What a second look at a certificate showed."""
+
+    samples: int
+    """Commands that were sampled where the certificate says that none is valid."""
+    violations: int
+    """How many of them the policy calls valid: one is enough to refute the certificate."""
+    worst: float
+    """The largest margin among the samples; a certificate holds as long as it is below kappa."""
+    rebounded: bool | None = None
+    """True if the lower bound was proven again from scratch, False if it was refuted, None if undecided."""
+    boxes: int = 0
+    """Boxes that re-bounding looked at."""
+
+    @property
+    def holds(self) -> bool:
+        return self.violations == 0 and self.rebounded is not False
+
+    def __str__(self) -> str:
+        verdict = "no violation" if self.violations == 0 else f"{self.violations} violations"
+        again = {True: "; proven again", False: "; refuted by re-bounding", None: ""}[self.rebounded]
+        return f"{verdict} among {self.samples} sampled commands (largest margin {self.worst:.4f}){again}"
+
+
+def verify_certificate(
+    question: Question, certificate: Certificate, samples: int = 100_000, *, rebound: bool = False, seed: int = 0
+) -> Verification:
+    """Check that no command closer than the lower bound makes the foil win; the question must be the same.
+
+    Sampling asks the deployed policy at kappa. Re-bounding needs a policy that can be folded: it covers the ball of
+    the lower bound by boxes again, only splitting and rejecting, without the incumbent and the cuts of the search.
+    """
+    if certificate.kappa != question.kappa or certificate.norm != question.norm:
+        got = f"kappa {certificate.kappa:g}, {certificate.norm}"
+        raise InvalidInput.expected(f"a certificate for kappa {question.kappa:g} and {question.norm}", got)
+    violations, worst = _sample(question, certificate, samples, np.random.default_rng(seed))
+    if not rebound:
+        return Verification(samples, violations, worst)
+    decided, boxes = _rebound(question, certificate)
+    return Verification(samples, violations, worst, decided, boxes)
+
+
+def _sample(
+    question: Question, certificate: Certificate, samples: int, generator: np.random.Generator
+) -> tuple[int, float]:
+    """Violations among random commands, and the largest margin: half all over the ball, half near its surface."""
+    batch = QuestionBatch([question])
+    low, high, dim = batch.low[0], batch.high[0], batch.dim
+    violations, worst = 0, -np.inf
+    for first in range(0, samples, _CHUNK):
+        size = min(_CHUNK, samples - first)
+        if np.isinf(certificate.lower):
+            z = generator.uniform(low, high, size=(size, dim))
+        else:
+            direction = generator.normal(size=(size, dim))
+            direction /= batch.distances(direction)[:, None]
+            share = generator.random((size, 1)) ** (1.0 / dim)
+            share[size // 2 :] = 1.0 - 0.05 * (1.0 - share[size // 2 :])
+            z = np.clip(direction * share * certificate.lower * (1 - 1e-9), low, high)
+        margins = batch.margins(np.zeros(size, dtype=np.int64), z, "verify")
+        violations += int((margins >= question.kappa).sum())
+        worst = max(worst, float(margins.max()))
+    return violations, worst
+
+
+def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None, int]:
+    policy = foldable(question.policy, " to bound again")
+    batch = QuestionBatch([question])
+    network = margin_network(policy.fold(question.state), question)
+    claim = Claim(network, batch.low[0], batch.high[0], question.kappa - certificate.slack, question.norm)
+    low, high, seen = claim.low[None], claim.high[None], 0
+    while len(low):
+        if seen >= _REBOUND_BOXES:
+            return None, seen
+        open_low, open_high = [], []
+        for first in range(0, len(low), _CHUNK >> 7):
+            part = slice(first, first + (_CHUNK >> 7))
+            left = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
+            seen += len(low[part])
+            near = batch.distances(left.point) < certificate.lower
+            if (network.margins(left.point[near]).min(axis=1, initial=np.inf) >= question.kappa).any():
+                return False, seen
+            halves = left.halves()
+            open_low.append(halves[0])
+            open_high.append(halves[1])
+        low, high = np.concatenate(open_low), np.concatenate(open_high)
+    return True, seen

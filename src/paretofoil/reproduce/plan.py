@@ -1,0 +1,107 @@
+"""What all experiments share: which agents, where to write, how to run, what to tell."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from paretofoil.agents import Agent, load_agent
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.search import Search
+from paretofoil.reproduce.paper import ENVIRONMENTS
+from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
+from paretofoil.study.engine import EngineName
+from paretofoil.study.machine import describe_machine
+
+Tell = Callable[[str], Callable[[Progress], None] | None]
+"""The name of a study -> what to call with its progress."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How `paretofoil reproduce` was called."""
+
+    out: Path
+    """The folder of the reports, with `rows/`, `tables/` and `figures/` in it."""
+    agents: Mapping[str, str] = field(default_factory=lambda: {name: name for name in ENVIRONMENTS})
+    """For each environment of the paper the agent (name or folder) to use."""
+    seed: int = 0
+    workers: int | None = None
+    engine: EngineName = "local"
+    address: str | None = None
+    grid_dimension: int = 3
+    """The audit's grid is evaluated for commands of at most so many objectives."""
+    full_grid: bool = False
+    """Evaluate the grid on proven cases as well, where it cannot find anything."""
+    tell: Tell = lambda name: None
+    runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
+    """For each study that was used: how it was computed."""
+
+    def load(self, environment: str) -> Agent:
+        """The agent that stands for an environment of the paper."""
+        agent = load_agent(self.agents[environment])
+        if agent.environment.name != environment:
+            raise InvalidInput.expected(f"an agent of {environment}", f"{agent.name}, one of {agent.environment.name}")
+        return agent
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """For each agent's own name the environment of the paper that it stands for."""
+        return {self.load(environment).name: environment for environment in self.agents}
+
+    def environment_of(self, row: Row) -> str:
+        return self.names[row.case.agent]
+
+    def rows(
+        self,
+        name: str,
+        searches: Mapping[str, Search],
+        rule: CaseRule,
+        *,
+        only: Iterable[Case] | None = None,
+        alone: bool = False,
+    ) -> list[Row]:
+        """Run, or go on with, the study of that name over all agents; its file stays in the folder.
+
+        `alone` asks one question at a time in this process, which is how time per question is measured.
+        """
+        study = make_study(list(self.agents.values()), searches, rule, seed=self.seed, only=only)
+        path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
+        if alone:
+            run_study(study, path, workers=1, chunk=1, show=show)
+        else:
+            run_study(study, path, workers=self.workers, engine=self.engine, address=self.address, show=show)
+        self.runs[name] = read_runs(path)
+        return read_rows(path)
+
+
+def provenance(experiment: str, plan: Plan, seconds: float) -> str:
+    """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
+    studies = [f"{name} {_told(runs)}" for name, runs in plan.runs.items()]
+    took = f"Wall time of its studies: {', '.join(studies)}." if studies else f"It took {seconds:,.0f} s."
+    standard = Plan(plan.out)
+    options = [f" --grid-dimension {plan.grid_dimension}"] * (plan.grid_dimension != standard.grid_dimension)
+    options += [" --full-grid"] * plan.full_grid
+    options += [f" --agent {e}={a}" for e, a in plan.agents.items() if a != standard.agents[e]]
+    options += [f" --only {','.join(plan.agents)}"] * (set(plan.agents) != set(standard.agents))
+    command = f"paretofoil reproduce {experiment}{''.join(options)}"
+    used = [dict(run.machine) for runs in plan.runs.values() for run in runs if run.asked] or [describe_machine()]
+    machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]
+    return f"Made by `{command}` with seed {plan.seed}. {took} {' '.join(map(_describe, machines))}"
+
+
+def _describe(machine: Mapping[str, Any]) -> str:
+    versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
+    return f"Machine: {machine['cores']} cores ({machine['processor']}, {machine['system']}). Versions: {versions}."
+
+
+def _told(runs: list[Run]) -> str:
+    """ "521 s (4,180 answers, 2 workers)"."""
+    runs = [run for run in runs if run.asked]
+    answers, seconds = sum(run.asked for run in runs), sum(run.seconds for run in runs)
+    counts = sorted({run.workers for run in runs if run.workers})
+    workers = f", {' or '.join(map(str, counts))} worker{'s' if counts != [1] else ''}" if counts else ""
+    engines = "".join(f", {name}" for name in sorted({run.engine for run in runs} - {"local"}))
+    again = f", in {len(runs)} runs" if len(runs) > 1 else ""
+    return f"{seconds:,.0f} s ({answers:,} answer{'s' if answers != 1 else ''}{workers}{engines}{again})"

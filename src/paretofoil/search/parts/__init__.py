@@ -1,0 +1,1 @@
+"""What searches share: budgets, rays, scans, descents, walks along the boundary."""

@@ -1,0 +1,95 @@
+"""The one registry of searches: the command line, studies, the contract tests and "auto" all read it.
+
+It imports no search before one is asked for.
+"""
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from paretofoil.core.errors import InvalidInput, did_you_mean
+
+if TYPE_CHECKING:
+    from paretofoil.core.policy import Policy
+    from paretofoil.core.search import Search
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class Method:
+    """A search by the name that is typed."""
+
+    name: str
+    kind: Any
+    """Its class, or "module:Class", which is imported when it is first asked for."""
+    summary: str
+    """What it does, in a few words."""
+    preset: str | None = None
+    """Settings of the class by name (`Class.preset(name, seed)`); None for its defaults."""
+
+    def load(self) -> "type[Search]":
+        if not isinstance(self.kind, str):
+            return self.kind
+        module, _, name = self.kind.partition(":")
+        return getattr(import_module(module), name)
+
+    def make(self, seed: int = 0) -> "Search":
+        kind: Any = self.load()
+        made: Search = kind(seed=seed) if self.preset is None else kind.preset(self.preset, seed)
+        return made
+
+
+_methods: dict[str, Method] = {}
+
+
+def register_search(name: str, kind: Any, summary: str, preset: str | None = None) -> None:
+    """Give a search a name; from then on it is a search like every other."""
+    if name in _methods or name == AUTO:
+        raise InvalidInput.expected("a name that no search has yet", repr(name))
+    _methods[name] = Method(name, kind, summary, preset)
+
+
+def methods() -> list[Method]:
+    """Every registered search, in the order of registration."""
+    return list(_methods.values())
+
+
+def find_method(name: str) -> Method:
+    if name not in _methods:
+        raise InvalidInput.expected(f"a search among {AUTO}, {', '.join(_methods)}", did_you_mean(name, _methods))
+    return _methods[name]
+
+
+def search_classes() -> "dict[str, type[Search]]":
+    """Every class of a registered search by its name, to restore searches from a study's file."""
+    return {kind.__name__: kind for kind in (method.load() for method in _methods.values())}
+
+
+def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "Search":
+    """A search by its name; "auto" proves where the policy can be looked into, and samples where it cannot."""
+    if not isinstance(search, str):
+        return search
+    if search == AUTO:
+        from paretofoil.core.policy import FoldablePolicy
+
+        search = "exact" if isinstance(policy, FoldablePolicy) else "boundary"
+    method = find_method(search)
+    if seed < 0:
+        raise InvalidInput.expected("a seed of at least 0", seed)
+    return method.make(seed)
+
+
+_HOME = "paretofoil.search"
+register_search("exact", f"{_HOME}.exact:Exact", "proves its answer closest, or that there is none")
+register_search("boundary", f"{_HOME}.boundary:Boundary", "a black-box search that is nearly as close")
+register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search, at its stress test's budget")
+register_search("cf-zoo:comparison", f"{_HOME}.cf_zoo:CFZoo", "at the budget of its comparison", "comparison")
+register_search("cf-zoo:thorough", f"{_HOME}.cf_zoo:CFZoo", "at a budget of 100,000", "thorough")
+register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
+register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
+register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
+register_search("white-cw", f"{_HOME}.white_cw:WhiteCW", "the paper's white-box baseline, through ART")
+register_search("white-cw-padded", f"{_HOME}.white_cw:WhiteCW", "the same, in a wider box", "padded")
+register_search("projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the same objective, projected; fast")
+register_search("grid", f"{_HOME}.grid:Grid", "the paper's audit: 200 values per objective")

@@ -1,0 +1,247 @@
+"""The outer call trusts no search."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from policies import LinearPolicy, random_pcn, random_question
+
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.explain import explain
+from paretofoil.search import Boundary, CFZoo, Exact, NearestFront
+
+QUICK = CFZoo(directions=300, max_queries=301)
+SPACE = CommandSpace([0.0, 0.0], [1.0, 1.0], ["treasure", "time"])
+SLOPED = LinearPolicy(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.0, -1.5]))
+
+
+@dataclass(frozen=True)
+class Liar(Search):
+    """Claims a change that flips nothing."""
+
+    change: tuple[float, ...]
+    name: str = "liar"
+    seed: int = 0
+
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        return [Finding(np.array(self.change)) for _ in batch.questions]
+
+
+def asked(**changes: object) -> dict[str, object]:
+    return {"state": [0.0], "command": [0.5, 0.5], "foil": 1, "space": SPACE, "search": QUICK, **changes}
+
+
+@pytest.mark.parametrize("claim", [(0.0, 0.0), (0.1, 0.1), (-0.4, 0.0)])
+def test_a_claim_that_does_not_flip_the_action_is_not_found(claim: tuple[float, ...]) -> None:
+    question = Question(SLOPED, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE)
+    [found] = ask([question], Liar(claim))
+    assert found.outcome is Outcome.NOT_FOUND
+    assert found.command is None
+
+
+def test_a_claim_outside_the_region_is_pulled_into_it_before_it_is_checked() -> None:
+    question = Question(SLOPED, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE)
+    [found] = ask([question], Liar((9.0, 9.0)))
+    assert found.command.tolist() == [1.0, 1.0]  # type: ignore[union-attr]
+
+
+def test_a_foil_that_the_policy_chooses_anyway_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="expected a foil that the policy does not choose, got 'action 0'"):
+        explain(SLOPED, **asked(foil=0))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"foil": 2, "valid_actions": [0, 1]}, r"a foil among the valid actions \[0, 1\], got 2"),
+        ({"foil": 7}, "foil among the valid actions"),
+        ({"foil": "down"}, "the number of an action, since the actions have no names"),
+        ({"command": [0.5]}, "the command to have 2 numbers, got 1"),
+        ({"command": [0.5, float("nan")]}, "the command to be finite"),
+        ({"command": "high"}, "list of numbers"),
+        ({"state": None}, "a decision, or a state and a command"),
+        ({"space": None}, "the command space of a policy"),
+        ({"valid_actions": []}, "at least one valid action"),
+        ({"front": [[1.0, 2.0, 3.0]]}, "front|broadcast"),
+        ({"kappa": -1.0}, "a margin kappa of at least 0"),
+        ({"search": "guess"}, "a search among auto, exact"),
+        ({"keep": ["gold"]}, "an objective among treasure, time, got 'gold'"),
+        ({"ranges": {"time": (0.6, 0.9)}}, "a range of time that holds the command's 0.5, got 0.6 to 0.9"),
+        ({"norm": "l3"}, "a norm among l1, l2, linf"),
+        ({"k": 0}, "k of at least 1"),
+        ({"min_change": 2.0}, "min_change between 0 and 1"),
+        ({"search": "exact"}, "Boundary|boundary"),
+    ],
+)
+def test_bad_input_says_what_was_expected(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        explain(SLOPED, **asked(**changes))  # type: ignore[arg-type]
+
+
+def test_the_one_valid_action_has_no_foil() -> None:
+    with pytest.raises(InvalidInput, match="a foil that the policy does not choose"):
+        explain(SLOPED, **asked(valid_actions=[1]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (lambda n: np.full((n, 2), np.nan), "log-probabilities that are numbers, got NaN"),
+        (lambda n: np.full((n, 2), np.inf), "NaN or infinity"),
+        (lambda n: np.zeros(n), "log-probabilities of shape"),
+        (lambda n: np.zeros((n + 1, 2)), "log-probabilities of shape"),
+        (lambda n: np.zeros((n, 0)), "log-probabilities of shape"),
+    ],
+)
+def test_a_policy_that_answers_nonsense_is_refused(scores: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        explain(lambda states, commands: scores(len(commands)), **asked(valid_actions=[0, 1]))  # type: ignore[arg-type,operator]
+
+
+def test_an_error_inside_the_policy_reaches_the_user() -> None:
+    def broken(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        raise RuntimeError("out of fuel")
+
+    with pytest.raises(RuntimeError, match="out of fuel"):
+        explain(broken, **asked(valid_actions=[0, 1]))  # type: ignore[arg-type]
+
+
+def test_log_probabilities_of_minus_infinity_are_legal() -> None:
+    def policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        margin = commands.sum(axis=1) - 1.5
+        return np.stack([np.zeros(len(commands)), np.where(margin > 0, margin, -np.inf)], axis=1)
+
+    found = explain(policy, **asked(search=Boundary()))  # type: ignore[arg-type]
+    assert found.found
+    assert found.command.sum() >= 1.5 + 0.05 - 1e-9  # type: ignore[union-attr]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    objectives=st.integers(1, 4),
+    actions=st.integers(2, 4),
+    seed=st.integers(0, 5000),
+    widths=st.lists(st.sampled_from([0.0, 1e-12, 0.5, 1.0, 1000.0]), min_size=4, max_size=4),
+    outside=st.booleans(),
+)
+def test_no_shape_box_or_command_leads_to_a_wrong_answer(
+    objectives: int, actions: int, seed: int, widths: list[float], outside: bool
+) -> None:
+    rng = np.random.default_rng(seed)
+    policy = random_pcn(seed, objectives=objectives, actions=actions, hidden=16)
+    low = rng.normal(size=objectives)
+    space = CommandSpace(low, low + np.array(widths[:objectives]))
+    command = (
+        low + rng.random(objectives) * np.array(widths[:objectives]) + (rng.normal(size=objectives) if outside else 0)
+    )
+    state = rng.normal(size=policy.state_size).astype(np.float32)
+    greedy = int(policy.log_probs(state[None], command[None])[0].argmax())
+    foil = next(a for a in range(actions) if a != greedy)
+    question = Question(policy, state, command, foil, tuple(range(actions)), space)
+    for search in (QUICK, Boundary(max_queries=400), NearestFront()):
+        [found] = ask([question], search)
+        if found.found:
+            scores = policy.log_probs(state[None], found.command[None])[0]  # type: ignore[index]
+            assert scores.argmax() == foil
+            assert (found.command >= np.minimum(space.low, command)).all()
+            assert (found.command <= np.maximum(space.high, command)).all()
+
+
+def test_small_changes_are_undone_where_the_foil_still_wins() -> None:
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.02]]), np.array([0.0, -0.7]))
+    plain = explain(policy, **asked(search=Boundary()))  # type: ignore[arg-type]
+    snapped = explain(policy, **asked(search=Liar((0.4, 0.005)), min_change=0.01))  # type: ignore[arg-type]
+    assert plain.change[1] != 0  # type: ignore[index]
+    assert snapped.change.tolist() == pytest.approx([0.4, 0.0])  # type: ignore[union-attr]
+    assert snapped.command[1] == 0.5  # type: ignore[index]
+
+
+def test_a_small_change_that_is_needed_stays() -> None:
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 50.0]]), np.array([0.0, -25.9]))
+    found = explain(policy, **asked(search=Liar((0.0, 0.009)), min_change=0.01))  # type: ignore[arg-type]
+    assert found.change[1] == pytest.approx(0.009)  # type: ignore[index]
+
+
+def test_sparse_answers_change_as_few_objectives_as_possible() -> None:
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.9]]), np.array([0.0, -1.15]))
+    close = explain(policy, **asked(search=Boundary()))  # type: ignore[arg-type]
+    sparse = explain(policy, **asked(search=Boundary(), sparse=True))  # type: ignore[arg-type]
+    assert np.count_nonzero(close.change) == 2
+    assert np.count_nonzero(sparse.change) == 1
+    assert sparse.change[0] != 0  # type: ignore[index]
+    assert sparse.distance > close.distance  # type: ignore[operator]
+
+
+def test_sparse_answers_use_more_objectives_where_one_is_not_enough() -> None:
+    found = explain(SLOPED, **asked(command=[0.6, 0.6], search=Boundary(), sparse=True))  # type: ignore[arg-type]
+    assert found.found
+    strict = LinearPolicy(np.array([[0.0, 0.0], [1.0, 1.0]]), np.array([0.0, -1.9]))
+    both = explain(strict, **asked(search=Boundary(), sparse=True))  # type: ignore[arg-type]
+    assert np.count_nonzero(both.change) == 2
+
+
+def test_further_answers_change_other_objectives_or_directions() -> None:
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.9]]), np.array([0.0, -1.15]))
+    found = explain(policy, **asked(search=Boundary(), k=3))  # type: ignore[arg-type]
+    patterns = [tuple(np.sign(a.change)) for a in (found, *found.alternatives)]
+    assert len(set(patterns)) == len(patterns) == 3
+    distances = [a.distance for a in (found, *found.alternatives)]
+    assert distances == sorted(distances)  # type: ignore[type-var]
+
+
+def test_the_rounded_command_is_short_and_still_flips_the_action() -> None:
+    for seed in range(8):
+        question = random_question(random_pcn(2), seed)
+        [found] = ask([question], QUICK)
+        if found.found:
+            scores = question.policy.log_probs(question.state[None], found.rounded[None])[0]  # type: ignore[index]
+            assert scores.argmax() == question.foil
+            assert max(len(f"{v:.12g}") for v in found.rounded) <= 8  # type: ignore[union-attr]
+            told, meant = found.rounded - question.command, found.command - question.command  # type: ignore[operator]
+            assert (told * meant >= 0).all()  # no wish is turned around by rounding
+
+
+def test_a_function_is_a_policy() -> None:
+    found = explain(lambda states, commands: SLOPED.log_probs(states, commands), **asked())  # type: ignore[arg-type]
+    assert found.found
+    assert found.search == "cf-zoo"
+
+
+def test_collected_returns_turn_front_points_into_remaining_commands() -> None:
+    front = [[1.9, 1.9], [0.5, 0.5]]
+    found = explain(SLOPED, **asked(front=front, collected=[1.0, 1.0], search=NearestFront()))  # type: ignore[arg-type]
+    assert found.command.tolist() == pytest.approx([0.9, 0.9])  # type: ignore[union-attr]
+    assert not explain(SLOPED, **asked(front=[[0.1, 0.1]], search=NearestFront())).found  # type: ignore[arg-type]
+
+
+def test_answers_survive_json_unchanged() -> None:
+    policy = random_pcn(2)
+    for search in (QUICK, Exact(), NearestFront()):
+        for found in ask([random_question(policy, seed) for seed in range(4)], search, Wishes(k=2)):
+            text = found.to_json()
+            again = Answer.from_json(text)
+            assert again.to_json() == text
+            assert str(again) == str(found)
+            assert again.paragraph() == found.paragraph()
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "nonsense", '{"schema": "paretofoil/answer/1"}', "3"])
+def test_json_that_is_no_answer_is_refused(text: str) -> None:
+    with pytest.raises(InvalidInput, match="answer"):
+        Answer.from_json(text)
+
+
+def test_questions_of_two_policies_are_not_mixed() -> None:
+    one, two = random_question(random_pcn(0), 0), random_question(random_pcn(1), 0)
+    with pytest.raises(InvalidInput, match="questions on one policy"):
+        ask([one, two], QUICK)
+    assert ask([], QUICK) == []
+    assert replace(one, kappa=0.1).kappa == 0.1

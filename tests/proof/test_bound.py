@@ -1,0 +1,150 @@
+"""The linear bounds hold, whatever the network, and get tight as boxes shrink."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from networks import layered_question, random_layers
+
+from paretofoil.core.policy import ACTIVATIONS
+from paretofoil.proof.bound import _LINES, lower_bounds, upper_bounds
+from paretofoil.proof.margin import MarginNetwork, margin_network
+
+ARCHITECTURES = {
+    "pcn": ("sigmoid", "relu"),
+    "tanh": ("tanh", "tanh"),
+    "relu": ("relu", "relu"),
+    "one hidden layer": ("sigmoid",),
+    "deep": ("relu", "tanh", "sigmoid"),
+    "linear": (),
+}
+architectures = pytest.mark.parametrize("activations", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
+
+
+def random_network(seed: int, activations: tuple, hidden: int, dim: int, num_actions: int) -> tuple:
+    policy = random_layers(seed, (dim, *[hidden] * len(activations), num_actions), activations)
+    question = layered_question(policy, seed)
+    scale = question.space.scale
+    limits = (question.low - question.command) / scale, (question.high - question.command) / scale
+    return margin_network(policy.folded, question), *limits
+
+
+def random_boxes(rng: np.random.Generator, low: np.ndarray, high: np.ndarray, width: float, count: int = 24) -> tuple:
+    center = rng.uniform(low, high, size=(count, len(low)))
+    radius = width * rng.random((count, len(low))) / 2
+    radius[rng.random(radius.shape) < 0.15] = 0.0  # some objectives are locked
+    return np.maximum(center - radius, low), np.minimum(center + radius, high)
+
+
+def samples_of(rng: np.random.Generator, low: np.ndarray, high: np.ndarray, count: int = 64) -> np.ndarray:
+    """(count, B, d): points inside each box, half of them corners."""
+    share = rng.random((count, *low.shape))
+    share[: count // 2] = np.round(share[: count // 2])
+    return low + share * (high - low)
+
+
+def margins_at(network: MarginNetwork, points: np.ndarray) -> np.ndarray:
+    return network.margins(points.reshape(-1, points.shape[-1])).reshape(*points.shape[:-1], -1)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from(list(ARCHITECTURES.values())),
+    st.sampled_from([16, 64, 256]),
+    st.integers(2, 6),
+    st.integers(2, 6),
+    st.sampled_from([1.0, 0.3, 0.03, 1e-4, 0.0]),
+)
+def test_no_sample_is_ever_outside_the_bounds(
+    seed: int, activations: tuple, hidden: int, dim: int, num_actions: int, width: float
+) -> None:
+    hidden = min(hidden, 64) if len(activations) > 2 else hidden
+    network, limit_low, limit_high = random_network(seed, activations, hidden, dim, num_actions)
+    rng = np.random.default_rng(seed)
+    low, high = random_boxes(rng, limit_low, limit_high, width, count=8)
+    points = samples_of(rng, low, high)
+    margins = margins_at(network, points)  # (S, B, K)
+    lines = upper_bounds(network, low, high)
+    values = np.einsum("bkd,sbd->sbk", lines.slopes, points) + lines.offsets
+    assert (margins <= values).all()
+    assert (margins <= lines.highest(low, high)).all()
+    assert (margins >= lower_bounds(network, low, high)).all()
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "relu"])
+def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) -> None:
+    rng = np.random.default_rng(0)
+    ends = np.sort(rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-9, 2.5, size=(4000, 1)), axis=1)
+    ends = np.concatenate([ends, [[0, 0], [-1e-300, 1e-300], [-700, 700], [30, 31], [-900, -800], [5, 5 + 1e-7]]])
+    low, high = ends[:, :1], ends[:, 1:]
+    lines = _LINES[activation](low, high)
+    x = np.clip(low + np.linspace(0, 1, 401) * (high - low), low, high)
+    y = ACTIVATIONS[activation](x)
+    rounding = 1e-15 * (1 + np.maximum(np.abs(low), np.abs(high)))
+    assert (lines.slope_low * x + lines.offset_low <= y + rounding).all()
+    assert (lines.slope_high * x + lines.offset_high >= y - rounding).all()
+
+
+@architectures
+def test_the_error_shrinks_with_the_square_of_the_width(activations: tuple) -> None:
+    network, limit_low, limit_high = random_network(1, activations, 32, 3, 4)
+    rng = np.random.default_rng(1)
+    center = rng.uniform(limit_low + 0.05, limit_high - 0.05, size=(200, 3))
+    errors = []
+    for width in (0.08, 0.02):
+        low, high = center - width / 2, center + width / 2
+        lines = upper_bounds(network, low, high)
+        at_center = np.einsum("bkd,bd->bk", lines.slopes, center) + lines.offsets
+        errors.append((at_center - network.margins(center)).mean())
+    assert errors[1] <= errors[0] / 10 + 1e-9
+
+
+@architectures
+def test_linear_bounds_are_tighter_than_intervals(activations: tuple) -> None:
+    network, limit_low, limit_high = random_network(2, activations, 48, 3, 3)
+    low, high = random_boxes(np.random.default_rng(2), limit_low, limit_high, 0.2, count=100)
+    floor, ceiling = low, high
+    for layer, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
+        center, radius = (floor + ceiling) / 2 @ weight.T + bias, (ceiling - floor) / 2 @ np.abs(weight).T
+        floor, ceiling = center - radius, center + radius
+        if layer < len(activations):
+            floor, ceiling = ACTIVATIONS[activations[layer]](floor), ACTIVATIONS[activations[layer]](ceiling)
+    highest = upper_bounds(network, low, high).highest(low, high)
+    least = lower_bounds(network, low, high)
+    factor = 1.0 + 1e-9 if not activations else 0.8
+    assert (highest - least).mean() <= factor * (ceiling - floor).mean()
+
+
+@architectures
+def test_a_box_is_bounded_the_same_alone_and_among_thousands(activations: tuple) -> None:
+    network, limit_low, limit_high = random_network(3, activations, 64, 4, 3)
+    low, high = random_boxes(np.random.default_rng(3), limit_low, limit_high, 0.3, count=1500)
+    together = upper_bounds(network, low, high)
+    alone = upper_bounds(network, low[1234:1235], high[1234:1235])
+    assert np.allclose(together.slopes[1234], alone.slopes[0], atol=1e-9)
+    assert np.allclose(together.offsets[1234], alone.offsets[0], atol=1e-9)
+
+
+@architectures
+def test_slopes_are_the_derivatives_of_the_margins(activations: tuple) -> None:
+    network, limit_low, limit_high = random_network(4, activations, 32, 3, 4)
+    z = np.random.default_rng(4).uniform(limit_low, limit_high, size=(20, 3))
+    margins, slopes = network.margins_and_slopes(z)
+    smallest, slope = network.smallest_and_slopes(z)
+    np.testing.assert_array_equal(smallest, margins.min(axis=1))
+    np.testing.assert_allclose(slope, slopes[np.arange(len(z)), margins.argmin(axis=1)], rtol=1e-12, atol=1e-12)
+    assert np.allclose(margins, network.margins(z))
+    for axis in range(3):
+        step = np.zeros(3)
+        step[axis] = 1e-6
+        numeric = (network.margins(z + step) - network.margins(z - step)) / 2e-6
+        assert np.allclose(numeric, slopes[:, :, axis], atol=1e-4)
+
+
+def test_the_pad_covers_the_rounding_of_the_margins_themselves() -> None:
+    network, limit_low, limit_high = random_network(5, ("sigmoid", "relu"), 128, 4, 4)
+    z = np.random.default_rng(5).uniform(limit_low, limit_high, size=(500, 4))
+    one_by_one = np.concatenate([network.margins(point[None]) for point in z])
+    assert np.abs(one_by_one - network.margins(z)).max() < network.pads[-1].min()
+    assert network.pads[-1].max() < 1e-6

@@ -1,0 +1,83 @@
+"""Distances to half-spaces within boxes are those of an independent solver, and cuts lose nothing."""
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog, minimize
+
+from paretofoil.core.command import length
+from paretofoil.proof.halfspace import cut, nearest
+
+
+def random_problem(rng: np.random.Generator, num_rivals: int) -> tuple:
+    dim = int(rng.integers(1, 7))
+    low = rng.uniform(-1, 0.3, dim)
+    high = low + rng.random(dim) * (rng.random(dim) < 0.9)  # some sides have no width
+    return rng.normal(size=(num_rivals, dim)), rng.uniform(-0.5, 1, num_rivals), low, high
+
+
+def solve(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: str) -> float | None:
+    """The distance by SciPy, None if the half-spaces miss the box."""
+    rows, dim = slopes.shape
+    bounds, eye = list(zip(low, high, strict=True)), np.eye(dim)
+    if norm == "l2":
+        constraint = {"type": "ineq", "fun": lambda z: slopes @ z - levels, "jac": lambda z: slopes}
+        feasible = linprog(np.zeros(dim), -slopes, -levels, bounds=bounds)
+        if feasible.status != 0:
+            return None
+        start = feasible.x
+        found = minimize(
+            lambda z: z @ z / 2, start, jac=lambda z: z, bounds=bounds, constraints=constraint, method="SLSQP"
+        )
+        return float(np.linalg.norm(found.x)) if found.success else None
+    extra = dim if norm == "l1" else 1
+    spread = eye if norm == "l1" else np.ones((dim, 1))
+    matrix = np.block([[-slopes, np.zeros((rows, extra))], [eye, -spread], [-eye, -spread]])
+    limits = np.concatenate([-levels, np.zeros(2 * dim)])
+    found = linprog(np.r_[np.zeros(dim), np.ones(extra)], matrix, limits, bounds=bounds + [(0, None)] * extra)
+    return float(found.fun) if found.status == 0 else None
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_one_half_space_is_exact(norm: str) -> None:
+    rng, solved = np.random.default_rng(0), 0
+    for _ in range(150):
+        slopes, levels, low, high = random_problem(rng, 1)
+        bound, point = nearest(slopes[None], levels[None], low[None], high[None], norm)
+        expected = solve(slopes, levels, low, high, norm)
+        if expected is None:
+            continue
+        solved += 1
+        assert bound[0] == pytest.approx(expected, abs=1e-6)
+        assert length(point[0], norm) == pytest.approx(expected, abs=1e-6)
+        assert ((point[0] >= low) & (point[0] <= high)).all()
+        assert slopes[0] @ point[0] >= levels[0] - 1e-6
+    assert solved > 50
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_several_half_spaces_are_never_overestimated_and_mostly_exact_for_l2(norm: str) -> None:
+    rng, shortfalls = np.random.default_rng(1), []
+    for _ in range(300):
+        slopes, levels, low, high = random_problem(rng, int(rng.integers(2, 6)))
+        expected = solve(slopes, levels, low, high, norm)
+        if expected is None:
+            continue
+        bound, _ = nearest(slopes[None], levels[None], low[None], high[None], norm)
+        assert bound[0] <= expected + 1e-6
+        shortfalls.append(expected - bound[0])
+    assert len(shortfalls) > 50
+    if norm == "l2":
+        assert np.mean(np.array(shortfalls) < 1e-6) > 0.8
+
+
+@pytest.mark.parametrize("norm", ["l1", "l2", "linf"])
+def test_cuts_keep_every_point_of_the_half_spaces_and_the_ball(norm: str) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        slopes, levels, low, high = random_problem(rng, 2)
+        radius = rng.uniform(0.1, 1.5)
+        new_low, new_high = cut(slopes[None], levels[None], low[None], high[None], radius, norm)
+        z = rng.uniform(low, high, size=(400, len(low)))
+        kept = z[(z @ slopes.T >= levels).all(axis=1) & (length(z, norm) <= radius)]
+        assert (kept >= new_low[0] - 1e-12).all()
+        assert (kept <= new_high[0] + 1e-12).all()

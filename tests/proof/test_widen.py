@@ -1,0 +1,101 @@
+"""Regions: every command inside makes the foil win, and the answer is inside."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from policies import LinearPolicy, random_pcn, random_question
+
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof.widen import widen
+from paretofoil.search.exact import Exact
+
+
+def answered(objectives: int, count: int = 12, **shape: int) -> list[tuple[Question, np.ndarray]]:
+    policy = random_pcn(objectives, objectives=objectives, **shape)
+    questions = [random_question(policy, seed) for seed in range(count)]
+    findings = Exact(gap=1e-3 if objectives < 6 else 1e-2).run(QuestionBatch(questions))
+    return [
+        (q, q.command + f.change * q.space.scale)
+        for q, f in zip(questions, findings, strict=True)
+        if f.change is not None
+    ]
+
+
+@pytest.mark.parametrize("objectives", [1, 2, 3, 6])
+def test_every_command_inside_makes_the_foil_win(objectives: int) -> None:
+    rng, found = np.random.default_rng(0), 0
+    for question, command in answered(objectives, 12 if objectives < 6 else 5):
+        region = widen(QuestionBatch([question]), 0, command)
+        if region is None:
+            continue
+        found += 1
+        share = rng.random((20_000, objectives))
+        share[:10_000] = np.round(share[:10_000])
+        commands = np.clip(region.low + share * (region.high - region.low), region.low, region.high)
+        batch = QuestionBatch([question])
+        assert (batch.margins_at(np.zeros(len(commands), dtype=int), commands, "check") >= question.kappa).all()
+        assert region.holds(command)
+        assert region.holds(commands).all()
+        assert (region.low >= question.low).all()
+        assert (region.high <= question.high).all()
+    assert found > 0
+
+
+def test_most_answers_can_be_widened() -> None:
+    """Not all: an answer in a corner between two rivals may be in no box of valid commands at all."""
+    pairs = answered(2, 30)
+    regions = [widen(QuestionBatch([question]), 0, command) for question, command in pairs]
+    assert sum(region is not None for region in regions) >= 0.7 * len(pairs)
+
+
+def test_a_region_reaches_the_boundary_or_the_limit_on_its_far_sides() -> None:
+    """On a linear policy the largest boxes are known: nothing stands in the way but the limits."""
+    from paretofoil.core.policy import FoldedPolicy
+
+    class Folded(LinearPolicy):
+        def fold(self, state: np.ndarray) -> FoldedPolicy:
+            return FoldedPolicy((self.weight,), (self.bias,), ())
+
+    policy = Folded(np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2))
+    question = Question(policy, np.zeros(1), np.array([-0.5, -0.5]), 1, (0, 1), CommandSpace([-1, -1], [1, 1]))
+    region = widen(QuestionBatch([question]), 0, np.array([0.03, 0.03]))
+    assert np.array_equal(region.high, [1, 1])
+    assert (region.low <= 0.03).all()
+
+
+def test_a_locked_objective_stays_locked_in_the_region() -> None:
+    policy = random_pcn(3, objectives=3)
+    for seed in range(6):
+        question = random_question(policy, seed)
+        low, high = question.low.copy(), question.high.copy()
+        low[1] = high[1] = question.command[1]
+        question = replace(question, low=low, high=high)
+        [finding] = Exact().run(QuestionBatch([question]))
+        if finding.change is not None:
+            region = widen(QuestionBatch([question]), 0, question.command + finding.change * question.space.scale)
+            assert region is None or region.low[1] == region.high[1] == question.command[1]
+
+
+def test_an_invalid_or_bare_answer_has_no_region() -> None:
+    question, _ = answered(2)[0]
+    assert widen(QuestionBatch([question]), 0, question.command) is None
+    black_box = LinearPolicy(np.array([[0.0, 0.0], [1.0, 1.0]]), np.zeros(2))
+    asked = Question(black_box, np.zeros(1), np.array([-0.5, -0.5]), 1, (0, 1), CommandSpace([-1, -1], [1, 1]))
+    assert widen(QuestionBatch([asked]), 0, np.array([0.5, 0.5])) is None
+
+
+def test_regions_go_through_json_unchanged_and_refuse_nonsense() -> None:
+    region = ProvenRange([0, 1.5], [2, 1.5])
+    again = ProvenRange.from_dict(json.loads(json.dumps(region.to_dict())))
+    assert np.array_equal(again.low, region.low)
+    assert np.array_equal(again.high, region.high)
+    assert region.holds(np.array([[1, 1.5], [3, 1.5]])).tolist() == [True, False]
+    with pytest.raises(InvalidInput):
+        ProvenRange([1, 0], [0, 1])
+    with pytest.raises(InvalidInput):
+        ProvenRange.from_dict({"low": [0]})
