@@ -8,7 +8,6 @@ import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry
 from paretofoil.envs.shipped import SHIPPED
 
@@ -70,23 +69,6 @@ def make(name: str | CatalogueEntry, render_mode: str | None = None) -> "gymnasi
     from paretofoil.envs.wrapper import Catalogued
 
     return Catalogued(make_raw(name, render_mode), entry(name))
-
-
-def make_batch(name: str | CatalogueEntry, max_steps: int | None = None) -> BatchEnv:
-    """Many copies stepped together, by the fastest means there is: vectorised, tabulated, or one by one."""
-    item = entry(name)
-    limit = item.max_steps if max_steps is None else max_steps
-    if limit < 1:
-        raise InvalidInput.expected("a step limit of at least 1", limit)
-    if item.batch is not None:
-        return item.batch(limit)
-    if item.finite:
-        from paretofoil.envs.tabular import TabularBatch
-
-        return TabularBatch(item, limit)
-    from paretofoil.envs.gymnasium_batch import GymnasiumBatch
-
-    return GymnasiumBatch(item, limit)
 
 
 def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:

@@ -1,0 +1,120 @@
+"""Folders are layers: imports go one way, whether they stand at the top of a module or inside a function."""
+
+import ast
+import subprocess
+import sys
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import paretofoil
+
+ROOT = Path(paretofoil.__file__).parent
+LAYERS = ("core", "envs", "pcn", "agents", "proof", "search", "explanation", "study", "show", "reproduce", "cli")
+"""From the bottom up, as CONTRIBUTING.md draws them."""
+DOORS = ("__init__", "__main__")
+"""The only modules at the root: they show what there is, and nothing imports them."""
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(ROOT.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
+
+
+def imports_of(source: str, *, types: bool = True) -> set[str]:
+    """Every module of the package that is imported anywhere in a source, inside functions too.
+
+    With `types` also what is imported under TYPE_CHECKING alone, which never runs.
+    """
+    tree = ast.parse(source)
+    if not types:
+        kept = [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))]
+        tree.body = kept
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            inner = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {name if name in MODULES else str(node.module) for name in inner}
+    return {name for name in found if name.split(".")[0] == "paretofoil"}
+
+
+GRAPH = {name: imports_of(path.read_text()) for name, path in MODULES.items()}
+RUNNING = {name: imports_of(path.read_text(), types=False) for name, path in MODULES.items()}
+INSIDE = {name: imported for name, imported in GRAPH.items() if name.count(".") and name != "paretofoil.__main__"}
+
+
+def layer_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def up_calls(graph: dict[str, set[str]]) -> list[str]:
+    return [
+        f"{name} imports {imported}"
+        for name, all_imported in graph.items()
+        for imported in sorted(all_imported)
+        if imported == "paretofoil" or LAYERS.index(layer_of(imported)) > LAYERS.index(layer_of(name))
+    ]
+
+
+def cycle_in(graph: dict[str, set[str]]) -> list[str] | None:
+    """A circle of modules; a package's own `__init__` may gather its modules, and they do not import it back."""
+    try:
+        TopologicalSorter({name: imported - {name} for name, imported in graph.items()}).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def test_no_module_is_left_loose_at_the_root() -> None:
+    assert {path.stem for path in ROOT.glob("*.py")} == set(DOORS)
+    assert {path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "__pycache__"} == set(LAYERS)
+
+
+def test_imports_go_down_only() -> None:
+    assert up_calls(INSIDE) == []
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    assert cycle_in({name: RUNNING[name] for name in INSIDE}) is None
+
+
+def test_an_up_call_and_a_circle_would_be_noticed() -> None:
+    lazy = "def f():\n    from paretofoil.show.sentence import one_line\n"
+    assert up_calls({"paretofoil.core.answer": imports_of(lazy)}) == [
+        "paretofoil.core.answer imports paretofoil.show.sentence"
+    ]
+    assert cycle_in({"a": {"b"}, "b": {"a"}}) is not None
+
+
+@pytest.mark.parametrize("package", ["core.answer", "core.search", "search.registry", "explanation.pose"])
+def test_values_load_nothing_heavy(package: str) -> None:
+    heavy = {"gymnasium", "torch", "scipy.stats", "matplotlib"}
+    told = f"import sys, paretofoil.{package}; print(*sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
+
+
+def test_modules_and_functions_stay_small() -> None:
+    for name, path in MODULES.items():
+        lines = path.read_text().splitlines()
+        assert len(lines) <= 300, name
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                documented = isinstance(node.body[0], ast.Expr) and isinstance(node.body[0].value, ast.Constant)
+                first = node.body[1] if documented and len(node.body) > 1 else node.body[0]
+                assert (node.end_lineno or 0) - first.lineno < 50, f"{name}.{node.name}"
+
+
+def test_every_layer_is_drawn_in_contributing() -> None:
+    page = (ROOT.parents[1] / "CONTRIBUTING.md").read_text()
+    drawn = [
+        line.split()[0].rstrip("/") for line in page.splitlines() if line.split() and line.split()[0][:-1] in LAYERS
+    ]
+    assert tuple(drawn) == LAYERS
