@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import entry
-from paretofoil.envs.make_batch import make_batch
 from paretofoil.pcn.config import PRESETS, TrainConfig
 from paretofoil.pcn.evaluate import evaluate
 from paretofoil.pcn.train import Trainer, TrainResult

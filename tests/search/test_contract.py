@@ -1,6 +1,8 @@
 """What every search promises, over random networks, analytic policies and shipped agents."""
 
+import time
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,20 +11,32 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
-from paretofoil.search import Boundary, CFZoo, Exact, LocalZoo, NearestFront, ReferenceCFZoo
+from paretofoil.search import CFZoo
+from paretofoil.search.registry import methods
 
-BLACK_BOX: list[Search] = [
-    CFZoo(directions=400, max_queries=601),
-    ReferenceCFZoo(CFZoo(directions=40, max_queries=61)),
-    LocalZoo(max_queries=601),
-    NearestFront(),
-    Boundary(max_queries=1500),
-]
-ALL = [*BLACK_BOX, Exact()]
+
+def quick(search: Any) -> Search:
+    made: Search = replace(search, **QUICK.get(type(search).__name__, {}))
+    return made
+
+
+QUICK: dict[str, dict[str, Any]] = {
+    "CFZoo": {"directions": 400, "max_queries": 601},
+    "ReferenceCFZoo": {"config": CFZoo(directions=40, max_queries=61)},
+    "LocalZoo": {"max_queries": 601},
+    "Boundary": {"max_queries": 1500},
+    "WhiteCW": {"binary_search_steps": 3, "max_iter": 5},
+    "ProjectedCW": {"iterations": 60},
+    "Grid": {"values": 12, "first": False},
+}
+"""Small settings of the slow ones; a search that is not named here is tested as it is."""
+ALL = list({search.name: search for method in methods() for search in [quick(method.make())]}.values())
+BLACK_BOX = [search for search in ALL if search.access == "queries"]
 each_search = pytest.mark.parametrize("search", ALL, ids=lambda s: s.name)
 each_black_box = pytest.mark.parametrize("search", BLACK_BOX, ids=lambda s: s.name)
 
@@ -152,18 +166,70 @@ def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(se
 
 
 @each_black_box
-def test_the_search_keeps_its_budget(search: Search) -> None:
+def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None:
     limits = {
         "cf-zoo": 400 * 17 + 601 + 6,
         "cf-zoo:reference": 40 * 17 + 61 + 6,
         "local-zoo": 601,
         "nearest-front": 6,
         "boundary": 1500,
+        "grid": 12**3,
     }
     questions = network_questions()
     batch = QuestionBatch(questions)
     search.run(batch)
     assert all(sum(batch.queries(row).values()) <= limits[search.name] for row in range(batch.size))
+
+
+@each_search
+def test_no_question_is_asked_about_more_often_than_the_limit_says(search: Search) -> None:
+    large = replace(search, **SPENDING.get(type(search).__name__, {}))  # type: ignore[type-var]
+    batch = QuestionBatch(network_questions())
+    findings = large.run(batch, Limits(queries=300))
+    spent = [sum(batch.queries(row).values()) for row in range(batch.size)]
+    assert max(spent) <= 300 + 1  # one more for the check of a white-box search
+    if type(search).__name__ in SPENDING:
+        assert all(finding.stop is Stop.OUT_OF_QUERIES for finding in findings)
+
+
+SPENDING: dict[str, dict[str, Any]] = {
+    "CFZoo": {"directions": 9001, "max_queries": 9001},
+    "ReferenceCFZoo": {"config": CFZoo()},
+    "LocalZoo": {"max_queries": 9001},
+    "Boundary": {"max_queries": 9001},
+    "WhiteCW": {"binary_search_steps": 10, "max_iter": 10},
+    "ProjectedCW": {"iterations": 500},
+    "Grid": {"values": 200, "first": False},
+}
+"""Settings that spend more than a limit of 300 queries."""
+
+
+@each_search
+def test_with_a_limit_of_queries_a_finding_is_as_repeatable_as_without(search: Search) -> None:
+    questions = network_questions()[:4]
+    limits = Limits(queries=120)
+    together = search.run(QuestionBatch(questions), limits)
+    alone = [search.run(QuestionBatch([question]), limits)[0] for question in questions]
+    for a, b in zip(together, alone, strict=True):
+        assert a.stop is b.stop
+        assert (a.change is None) == (b.change is None)
+        assert a.change is None or np.array_equal(a.change, b.change)
+
+
+@each_search
+def test_when_the_time_is_over_the_best_so_far_is_returned_with_the_reason(
+    search: Search, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that moves on by a millisecond whenever it is read: no verdict depends on the machine."""
+    large = replace(search, **SPENDING.get(type(search).__name__, {}))  # type: ignore[type-var]
+    questions = shipped_questions("fruit-tree")[:1]
+    ticks = iter(range(10**9))
+    monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 1000)
+    [answer] = ask(questions, large, limits=Limits(seconds=0.02))
+    if search.name != "nearest-front":  # which is done before it looks at the clock so often
+        assert answer.stop is Stop.OUT_OF_TIME
+        assert "time ran out" in answer.stop.sentence
+    assert next(ticks) < 200
 
 
 @each_search

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium.envs.registration import WrapperSpec
 
+from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import describe, entry, make, names, register
 from paretofoil.envs.catalogue_entry import CatalogueEntry
-from paretofoil.envs.make_batch import make_batch
 
 if TYPE_CHECKING:
     from paretofoil.envs.checker import check_environment

@@ -4,10 +4,12 @@ import itertools
 
 import numpy as np
 
-from paretofoil.core.question import QuestionBatch
+from paretofoil.core.question import Question, QuestionBatch
 
 DIGITS = range(1, 7)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
+CANDIDATES = 8
+"""Commands that are asked about at each resolution: every way to round three objectives."""
 STRETCH = 1.1
 """A rounded change may be this much larger than the exact one: short, but still the same answer."""
 
@@ -15,31 +17,37 @@ STRETCH = 1.1
 def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
     """The command in the shortest numbers under which the foil is still the greedy action.
 
-    Each changed objective is rounded down or up; objectives that did not change keep their number. The
-    candidates of all resolutions are one batch of queries. If none flips, the command itself is returned.
+    Each changed objective is rounded down or up; objectives that did not change keep their number. One resolution
+    after the other is asked about. If none flips, the command itself is returned.
     """
-    question = batch.questions[row]
-    changed = np.flatnonzero(command != question.command)
-    candidates = []
     for digits in DIGITS:
-        decimals = digits - np.floor(np.log10(question.space.scale)).astype(int)
-        unit = 10.0 ** -decimals.astype(float)
-        down = np.floor(command / unit)
-        near = np.round(command / unit) == down
-        choices = [(down[i], down[i] + 1) if near[i] else (down[i] + 1, down[i]) for i in changed]
-        for choice in itertools.product(*choices):  # the nearest first
-            candidate = command.copy()
-            candidate[changed] = [
-                round(float(n * unit[i]), max(int(decimals[i]), 0)) for n, i in zip(choice, changed, strict=True)
-            ]
-            candidates.append(candidate)
-    stacked = np.stack(candidates)
-    rows = np.full(len(stacked), row)
-    inside = ((stacked >= question.low) & (stacked <= question.high)).all(axis=1)
-    change, rounded = command - question.command, stacked - question.command
-    same_way = (rounded * change >= 0).all(axis=1)  # what is told must not turn a wish around
-    space = question.space
-    reach = STRETCH * space.distance(command, question.command, question.norm)
-    near_enough = space.distance(stacked, question.command, question.norm) <= reach
-    flips = inside & same_way & near_enough & (batch.margins_at(rows, stacked, "round") > 0)
-    return stacked[np.argmax(flips)] if flips.any() else command
+        candidates = _candidates(batch.questions[row], command, digits)
+        if len(candidates):
+            flips = batch.margins_at(np.full(len(candidates), row), candidates, "round") > 0
+            if flips.any():
+                return candidates[np.argmax(flips)]
+    return command
+
+
+def _candidates(question: Question, command: np.ndarray, digits: int) -> np.ndarray:
+    """The command rounded in every way at one resolution, the nearest first: (N, d), only what may be told."""
+    changed = np.flatnonzero(command != question.command)
+    decimals = digits - np.floor(np.log10(question.space.scale)).astype(int)
+    unit = 10.0 ** -decimals.astype(float)
+    down = np.floor(command / unit)
+    near = np.round(command / unit) == down
+    choices = [(down[i], down[i] + 1) if near[i] else (down[i] + 1, down[i]) for i in changed]
+    rounded = np.repeat(command[None], 2 ** len(changed), axis=0)
+    for candidate, choice in zip(rounded, itertools.product(*choices), strict=True):
+        candidate[changed] = [
+            round(float(n * unit[i]), max(int(decimals[i]), 0)) for n, i in zip(choice, changed, strict=True)
+        ]
+    space, norm = question.space, question.norm
+    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
+    # What is told must not turn a wish around, and must stay nearly as small as what was found.
+    same_way = ((rounded - question.command) * (command - question.command) >= 0).all(axis=1)
+    reach = STRETCH * space.distance(command, question.command, norm)
+    rounded = rounded[inside & same_way & (space.distance(rounded, question.command, norm) <= reach)]
+    if len(rounded) > CANDIDATES:
+        rounded = rounded[np.argsort(space.distance(rounded, command, norm), kind="stable")[:CANDIDATES]]
+    return rounded
