@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.certificate import Certificate
-from paretofoil.core.command import Norm, Objective
+from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.display import show
 from paretofoil.core.document import array, plain, read_document, whole, write_document
@@ -41,6 +41,26 @@ class Asked:
     """Draws the environment at that moment, where there is one."""
 
 
+@dataclass(frozen=True, eq=False)
+class Start:
+    """An answer, seen from the start of its episode."""
+
+    issued: np.ndarray
+    """The command that was issued at the start."""
+    command: np.ndarray
+    """The counterfactual command and what had been collected before: what to issue at the start instead."""
+    leads_here: bool | None
+    """Whether issuing that at the start leads through the state of the decision; None where chance decides."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"issued": plain(self.issued), "command": plain(self.command), "leads_here": self.leads_here}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Start":
+        issued = as_vector(values["issued"], "the issued command")
+        return cls(issued, as_vector(values["command"], "its change", issued.size), values["leads_here"])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer:
     """The smallest change of the command that was found to make the policy choose the foil, or that there is none.
@@ -56,6 +76,8 @@ class Answer:
     objectives: tuple[Objective, ...]
     actions: tuple[str, ...]
     """The names of all actions."""
+    phrases: tuple[str, ...]
+    """What the agent would have done, for each action: "gone down", "stayed"."""
     valid_actions: tuple[int, ...]
     chosen: int
     foil: int
@@ -70,16 +92,27 @@ class Answer:
     """How often the policy was asked, by phase."""
     seconds: float
     """Wall time; questions that were answered together share it equally."""
+    low: np.ndarray
+    high: np.ndarray
+    """The region: what could be asked for instead."""
+    kept: tuple[int, ...] = ()
+    """Objectives that the user keeps as they are."""
+    held: tuple[int, ...] = ()
+    """Objectives that the user holds to a range of their own."""
+    alone: tuple[int, ...] = ()
+    """The objectives that were allowed to change, if it was to change few; empty if all were."""
     command: np.ndarray | None = None
-    """R_cf, the closest command found, or None."""
+    """R_cf, in short numbers: the command that is quoted, and that all that follows is about; None if none is known."""
     distance: float | None = None
-    """The scaled distance |D^-1 (R_cf - R_t)|."""
+    """Its scaled distance |D^-1 (R_cf - R_t)|."""
     margin: float | None = None
-    """M_f(R_cf): by how much the foil wins."""
-    rounded: np.ndarray | None = None
-    """R_cf in short numbers, for reading aloud; the foil is still the greedy action there."""
+    """M_f(R_cf): by how much the foil wins there."""
     counterfactual_probabilities: np.ndarray | None = None
     """Of the valid actions under R_cf."""
+    closest: np.ndarray | None = None
+    """The closest valid command that was found, before it was rounded."""
+    closest_distance: float | None = None
+    """Its scaled distance, which is what proofs and tables of searches are about."""
     lower_bound: float = 0.0
     """No valid command is closer than this; 0 if nothing was proven, infinite if there is none at all."""
     certificate: Certificate | None = None
@@ -90,6 +123,10 @@ class Answer:
     """What the agent achieves under the new command, if it was rolled out."""
     original_consequence: Consequence | None = None
     """What it achieves under the original command, beside it."""
+    start: Start | None = None
+    """What the same change means for the command that was issued at the start, if it was an episode."""
+    wanted: int = 1
+    """How many different answers were asked for."""
     alternatives: tuple["Answer", ...] = field(default=())
     """Further answers that change other objectives, or change them in other directions."""
     asked: Asked | None = field(default=None, metadata={"stored": False})
@@ -166,12 +203,13 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "outcome": Outcome,
     "stop": Stop,
     "objectives": lambda items: tuple(Objective(**item) for item in items),
-    "actions": tuple,
-    "valid_actions": tuple,
-    **dict.fromkeys(("original", "probabilities", "command", "rounded", "counterfactual_probabilities"), array),
+    **dict.fromkeys(("actions", "phrases", "valid_actions", "kept", "held", "alone"), tuple),
+    **dict.fromkeys(("original", "low", "high", "probabilities", "command", "closest"), array),
+    "counterfactual_probabilities": array,
     "lower_bound": float,  # float("infinity") reads it back
     "certificate": _optional(Certificate.from_dict),
     "proven_range": _optional(ProvenRange.from_dict),
     **dict.fromkeys(("consequence", "original_consequence"), _optional(Consequence.from_dict)),
+    "start": _optional(Start.from_dict),
     "alternatives": lambda items: tuple(Answer.from_dict(item) for item in items),
 }

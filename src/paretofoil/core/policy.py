@@ -32,6 +32,13 @@ class PolicyAtStates(Protocol):
         ...
 
 
+@runtime_checkable
+class ExactRows(Protocol):
+    """A policy that promises a row the same bits in any batch, so that its noise need not be measured (optional)."""
+
+    exact_rows: bool
+
+
 @dataclass(frozen=True)
 class CallablePolicy:
     """A plain function (states, commands) -> log-probabilities as a policy."""

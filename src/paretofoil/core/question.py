@@ -37,6 +37,10 @@ class Question:
     """The searched region: by default the smallest box that holds the command space and the command."""
     norm: Norm = "l2"
     """How the size of a scaled change is measured; the paper's is l2."""
+    kept: tuple[int, ...] = ()
+    """Objectives that the user keeps as they are: the region has no width there."""
+    held: tuple[int, ...] = ()
+    """Objectives that the user holds to a range of their own, which is the region's."""
 
     def __post_init__(self) -> None:
         state = np.asarray(self.state, dtype=np.float32)
@@ -85,12 +89,17 @@ class QuestionBatch:
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low = (np.stack([q.low for q in questions]) - self.commands) / self.scale  # (Q, d), <= 0
         self.high = (np.stack([q.high for q in questions]) - self.commands) / self.scale  # (Q, d), >= 0
-        self.kappa = np.array([q.kappa for q in questions])  # (Q,)
+        self.kappa = np.array([q.kappa for q in questions])  # (Q,): what searches must reach
+        self.clearance = 0.0
         self.foils = np.array([q.foil for q in questions])  # (Q,)
         self.states = np.stack([q.state for q in questions])  # (Q, S)
         self._query = _query_at(first.policy, self.states)
         self._handicaps: np.ndarray | None = None
         self._counts: dict[str, np.ndarray] = {}
+
+    def keep_clear(self, clearance: float) -> None:
+        """Make searches reach kappa and so much more, because the policy's answers are not exact."""
+        self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The closest points inside the regions of these questions: rows (N,), z (N, d)."""

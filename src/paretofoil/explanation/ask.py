@@ -2,8 +2,9 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,8 @@ from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import probabilities
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
-from paretofoil.explanation.check import changed, check
+from paretofoil.explanation.check import check
+from paretofoil.explanation.noise import clearance
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,8 @@ class Wishes:
     k: int = 1
     """How many answers; each further one changes other objectives or other directions."""
     min_change: float = 0.0
-    """Scaled changes below this are undone where the foil still wins without them."""
+    """An objective that would change by less than this share of its range is kept as it is, where there is an answer
+    without it."""
 
     def __post_init__(self) -> None:
         if self.k < 1:
@@ -42,32 +45,61 @@ def ask(
     wishes: Wishes = Wishes(),  # noqa: B008 (frozen)
     actions: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
+    phrases: Sequence[str] | None = None,
 ) -> list[Answer]:
-    """Answer questions on one policy together; each answer is the same as if it were asked alone."""
+    """Answer questions on one policy together; each answer is the same as if it were asked alone.
+
+    `actions` are their names, `phrases` what the agent has done after each ("gone down").
+    """
+    asking = _Asking(search, limits, actions, phrases)
     if not questions:
         return []
-    if not wishes.sparse and wishes.k == 1:
-        return _ask(questions, search, wishes, actions, limits)
-    return [_best_over_subsets(question, search, wishes, actions, limits) for question in questions]
+    if wishes.sparse or wishes.k > 1:
+        answers = [_best_over_subsets(question, wishes, asking) for question in questions]
+    else:
+        answers = asking.ask(questions)
+    if wishes.min_change > 0:
+        answers = [_without_small_changes(a, wishes.min_change, asking) for a in answers]
+    return answers
 
 
-def _ask(
-    questions: Sequence[Question], search: Search, wishes: Wishes, actions: Sequence[str] | None, limits: Limits
-) -> list[Answer]:
-    started = now()
-    batch = QuestionBatch(questions)
-    scores = batch.scores_at(np.arange(batch.size), batch.commands, "original")
-    names = tuple(actions) if actions is not None else tuple(f"action {a}" for a in range(scores.shape[1]))
-    if len(names) != scores.shape[1]:
-        raise InvalidInput.expected(f"{scores.shape[1]} action names", list(names))
-    unanswered = [_unanswered(q, row, names, search) for q, row in zip(questions, scores, strict=True)]
-    findings = search.run(batch, limits)
-    answers = [
-        check(batch, row, finding, wishes.min_change, nothing)
-        for row, (finding, nothing) in enumerate(zip(findings, unanswered, strict=True))
-    ]
-    share = (now() - started) / batch.size
-    return [replace(a, queries=dict(batch.queries(row)), seconds=share) for row, a in enumerate(answers)]
+@dataclass(frozen=True)
+class _Asking:
+    """How questions are asked; what is asked changes from call to call."""
+
+    search: Search
+    limits: Limits
+    actions: Sequence[str] | None
+    phrases: Sequence[str] | None
+
+    def ask(self, questions: Sequence[Question], alone: Sequence[tuple[int, ...]] | None = None) -> list[Answer]:
+        """Together; `alone` are the objectives that each may change, where others are locked to change few."""
+        started = now()
+        batch = QuestionBatch(questions)
+        scores = batch.scores_at(np.arange(batch.size), batch.commands, "original")
+        names = _names(self.actions, "action {}", scores.shape[1])
+        phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
+        unanswered = [
+            replace(_unanswered(q, row, names, self.search), phrases=phrases, alone=alone[i] if alone else ())
+            for i, (q, row) in enumerate(zip(questions, scores, strict=True))
+        ]
+        batch.keep_clear(clearance(batch))
+        findings = self.search.run(batch, self.limits)
+        answers = [
+            check(batch, row, finding, nothing)
+            for row, (finding, nothing) in enumerate(zip(findings, unanswered, strict=True))
+        ]
+        share = (now() - started) / batch.size
+        return [replace(a, queries=dict(batch.queries(row)), seconds=share) for row, a in enumerate(answers)]
+
+
+def _names(given: Sequence[str] | None, made: str, count: int, of: Sequence[Any] | None = None) -> tuple[str, ...]:
+    """The given names, or names made of numbers or of other names."""
+    if given is None:
+        return tuple(made.format(item) for item in (range(count) if of is None else of))
+    if len(given) != count:
+        raise InvalidInput.expected(f"{count} action names", list(given))
+    return tuple(given)
 
 
 def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], search: Search) -> Answer:
@@ -83,6 +115,7 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         original=question.command,
         objectives=question.space.objectives,  # type: ignore[arg-type]
         actions=names,
+        phrases=(),
         valid_actions=question.valid_actions,
         chosen=chosen,
         foil=question.foil,
@@ -93,48 +126,90 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         seed=search.seed,
         queries={},
         seconds=0.0,
+        low=question.low,
+        high=question.high,
+        kept=question.kept,
+        held=question.held,
         asked=Asked(question),
     )
 
 
-def _best_over_subsets(
-    question: Question, search: Search, wishes: Wishes, actions: Sequence[str] | None, limits: Limits
-) -> Answer:
+def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> Answer:
     """Search with all but some objectives locked, for every choice of them: at most 63 for 6 objectives."""
-    plain = replace(wishes, sparse=False, k=1)
-    movable = np.flatnonzero(question.high > question.low)
+    movable = np.flatnonzero(question.high > question.low).tolist()
     tried: list[Answer] = []
     for count in range(1, len(movable) + 1):
-        subsets = [list(subset) for subset in itertools.combinations(movable.tolist(), count)]
+        subsets = list(itertools.combinations(movable, count))
         locked = [_allow(question, subset) for subset in subsets]
-        tried += _ask(locked, search, plain, actions, limits)
+        tried += asking.ask(locked, subsets if count < len(movable) else None)
         if wishes.sparse and wishes.k == 1 and any(a.found for a in tried):
             break
     if not tried:  # nothing may move at all
-        return _ask([question], search, plain, actions, limits)[0]
-    spent: Counter[str] = sum((Counter(a.queries) for a in tried), Counter())
-    found = sorted((a for a in tried if a.found), key=lambda a: _rank(question, a, sparse=wishes.sparse))
-    seconds = sum(a.seconds for a in tried)
-    if not found:
-        return replace(tried[-1], queries=dict(spent), seconds=seconds)  # the last one may move every objective
-    proven = all(a.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE) for a in tried)
-    outcome = Outcome.PROVEN_OPTIMAL if proven else Outcome.FOUND
-    distinct: list[Answer] = []
-    for candidate in found:
-        pattern = changed(question, candidate.command)  # type: ignore[arg-type]
-        if all((pattern != changed(question, other.command)).any() for other in distinct):  # type: ignore[arg-type]
-            distinct.append(candidate)
+        return asking.ask([question])[0]
+    distinct = _distinct(question, tried, sparse=wishes.sparse)
+    total = {"queries": _sum(a.queries for a in tried), "seconds": sum(a.seconds for a in tried), "wanted": wishes.k}
+    if not distinct:
+        return replace(tried[-1], **total)  # the last one may move every objective
     first, *others = distinct[: wishes.k]
-    return replace(first, outcome=outcome, alternatives=tuple(others), queries=dict(spent), seconds=seconds)
+    settled = all(a.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE) for a in tried)
+    outcome = first.outcome if settled else Outcome.FOUND
+    return replace(first, outcome=outcome, alternatives=tuple(others), **total)
 
 
-def _allow(question: Question, objectives: list[int]) -> Question:
+def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[Answer]:
+    """The best answers, of which no two change the same objectives in the same directions.
+
+    With `sparse` those that change fewest objectives come first, otherwise the one that may change all of them.
+    """
+
+    def rank(answer: Answer) -> tuple[int, float]:
+        return (len(answer.alone) or question.space.size if sparse else bool(answer.alone)), float(answer.distance or 0)
+
+    best: dict[tuple[float, ...], Answer] = {}
+    for answer in sorted((a for a in tried if a.found), key=rank):
+        best.setdefault(tuple(_pattern(question, answer)), answer)
+    return list(best.values())
+
+
+def _pattern(question: Question, answer: Answer) -> np.ndarray:
+    """Which objectives an answer changes, and which way: -1, 0 or 1 each; what is hardly changed does not count."""
+    change = (answer.command - question.command) / question.space.scale  # type: ignore[operator]
+    return np.where(np.abs(change) <= HARDLY * np.abs(change).max(), 0.0, np.sign(change))
+
+
+HARDLY = 0.05
+"""An objective that changes by less than this share of the largest change does not make an answer another one."""
+
+
+def _allow(question: Question, objectives: Sequence[int]) -> Question:
     """The same question, with every other objective locked."""
     free = np.isin(np.arange(question.space.size), objectives)
     low, high = np.where(free, question.low, question.command), np.where(free, question.high, question.command)
     return replace(question, low=low, high=high)
 
 
-def _rank(question: Question, found: Answer, *, sparse: bool) -> tuple[int, float]:
-    count = int(np.abs(changed(question, found.command)).sum()) if sparse else 0  # type: ignore[arg-type]
-    return count, float(found.distance or 0.0)
+def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -> Answer:
+    """Lock what would change by less, the smallest first, and search again, as long as there is an answer."""
+    while answer.asked is not None and answer.closest is not None:
+        question = answer.asked.question
+        sizes = np.abs(answer.closest - question.command) / question.space.scale
+        small = [i for i in np.argsort(sizes, kind="stable").tolist() if 0 < sizes[i] < min_change]
+        free = np.flatnonzero(question.high > question.low).tolist()
+        for i in small:
+            left = tuple(j for j in free if j != i)
+            [again] = asking.ask([_allow(question, left)], [left])
+            spent = {"queries": _sum([answer.queries, again.queries]), "seconds": answer.seconds + again.seconds}
+            answer = replace(answer, **spent)
+            if again.found:
+                answer = replace(again, alternatives=answer.alternatives, wanted=answer.wanted, **spent)
+                break
+        else:
+            return answer
+    return answer
+
+
+def _sum(queries: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for one in queries:
+        total.update(one)
+    return dict(total)

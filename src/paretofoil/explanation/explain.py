@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout
-from paretofoil.core.answer import Answer, Asked
+from paretofoil.agents.rollout import rollout, rollouts
+from paretofoil.core.answer import Answer, Asked, Start
 from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision, Episode
@@ -96,7 +96,7 @@ def explain_decision(
         ranges: for some objectives, the lowest and highest value that may be asked for.
         sparse: change as few objectives as possible first, then be close.
         k: how many answers; the further ones are `answer.alternatives`.
-        min_change: changes below this share of an objective's range are undone where possible.
+        min_change: an objective that would change by less than this share of its range is kept, where possible.
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
@@ -109,8 +109,10 @@ def explain_decision(
     posed = [pose(policy, decision, number, the_space, returns, kappa=kappa, norm=norm) for number in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
-    answers = ask(questions, choose_search(search, policy, seed), wishes, names, limits)
-    return [_with_surroundings(a, q, decision, agent) for a, q in zip(answers, questions, strict=True)]
+    phrases = agent.phrases if agent else None
+    answers = ask(questions, choose_search(search, policy, seed), wishes, names, limits, phrases)
+    answers = [_with_surroundings(a, decision, agent) for a in answers]
+    return answers if agent is None else _with_starts(answers, decision, agent)
 
 
 def other_actions(decision: Decision) -> list[int]:
@@ -137,7 +139,7 @@ def explain_episode(
     asked = [(d, foil) for d in episode for foil in d.valid_actions if foil != d.action]
     questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
     chosen = choose_search(search, agent.policy, seed)
-    answers = ask(questions, chosen, actions=agent.actions, limits=limits)
+    answers = ask(questions, chosen, actions=agent.actions, limits=limits, phrases=agent.phrases)
     placed = [replace(a, asked=_place(q, d, agent)) for a, q, (d, _) in zip(answers, questions, asked, strict=True)]
     times, taken = tuple(d.time for d, _ in asked), tuple(d.action for d in episode)
     objectives: Any = tuple(agent.space.objectives)
@@ -146,10 +148,11 @@ def explain_episode(
     )
 
 
-def _with_surroundings(found: Answer, question: Question, decision: Decision, agent: Agent | None) -> Answer:
-    """Add the proven range and the consequences, where they can be had."""
-    found = replace(found, asked=_place(question, decision, agent))
-    command = found.command
+def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
+    """Add where it was asked, and to each command that is quoted its proven range and its consequence."""
+    others = tuple(_with_surroundings(other, decision, agent) for other in found.alternatives)
+    question, command = found.asked.question, found.command  # type: ignore[union-attr]
+    found = replace(found, asked=_place(question, decision, agent), alternatives=others)
     if command is None:
         return found
     batch = QuestionBatch([question])
@@ -159,6 +162,27 @@ def _with_surroundings(found: Answer, question: Question, decision: Decision, ag
         after, before = (consequence(agent, decision, issued) for issued in (command, decision.command))
         found = replace(found, consequence=after, original_consequence=before)
     return found
+
+
+def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> list[Answer]:
+    """Add what each quoted command means for the command at the start, rolled out together."""
+    if decision.snapshot is None or decision.time == 0:
+        return answers
+    found = [a for a in answers if a.command is not None]
+    issued = decision.command + decision.collected
+    commands = [a.command + decision.collected for a in found]  # type: ignore[operator]
+    stochastic = agent.environment.stochastic
+    episodes = [None] * len(found) if stochastic or not found else rollouts(agent, commands)
+    starts = {
+        id(a): Start(issued, c, None if e is None else _passes(e, decision))
+        for a, c, e in zip(found, commands, episodes, strict=True)
+    }
+    return [replace(a, start=starts.get(id(a))) for a in answers]
+
+
+def _passes(episode: Episode, decision: Decision) -> bool:
+    """Whether an episode comes through the state of a decision at the same moment."""
+    return len(episode) > decision.time and bool(np.array_equal(episode[decision.time].state, decision.state))
 
 
 def _place(question: Question, decision: Decision, agent: Agent | None) -> Asked:

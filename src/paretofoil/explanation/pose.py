@@ -52,7 +52,9 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
                 f"{lowest:g} to {highest:g}",
             )
         low[i], high[i] = max(low[i], lowest), min(high[i], highest)
-    return replace(question, low=low, high=high)
+    kept = tuple(question.space.index(name) for name in keep)
+    held = tuple(question.space.index(name) for name in ranges)
+    return replace(question, low=low, high=high, kept=kept, held=held)
 
 
 def find_action(action: str | int, names: Sequence[str] | None) -> int:

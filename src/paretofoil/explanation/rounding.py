@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.confirm import lowest_margin
 
-DIGITS = range(1, 7)
+DIGITS = range(1, 10)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
 CANDIDATES = 8
 """Commands that are asked about at each resolution: every way to round three objectives."""
@@ -15,17 +16,20 @@ STRETCH = 1.1
 
 
 def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
-    """The command in the shortest numbers under which the foil is still the greedy action.
+    """The command in the shortest numbers under which the foil still wins by kappa, confirmed on the policy.
 
     Each changed objective is rounded down or up; objectives that did not change keep their number. One resolution
-    after the other is asked about. If none flips, the command itself is returned.
+    after the other is asked about. If none holds, the command itself is returned.
     """
+    kappa = batch.questions[row].kappa
     for digits in DIGITS:
         candidates = _candidates(batch.questions[row], command, digits)
-        if len(candidates):
-            flips = batch.margins_at(np.full(len(candidates), row), candidates, "round") > 0
-            if flips.any():
-                return candidates[np.argmax(flips)]
+        if not len(candidates):
+            continue
+        margins = batch.margins_at(np.full(len(candidates), row), candidates, "round")
+        for candidate in candidates[margins >= kappa]:
+            if lowest_margin(batch, row, candidate) >= kappa:
+                return candidate
     return command
 
 

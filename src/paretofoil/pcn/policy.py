@@ -32,6 +32,8 @@ class PCNPolicy:
     output_weight: np.ndarray  # (num_actions, hidden)
     output_bias: np.ndarray  # (num_actions,)
 
+    exact_rows = True  # see above; a test holds it to that
+
     def __post_init__(self) -> None:
         for field in fields(self):
             value = np.array(getattr(self, field.name))

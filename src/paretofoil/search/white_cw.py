@@ -84,14 +84,14 @@ class WhiteCW(Search):
         if (question.high <= question.low).all():
             return np.zeros(question.space.size)
         valid = list(question.valid_actions)
-        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, question.kappa + SLACK, budget)
+        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, question.kappa + budget.batch.clearance + SLACK, budget)
         shape = (int(module.movable.sum()),)
         classifier = PyTorchClassifier(
             module, CrossEntropyLoss(), shape, len(valid), clip_values=(0.0, 1.0), device_type="cpu"
         )
         attack = CarliniL2Method(
             classifier,
-            confidence=question.kappa + SLACK,
+            confidence=question.kappa + budget.batch.clearance + SLACK,
             targeted=True,
             learning_rate=self.learning_rate,
             binary_search_steps=self.binary_search_steps,

@@ -1,0 +1,35 @@
+"""A command is confirmed if the foil wins there by kappa however the policy is asked about it."""
+
+import numpy as np
+
+from paretofoil.core.question import QuestionBatch
+from paretofoil.explanation.noise import BATCHES, exact_rows
+
+OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""By which shares of its size a change is enlarged, one after the other, until the policy confirms it."""
+
+
+def lowest_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
+    """The smallest margin of a command (d,) over ways to ask about it: alone, and in each place of small batches."""
+    if exact_rows(batch):
+        return float(batch.margins_at(np.array([row]), command[None], "verify")[0])
+    asked = [
+        batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES
+    ]
+    return float(np.concatenate(asked).min())
+
+
+def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
+    """The command of a scaled change, walked outwards until the policy confirms it; None if it never does."""
+    question = batch.questions[row]
+    still = np.abs(change) <= UNCHANGED
+    for share in OUTWARDS:
+        command = question.command + (1 + share) * change * question.space.scale
+        command = np.where(still, question.command, np.clip(command, question.low, question.high))
+        if lowest_margin(batch, row, command) >= question.kappa:
+            return command
+    return None
+
+
+UNCHANGED = 1e-9
+"""A scaled change up to this counts as no change: the objective keeps its number."""
