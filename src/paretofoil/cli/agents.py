@@ -43,7 +43,7 @@ def _show(agent: "Agent") -> None:
     import numpy as np
 
     from paretofoil.cli.console import console
-    from paretofoil.show.sentence import short
+    from paretofoil.show.quantity import short
     from paretofoil.show.terminal import table
 
     def vector(values: np.ndarray) -> str:
@@ -67,7 +67,7 @@ def _reached(agent: "Agent", i: int) -> str:
     """How close the rollouts of a front point come to it."""
     import numpy as np
 
-    from paretofoil.show.sentence import short
+    from paretofoil.show.quantity import short
 
     if agent.error is not None and agent.error[i].any():
         return "± " + ", ".join(short(float(e)) for e in agent.error[i])

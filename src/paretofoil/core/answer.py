@@ -95,6 +95,8 @@ class Answer:
     low: np.ndarray
     high: np.ndarray
     """The region: what could be asked for instead."""
+    outside: tuple[int, ...] = ()
+    """Objectives of which the original command asks for more or less than the agent was trained on."""
     kept: tuple[int, ...] = ()
     """Objectives that the user keeps as they are."""
     held: tuple[int, ...] = ()
@@ -203,7 +205,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "outcome": Outcome,
     "stop": Stop,
     "objectives": lambda items: tuple(Objective(**item) for item in items),
-    **dict.fromkeys(("actions", "phrases", "valid_actions", "kept", "held", "alone"), tuple),
+    **dict.fromkeys(("actions", "phrases", "valid_actions", "outside", "kept", "held", "alone"), tuple),
     **dict.fromkeys(("original", "low", "high", "probabilities", "command", "closest"), array),
     "counterfactual_probabilities": array,
     "lower_bound": float,  # float("infinity") reads it back

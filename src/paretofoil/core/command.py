@@ -101,6 +101,11 @@ class CommandSpace:
         """The closest commands inside the box."""
         return np.clip(commands, self.low, self.high)
 
+    def outside(self, command: np.ndarray) -> np.ndarray:
+        """(d,) bool: the objectives of which a command asks for more or less than the box holds."""
+        slack = 1e-6 * self.scale  # what rounding in the sum of rewards can do
+        return (command < self.low - slack) | (command > self.high + slack)
+
     def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
         """The scaled distance |D^-1 (R - R_t)| of each command from the origin."""
         return length((commands - origin) / self.scale, norm)

@@ -16,7 +16,7 @@ from paretofoil.reproduce.example import EXAMPLES, Example, find_decision, find_
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search import CFZoo, Exact, NearestFront
-from paretofoil.show.sentence import percent
+from paretofoil.show.quantity import percent
 from paretofoil.study.table import Table
 
 UNCHANGED = 0.05
@@ -101,11 +101,12 @@ def _policies_compared(example: Example, agent: Agent, decision: Decision) -> st
 
 
 def _compared(example: Example, found: Answer, agent: Agent) -> tuple[Any, ...]:
-    if found.change is None or found.command is None:
+    if found.closest is None:
         return None, None, None, "", found.outcome.value
-    signs = _signs(found.change, agent.space.scale)
+    change = found.closest - found.original
+    signs = _signs(change, agent.space.scale)
     same = signs == _signs(example.paper_change, agent.space.scale)
-    return vector(found.command), vector(found.change), found.distance, signs, "same signs" if same else "differs"
+    return vector(found.closest), vector(change), found.closest_distance, signs, "same signs" if same else "differs"
 
 
 def _verdict(example: Example, answers: dict[str, Answer], agent: Agent) -> str:
@@ -116,7 +117,7 @@ def _verdict(example: Example, answers: dict[str, Answer], agent: Agent) -> str:
         agreeing = [
             by
             for by, found in answers.items()
-            if found.change is not None and _signs(found.change, agent.space.scale)[i] == paper[i]
+            if found.closest is not None and _signs(found.closest - found.original, agent.space.scale)[i] == paper[i]
         ]
         moved = {"+": "up", "-": "down", "0": "unchanged"}[paper[i]]
         words.append(

@@ -9,7 +9,7 @@ from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search import NearestFront
 from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
-from paretofoil.show.sentence import short
+from paretofoil.show.quantity import short
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases
@@ -83,4 +83,4 @@ def _title(letter: str, environment: str, case: Case, found: Answer, command: st
 
 
 def _told(found: Answer) -> str:
-    return f"{found.search}: " + (found.outcome.value if found.distance is None else f"distance {found.distance:.3f}")
+    return f"{found.search}: " + (found.outcome.value if found.closest_distance is None else f"distance {found.closest_distance:.3f}")

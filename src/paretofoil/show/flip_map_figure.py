@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.core.answer import Outcome
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.palette import INK
-from paretofoil.show.sentence import values
+from paretofoil.show.quantity import values
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

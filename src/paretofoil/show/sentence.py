@@ -1,129 +1,126 @@
-"""Answers in words."""
+"""Answers in words. Every number in them is about the one command that is quoted."""
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Outcome, Start
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.show.quantity import change, exact, join, percent, short, span, value, values
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
 
 
 def one_line(found: Answer) -> str:
     """The answer in one sentence."""
-    foil, chosen = found.actions[found.foil], found.actions[found.chosen]
+    foil = found.phrases[found.foil]
+    if found.command is not None:
+        now = " now" if found.start is not None else ""
+        return f"Had you{now} asked for {_changes(found)}, the agent would have {_instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        return f"No command within the agent's range makes it choose {foil} instead of {chosen} here; this is proven."
-    if found.rounded is None:
-        return f"No command was found under which the agent would choose {foil} instead of {chosen} here."
-    return f"Had you asked for {_changes(found)}, the agent would have chosen {foil} instead of {chosen}."
+        where = _restrictions(found)
+        under = f"{where}, under" if where else "Under"
+        return f"{under} no command within its range would the agent have {foil} here{_by_margin(found)}; this is proven."
+    where = f" {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
+    return f"No command was found{where} under which the agent would have {_instead(found)} here."
 
 
 def paragraph(found: Answer) -> str:
     """The answer at length."""
     chosen, foil = found.actions[found.chosen], found.actions[found.foil]
-    before = found.probabilities
-    parts = [
-        f"Asked for {values(found.objectives, found.original)}, the agent chooses {chosen} here "
-        f"({percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}).",
-        one_line(found),
-    ]
-    if found.counterfactual_probabilities is None:
+    before, wishes = found.probabilities, values(found.objectives, found.original)
+    asked = f"With {wishes} left" if found.start is not None else f"Asked for {wishes}"
+    shares = f"{percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}"
+    parts = [f"{asked}, the agent chooses {chosen} here ({shares}).", *_outside(found), one_line(found)]
+    if found.command is None:
         return " ".join([*parts, *_advice(found)])
-    after = found.counterfactual_probabilities
-    shares = f"{foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}"
-    parts.append(f"Under that command {shares}.")
-    kept = [o.name for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True) if old == new]  # type: ignore[arg-type]
-    if kept:
-        parts.append(f"The wish for {_join(kept)} stays as it is.")
+    after: np.ndarray = found.counterfactual_probabilities  # type: ignore[assignment]
+    parts.append(f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}.")
+    same = [o.name for o, old, new in zip(found.objectives, found.original, found.command, strict=True) if old == new]
+    if same:
+        parts.append(f"The wish for {join(same)} stays as it is.")
     if found.proven_range is not None:
         parts.append(_proven_range(found.objectives, found.proven_range))
-    if found.outcome is Outcome.PROVEN_OPTIMAL and found.certificate is not None:
-        parts.append(
-            f"No smaller change does it: this one has scaled size {found.distance:.4f}, and every one below "
-            f"{found.lower_bound:.4f} is proven to fail."
-        )
+    if found.outcome is Outcome.PROVEN_OPTIMAL:
+        parts.append(_proof(found))
     if found.consequence is not None and found.original_consequence is not None:
         parts.append(_consequences(found.objectives, found.consequence, found.original_consequence))
-    return " ".join([*parts, CAVEAT])
+    if found.start is not None:
+        parts.append(_start(found.objectives, found.start))
+    if found.wanted > 1 + len(found.alternatives):
+        parts.append(_fewer(found))
+    return " ".join(filter(None, [*parts, CAVEAT]))
 
 
-def value(objective: Objective, number: float) -> str:
-    """One wish: "8 treasure", "2 steps of time", "0.96 fuel"."""
-    shown = short(-number if objective.cost else number)
-    return f"{shown}{unit_of(objective, shown)} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
-
-
-def unit_of(objective: Objective, shown: str) -> str:
-    """ " steps", " step" after a 1, or nothing."""
-    if not objective.unit:
-        return ""
-    return f" {objective.unit.removesuffix('s')}" if shown == "1" else f" {objective.unit}"
-
-
-def values(objectives: Sequence[Objective], numbers: np.ndarray) -> str:
-    return _join([value(o, float(n)) for o, n in zip(objectives, numbers, strict=True)])
-
-
-def short(number: float) -> str:
-    """Up to four significant digits, without trailing zeros."""
-    text = f"{number:.4g}"
-    return "0" if text in ("-0", "0") else text
-
-
-def inward(low: float, high: float) -> tuple[str, str]:
-    """The two ends of a range in few digits, rounded so that they stay inside it."""
-    if high <= low:
-        return short(low), short(high)
-    decimals = max(0, 2 - math.floor(math.log10(high - low)))
-    unit = 10.0**-decimals
-    lowest, highest = math.ceil(low / unit - 1e-9) * unit, math.floor(high / unit + 1e-9) * unit
-    return f"{round(lowest, decimals):.10g}", f"{round(highest, decimals):.10g}"
-
-
-def percent(probability: float) -> str:
-    if probability >= 0.9995:
-        return "over 99.9 %" if probability < 1 else "100 %"
-    return "under 0.1 %" if 0 < probability < 0.0005 else f"{100 * probability:.3g} %"
+def _instead(found: Answer) -> str:
+    """ "gone down instead of right", "mined and not turned left"."""
+    foil, chosen = found.phrases[found.foil], found.phrases[found.chosen]
+    verb, _, rest = chosen.partition(" ")
+    if rest and foil.startswith(f"{verb} "):
+        return f"{foil} instead of {rest}"
+    return f"{foil} and not {chosen}"
 
 
 def _changes(found: Answer) -> str:
-    """ "1.7 less treasure (6.3 instead of 8) and 0.3 steps less time (1.7 steps instead of 2)"."""
-    return _join(
-        [
-            _change(o, float(old), float(new))
-            for o, old, new in zip(found.objectives, found.original, found.rounded, strict=True)  # type: ignore[arg-type]
-            if old != new
-        ]
-    )
+    """ "1.7 less treasure (6.3 instead of 8) and 0.3 fewer steps of time (1.7 instead of 2)"."""
+    triples = zip(found.objectives, found.original, found.command, strict=True)  # type: ignore[arg-type]
+    return join([change(o, float(old), float(new)) for o, old, new in triples if old != new])
 
 
-def _change(objective: Objective, old: float, new: float) -> str:
-    if objective.cost:
-        old, new = -old, -new
-    size, exact = short(abs(new - old)), f"{new:.10g}"  # all digits of the rounded command: it was checked in these
-    direction = "more" if new > old else "less"
-    instead = f"{exact}{unit_of(objective, exact)} instead of {short(old)}"
-    return f"{size}{unit_of(objective, size)} {direction} {objective.name} ({instead})"
+def _by_margin(found: Answer) -> str:
+    """By how much the foil was to win: a proof is about no less."""
+    return f" by a margin of {short(found.kappa)}" if found.kappa > 0 else ""
+
+
+def _restrictions(found: Answer) -> str:
+    """ "With time kept at 2 steps and treasure held to 5 to 10": what the user ruled out, or nothing."""
+    kept = [f"{value(found.objectives[i], float(found.original[i]))} kept" for i in found.kept]
+    held = [span(found.objectives[i], float(found.low[i]), float(found.high[i])) for i in found.held]
+    return f"With {join([*kept, *filter(None, held)])}" if kept or held else ""
+
+
+def _outside(found: Answer) -> list[str]:
+    if not found.outside:
+        return []
+    names = join([found.objectives[i].name for i in found.outside])
+    return [f"Such a wish for {names} lies outside what the agent was trained on."]
+
+
+def _proof(found: Answer) -> str:
+    """How much smaller another change could be at most."""
+    alone = f" of {join([found.objectives[i].name for i in found.alone])} alone" if found.alone else ""
+    where = f", {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
+    does = f"lets {found.actions[found.foil]} win{_by_margin(found)}{where}"
+    size, bound = float(found.distance or 0.0), found.lower_bound
+    sizes = f"its scaled size is {exact_down(size)}, and every one below {exact_down(bound)} is proven to fail"
+    if bound <= 0:
+        return f"No change{alone} that {does} can be noticeably smaller: {sizes}."
+    more = percent_up(size / bound - 1)
+    return f"It is at most {more} larger than the smallest change{alone} that {does}: {sizes}."
+
+
+def exact_down(number: float) -> str:
+    """Four digits, rounded down: what is proven below it is proven."""
+    digits = 4 - len(str(int(number)))
+    return short(np.floor(number * 10.0**digits) / 10.0**digits) if number >= 1e-3 else f"{number * (1 - 5e-4):.3g}"
+
+
+def percent_up(share: float) -> str:
+    """A share in percent, rounded up to two digits: "at most" stays true."""
+    hundredths = max(np.ceil(1e4 * share - 1e-9), 1.0)
+    return f"{short(float(hundredths) / 100)} %"
 
 
 def _proven_range(objectives: Sequence[Objective], proven: ProvenRange) -> str:
     """The proven box, with a bound per objective."""
-    wishes = []
-    for objective, low, high in zip(objectives, proven.low, proven.high, strict=True):
-        if objective.cost:
-            low, high = -high, -low
-        lowest, highest = inward(float(low), float(high))
-        if float(lowest) < float(highest):
-            wishes.append(f"{lowest} to {highest}{unit_of(objective, highest)} of {objective.name}")
-    if not wishes:
+    wishes = [span(o, float(a), float(b)) for o, a, b in zip(objectives, proven.low, proven.high, strict=True)]
+    told = [wish for wish in wishes if wish is not None]
+    if not told:
         return ""
-    rest = " with the rest as in that command" if len(wishes) < len(objectives) else ""
-    return f"So does any wish for {_join(wishes)}{rest}: this is proven for the whole range."
+    rest = " with the rest as in that command" if len(told) < len(objectives) else ""
+    return f"So does any wish for {join(told)}{rest}: this is proven for the whole range."
 
 
 def _consequences(objectives: Sequence[Objective], new: Consequence, old: Consequence) -> str:
@@ -148,26 +145,31 @@ def _consequence(objectives: Sequence[Objective], result: Consequence, stopped: 
     return text
 
 
+def _start(objectives: Sequence[Objective], start: Start) -> str:
+    told = f"At the start that would have been {values(objectives, start.command)}"
+    instead = f"instead of {values(objectives, start.issued)}"
+    if start.leads_here is None:
+        return f"{told} {instead}."
+    leads = "and leads through this state too" if start.leads_here else "but issued then, it never leads here"
+    return f"{told} {instead}, {leads}."
+
+
+def _fewer(found: Answer) -> str:
+    count = 1 + len(found.alternatives)
+    only = "no other" if count == 1 else f"only {count}"
+    return f"You asked for {found.wanted} answers; {only} that differ in what they change {'was' if count == 1 else 'were'} found."
+
+
 def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
-    if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        return [
-            "The agent has not learned to do that in this state, whatever it is asked for.",
-            "Ask about another foil or another moment, or widen the command space.",
-        ]
     spent = f"{found.total_queries:,} queries were spent"
+    if found.outcome is Outcome.PROVEN_INFEASIBLE:
+        spans = [span(o, float(a), float(b)) for o, a, b in zip(found.objectives, found.low, found.high, strict=True)]
+        within = f"That range is {join([s for s in spans if s])}." if any(spans) else ""
+        return list(filter(None, [within, "Ask about another foil or another moment, or widen what may be asked for."]))
+    reason = [found.stop.sentence] if found.stop.early else []
     if found.lower_bound > 0:
-        return [
-            f"{spent}; any answer changes the command by more than {found.lower_bound:.4f} (scaled).",
-            "Try a larger limit.",
-        ]
-    return [
-        f"{spent}, which proves nothing.",
-        'Try a larger budget, or search="exact", which finds one or proves that there is none.',
-    ]
-
-
-def _join(words: Sequence[str]) -> str:
-    if not words:
-        return "nothing else"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+        bound = f"any answer changes the command by more than {exact_down(found.lower_bound)} (scaled)"
+        return [f"{spent}; {bound}.", *reason, "Try a larger limit."]
+    hint = 'Try a larger budget, or search="exact", which finds one or proves that there is none.'
+    return [f"{spent}, which proves nothing.", *reason, hint]
