@@ -70,6 +70,11 @@ def test_a_number_outside_the_region_is_not_told() -> None:
     assert rounded(narrow, [0.7302, 0.5]) == [0.7302, 0.5]
 
 
+def test_a_wish_for_a_little_more_is_not_told_as_one_for_less() -> None:
+    asked = question(line(0.78), command=(0.5, 0.53))
+    assert rounded(asked, [0.7934, 0.54]) == [0.8, 0.6]  # 0.5 is nearer to 0.54, but below what was asked for
+
+
 def test_what_did_not_change_keeps_all_its_digits() -> None:
     assert rounded(question(line(0.78), command=(0.5, 0.123456789)), [0.7934, 0.123456789])[1] == 0.123456789
 
