@@ -9,13 +9,14 @@ import numpy as np
 from paretofoil import envs
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Decision
+from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.tabular import locate
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Agent:
     """What can be asked to explain itself. Make one for your own policy, or load a shipped one."""
 
@@ -42,6 +43,14 @@ class Agent:
             )
         object.__setattr__(self, "front", front)
         object.__setattr__(self, "policy", as_policy(self.policy))
+
+    def __repr__(self) -> str:
+        where = self.environment
+        size = f"{len(where.objectives)} objectives, {len(self.actions)} actions, a front of {len(self.front)} points"
+        return f"<Agent {self.name!r} in {where.name}: {size}>"
+
+    def _repr_html_(self) -> str:
+        return str(show(self, "html"))
 
     @property
     def actions(self) -> tuple[str, ...]:

@@ -26,7 +26,11 @@ MAX_BYTES = 64 << 20
 def save_agent(agent: Agent, folder: str | Path) -> Path:
     """Write an agent; each file appears whole or not at all."""
     if not isinstance(agent.policy, PCNPolicy):
-        raise InvalidInput.expected("an agent with a PCN policy (others cannot be stored)", type(agent.policy).__name__)
+        raise InvalidInput(
+            f"expected an agent with a PCN policy, got one with a {type(agent.policy).__name__}: only PCN weights can "
+            "be stored as safetensors. Keep your policy in its own file, and make the agent around it each time: "
+            "pf.Agent(name, policy, environment, space, front)"
+        )
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_whole(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))

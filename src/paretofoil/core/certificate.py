@@ -11,7 +11,7 @@ from paretofoil.core.errors import InvalidInput
 Status = Literal["optimal", "infeasible", "gap"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """No command of the region closer than `lower` makes the foil win by kappa."""
 
@@ -51,6 +51,9 @@ class Certificate:
             f"The proof is for margins of {self.kappa:g} - {self.slack:g}: it holds for the deployed policy as long as "
             f"its margins differ from the float64 ones by at most {self.slack:g} (measured: {self.deviation:.1e})."
         )
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self.status}, distance {self.lower:.4g} to {self.upper:.4g}, {self.boxes} boxes>"
 
     def __str__(self) -> str:
         if self.status == "infeasible":

@@ -50,7 +50,7 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
     return vector
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CommandSpace:
     """The box of feasible commands, with the names of its objectives.
 
@@ -74,6 +74,10 @@ class CommandSpace:
             raise InvalidInput.expected(f"{low.size} different objective names", [o.name for o in objectives])
         for name, value in (("low", low), ("high", high), ("objectives", objectives)):
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        sides = zip(self.names, self.low, self.high, strict=True)
+        return f"<CommandSpace: {', '.join(f'{name} {low:.4g} to {high:.4g}' for name, low, high in sides)}>"
 
     @property
     def size(self) -> int:

@@ -18,7 +18,7 @@ IMPOSSIBLE = -1e30
 """Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Question:
     """In this state, under this command: what change of the command would make the policy choose the foil?"""
 
@@ -66,6 +66,11 @@ class Question:
         values = {"state": state, "command": command, "valid_actions": valid, "front": front, "low": low, "high": high}
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        command = ", ".join(f"{number:g}" for number in self.command)
+        foil = f"action {self.foil}, of {len(self.valid_actions)} valid ones"
+        return f"<Question: why not {foil}, under the command ({command})?>"
 
 
 class QuestionBatch:

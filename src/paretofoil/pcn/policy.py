@@ -19,7 +19,7 @@ from paretofoil.core.policy import FoldedPolicy, QueryAtStates
 _COLUMNS = 16
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PCNPolicy:
     """The weights as they were trained; the scaling of commands is already part of the command layer."""
 
@@ -55,6 +55,10 @@ class PCNPolicy:
         for name, shape in shapes.items():
             if getattr(self, name).shape != shape or 0 in shape:
                 raise InvalidInput.expected(f"{name} of shape {shape}", getattr(self, name).shape)
+
+    def __repr__(self) -> str:
+        layers = f"{self.state_size} state and {self.command_size} command numbers, {self.state_bias.size} hidden units"
+        return f"<PCNPolicy: {layers}, {self.num_actions} actions>"
 
     @property
     def state_size(self) -> int:

@@ -1,0 +1,86 @@
+"""Answers written by hand: what they say, show and store is known without any search."""
+
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.certificate import Certificate
+from paretofoil.core.command import Objective
+from paretofoil.core.consequence import Consequence
+from paretofoil.core.limit import Stop
+from paretofoil.core.proven_range import ProvenRange
+
+TREASURE, TIME = Objective("treasure"), Objective("time", "steps", cost=True)
+FUEL = Objective("fuel", cost=True)
+ACTIONS = ("up", "down", "left", "right")
+
+
+def answer(command: Any = None, **changes: Any) -> Answer:
+    """Why right, and not down, under 8 treasure and 2 steps? `command` is the one that is quoted; None finds none."""
+    quoted = None if command is None else np.array(command, dtype=np.float64)
+    found: dict[str, Any] = {
+        "command": quoted,
+        "rounded": quoted,
+        "distance": None if quoted is None else 0.125,
+        "margin": None if quoted is None else 0.05,
+        "counterfactual_probabilities": None if quoted is None else np.array([0.0, 0.5, 0.0, 0.475]),
+    }
+    values: dict[str, Any] = {
+        "outcome": Outcome.NOT_FOUND if quoted is None else Outcome.FOUND,
+        "stop": Stop.COMPLETE,
+        "original": [8.0, -2.0],
+        "objectives": (TREASURE, TIME),
+        "actions": ACTIONS,
+        "valid_actions": (0, 1, 3),
+        "chosen": 3,
+        "foil": 1,
+        "kappa": 0.05,
+        "norm": "l2",
+        "probabilities": np.array([0.1, 0.2, 0.0, 0.7]),
+        "search": "cf-zoo",
+        "seed": 0,
+        "queries": {"original": 1, "zoo": 9000},
+        "seconds": 0.25,
+    }
+    values |= found | changes
+    return Answer(**{**values, "original": np.array(values["original"], dtype=np.float64)})
+
+
+def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0.125, **changes: Any) -> Certificate:
+    values: dict[str, Any] = {
+        "status": status,
+        "lower": lower,
+        "upper": upper,
+        "tolerance": 1e-3,
+        "boxes": 7,
+        "seconds": 0.5,
+        "kappa": 0.05,
+        "slack": 1e-4,
+        "deviation": 2e-6,
+        "pad": 3e-9,
+        "norm": "l2",
+    }
+    return Certificate(**{**values, **changes})
+
+
+def proven(command: Any = None, **changes: Any) -> Answer:
+    """The same, with a proof: that the command is the closest, or that there is none."""
+    if command is None:
+        proof = certificate("infeasible", np.inf, np.inf)
+        outcome, bound = Outcome.PROVEN_INFEASIBLE, np.inf
+    else:
+        proof = certificate()
+        outcome, bound = Outcome.PROVEN_OPTIMAL, proof.lower
+    values = {"outcome": outcome, "stop": Stop.PROVEN, "certificate": proof, "lower_bound": bound, "search": "exact"}
+    return answer(command, **{**values, **changes})
+
+
+def proven_range(low: Any, high: Any) -> ProvenRange:
+    return ProvenRange(np.array(low, dtype=np.float64), np.array(high, dtype=np.float64))
+
+
+def achieved(*numbers: float, error: Any = None, finished: float = 1.0, repeats: int = 1) -> Consequence:
+    """What a command leads to, in five further steps."""
+    spread = np.zeros(len(numbers)) if error is None else np.array(error, dtype=np.float64)
+    return Consequence(np.array(numbers, dtype=np.float64), spread, 5.0, finished, repeats)

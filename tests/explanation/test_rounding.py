@@ -1,0 +1,96 @@
+"""Short numbers: inside the region, the same way, hardly farther, and the foil still wins."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from policies import LinearPolicy, random_pcn, random_question
+
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.policy import CallablePolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.rounding import round_command
+from paretofoil.search import Boundary
+
+
+def line(threshold: float) -> LinearPolicy:
+    """The foil, action 1, wins where the first number is above the threshold."""
+    return LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0.0, -threshold]))
+
+
+def question(policy: Any, command: Any = (0.5, 0.5), space: CommandSpace | None = None, **changes: Any) -> Question:
+    box = space or CommandSpace([0.0, 0.0], [1.0, 1.0])
+    return Question(policy, np.zeros(1), np.array(command, dtype=np.float64), 1, (0, 1), box, **changes)
+
+
+def rounded(asked: Question, command: Any) -> list[float]:
+    return round_command(QuestionBatch([asked]), 0, np.array(command, dtype=np.float64)).tolist()
+
+
+@pytest.mark.parametrize("scale", [(1.0, 1.0), (3.0, 0.7), (39.0, 123.0)])
+@pytest.mark.parametrize("seed", [0, 2, 5, 6, 8, 9, 11, 17, 20, 23])  # each has a counterfactual
+def test_a_rounded_command_is_inside_the_same_way_hardly_farther_and_flips(
+    seed: int, scale: tuple[float, float]
+) -> None:
+    base = random_pcn(seed % 3)
+    policy = CallablePolicy(lambda states, commands: base.log_probs(states, commands / scale))
+    unit = random_question(base, seed)
+    space = CommandSpace([0.0, 0.0], scale)
+    asked = Question(policy, unit.state, unit.command * scale, unit.foil, unit.valid_actions, space)
+    batch = QuestionBatch([asked])
+    [finding] = Boundary(max_queries=600).run(batch)
+    assert finding.change is not None
+    command = np.clip(asked.command + finding.change * space.scale, asked.low, asked.high)
+    told = round_command(batch, 0, command)
+    assert (told >= asked.low).all()
+    assert (told <= asked.high).all()
+    assert ((told - asked.command) * (command - asked.command) >= 0).all()
+    assert space.distance(told, asked.command) <= 1.1 * space.distance(command, asked.command) + 1e-12
+    assert policy.log_probs(asked.state[None], told[None])[0].argmax() == asked.foil
+
+
+def test_the_shortest_numbers_that_flip_are_told() -> None:
+    assert rounded(question(line(0.78)), [0.7934, 0.5]) == [0.8, 0.5]
+    assert rounded(question(line(0.792)), [0.79213, 0.5]) == [0.8, 0.5]
+
+
+def test_numbers_are_rounded_away_from_where_the_foil_loses() -> None:
+    down = LinearPolicy(np.array([[0.0, 0.0], [-1.0, 0.0]]), np.array([0.0, 0.238]))  # wins below 0.238
+    assert rounded(question(down), [0.2379, 0.5]) == [0.23, 0.5]
+
+
+def test_a_number_that_would_be_much_farther_is_not_told() -> None:
+    assert rounded(question(line(0.5)), [0.5512, 0.5]) == [0.55, 0.5]  # 0.6 is short, but twice as far
+
+
+def test_a_number_outside_the_region_is_not_told() -> None:
+    asked = question(line(0.728), high=np.array([0.7304, 1.0]))
+    assert rounded(asked, [0.7302, 0.5]) == [0.73, 0.5]
+    narrow = question(line(0.73), high=np.array([0.7304, 1.0]))
+    assert rounded(narrow, [0.7302, 0.5]) == [0.7302, 0.5]
+
+
+def test_a_wish_for_a_little_more_is_not_told_as_one_for_less() -> None:
+    asked = question(line(0.78), command=(0.5, 0.53))
+    assert rounded(asked, [0.7934, 0.54]) == [0.8, 0.6]  # 0.5 is nearer to 0.54, but below what was asked for
+
+
+def test_what_did_not_change_keeps_all_its_digits() -> None:
+    assert rounded(question(line(0.78), command=(0.5, 0.123456789)), [0.7934, 0.123456789])[1] == 0.123456789
+
+
+def test_resolution_follows_the_range_of_each_objective() -> None:
+    wide = CommandSpace([0.0, 0.0], [700.0, 0.03])
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 10000.0]]), np.array([0.0, -600.0]))
+    told = rounded(question(policy, command=(350.0, 0.015), space=wide), [444.4, 0.01666])
+    assert told == [440.0, 0.017]
+
+
+def test_where_nothing_rounded_flips_the_command_itself_is_told() -> None:
+    exact = 0.7 + np.pi * 1e-8
+
+    def needle(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        hit = np.abs(np.asarray(commands)[:, 0] - exact) < 1e-12
+        return np.stack([np.zeros(len(hit)), np.where(hit, 1.0, -1.0)], axis=1)
+
+    assert rounded(question(CallablePolicy(needle)), [exact, 0.5]) == [exact, 0.5]
