@@ -11,7 +11,19 @@ from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import Norm, Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.display import show
-from paretofoil.core.document import array, plain, read_document, whole, write_document
+from paretofoil.core.document import (
+    array,
+    counts,
+    integer,
+    number,
+    optional,
+    plain,
+    read_document,
+    several,
+    text,
+    whole,
+    write_document,
+)
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question
@@ -143,35 +155,32 @@ class Answer:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Answer":
         with whole(values, SCHEMA, "answer"):
-            return cls(**{name: _READERS.get(name, _as_is)(values[name]) for name in _stored()})
+            return cls(**{name: _READERS[name](values[name]) for name in _stored()})
 
     @classmethod
-    def from_json(cls, text: str) -> "Answer":
-        return cls.from_dict(read_document(text, "an answer"))
+    def from_json(cls, document: str) -> "Answer":
+        return cls.from_dict(read_document(document, "an answer"))
 
 
 def _stored() -> list[str]:
     return [entry.name for entry in fields(Answer) if entry.metadata.get("stored", True)]
 
 
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
-
-
 _READERS: dict[str, Callable[[Any], Any]] = {
     "outcome": Outcome,
     "stop": Stop,
-    "objectives": lambda items: tuple(Objective(**item) for item in items),
-    "actions": tuple,
-    "valid_actions": tuple,
-    **dict.fromkeys(("original", "probabilities", "command", "rounded", "counterfactual_probabilities"), array),
-    "lower_bound": float,  # float("infinity") reads it back
-    "certificate": _optional(Certificate.from_dict),
-    "proven_range": _optional(ProvenRange.from_dict),
-    **dict.fromkeys(("consequence", "original_consequence"), _optional(Consequence.from_dict)),
-    "alternatives": lambda items: tuple(Answer.from_dict(item) for item in items),
+    "objectives": several(lambda item: Objective(**item)),
+    "actions": several(text),
+    "valid_actions": several(integer),
+    **dict.fromkeys(("chosen", "foil", "seed"), integer),
+    **dict.fromkeys(("kappa", "seconds", "lower_bound"), number),
+    **dict.fromkeys(("search", "norm"), text),
+    "queries": counts,
+    **dict.fromkeys(("original", "probabilities"), array),
+    **dict.fromkeys(("command", "rounded", "counterfactual_probabilities"), optional(array)),
+    **dict.fromkeys(("distance", "margin"), optional(number)),
+    "certificate": optional(Certificate.from_dict),
+    "proven_range": optional(ProvenRange.from_dict),
+    **dict.fromkeys(("consequence", "original_consequence"), optional(Consequence.from_dict)),
+    "alternatives": several(lambda item: Answer.from_dict(item)),
 }
