@@ -11,7 +11,20 @@ from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.display import show
-from paretofoil.core.document import array, plain, read_document, whole, write_document
+from paretofoil.core.document import (
+    array,
+    counts,
+    flag,
+    integer,
+    number,
+    optional,
+    plain,
+    read_document,
+    several,
+    text,
+    whole,
+    write_document,
+)
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question
@@ -58,7 +71,8 @@ class Start:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Start":
         issued = as_vector(values["issued"], "the issued command")
-        return cls(issued, as_vector(values["command"], "its change", issued.size), values["leads_here"])
+        command = as_vector(values["command"], "its change", issued.size)
+        return cls(issued, command, optional(flag)(values["leads_here"]))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -182,36 +196,33 @@ class Answer:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Answer":
         with whole(values, SCHEMA, "answer"):
-            return cls(**{name: _READERS.get(name, _as_is)(values[name]) for name in _stored()})
+            return cls(**{name: _READERS[name](values[name]) for name in _stored()})
 
     @classmethod
-    def from_json(cls, text: str) -> "Answer":
-        return cls.from_dict(read_document(text, "an answer"))
+    def from_json(cls, document: str) -> "Answer":
+        return cls.from_dict(read_document(document, "an answer"))
 
 
 def _stored() -> list[str]:
     return [entry.name for entry in fields(Answer) if entry.metadata.get("stored", True)]
 
 
-def _as_is(value: Any) -> Any:
-    return value
-
-
-def _optional(read: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: None if value is None else read(value)
-
-
 _READERS: dict[str, Callable[[Any], Any]] = {
     "outcome": Outcome,
     "stop": Stop,
-    "objectives": lambda items: tuple(Objective(**item) for item in items),
-    **dict.fromkeys(("actions", "phrases", "valid_actions", "outside", "kept", "held", "alone"), tuple),
-    **dict.fromkeys(("original", "low", "high", "probabilities", "command", "closest"), array),
-    "counterfactual_probabilities": array,
-    "lower_bound": float,  # float("infinity") reads it back
-    "certificate": _optional(Certificate.from_dict),
-    "proven_range": _optional(ProvenRange.from_dict),
-    **dict.fromkeys(("consequence", "original_consequence"), _optional(Consequence.from_dict)),
-    "start": _optional(Start.from_dict),
-    "alternatives": lambda items: tuple(Answer.from_dict(item) for item in items),
+    "objectives": several(lambda item: Objective(**item)),
+    **dict.fromkeys(("actions", "phrases"), several(text)),
+    **dict.fromkeys(("valid_actions", "outside", "kept", "held", "alone"), several(integer)),
+    **dict.fromkeys(("chosen", "foil", "seed", "wanted"), integer),
+    **dict.fromkeys(("kappa", "seconds", "lower_bound"), number),
+    **dict.fromkeys(("search", "norm"), text),
+    "queries": counts,
+    **dict.fromkeys(("original", "probabilities", "low", "high"), array),
+    **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(array)),
+    **dict.fromkeys(("distance", "closest_distance", "margin"), optional(number)),
+    "certificate": optional(Certificate.from_dict),
+    "proven_range": optional(ProvenRange.from_dict),
+    **dict.fromkeys(("consequence", "original_consequence"), optional(Consequence.from_dict)),
+    "start": optional(Start.from_dict),
+    "alternatives": several(lambda item: Answer.from_dict(item)),
 }

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import as_vector
-from paretofoil.core.document import plain, read_document, whole, write_document
+from paretofoil.core.document import flag, integer, plain, read_document, several, whole, write_document
 
 DECISION_SCHEMA = "paretofoil/decision/1"
 EPISODE_SCHEMA = "paretofoil/episode/1"
@@ -48,10 +48,10 @@ class Decision:
             return cls(
                 state=as_vector(values["state"], "the state").astype(np.float32),
                 command=command,
-                valid_actions=tuple(int(action) for action in values["valid_actions"]),
-                action=int(values["action"]),
+                valid_actions=several(integer)(values["valid_actions"]),
+                action=integer(values["action"]),
                 collected=as_vector(values["collected"], "what was collected", command.size),
-                time=int(values["time"]),
+                time=integer(values["time"]),
             )
 
     @classmethod
@@ -99,4 +99,4 @@ class Episode(Sequence[Decision]):
         with whole(values, EPISODE_SCHEMA, "episode"):
             decisions = tuple(Decision.from_dict(item) for item in values["decisions"])
             achieved = as_vector(values["achieved"], "what was achieved")
-            return cls(values["command"], decisions, achieved, bool(values["terminated"]))
+            return cls(values["command"], decisions, achieved, flag(values["terminated"]))

@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.document import plain, read_document, whole, write_document
+from paretofoil.core.document import array, integer, plain, read_document, several, text, whole, write_document
 from paretofoil.core.frame import as_frame
 
 SCHEMA = "paretofoil/flip-map/2"
@@ -74,7 +74,7 @@ class FlipMap:
                 "foil": a.actions[a.foil],
                 "outcome": a.outcome.value,
                 "distance": a.distance,
-                **dict(zip((o.name for o in a.objectives), _numbers(a), strict=True)),
+                **{f"ask for {o.name}": number for o, number in zip(a.objectives, _numbers(a), strict=True)},
                 "search": a.search,
                 "queries": a.total_queries,
                 "seconds": a.seconds,
@@ -93,18 +93,18 @@ class FlipMap:
         return write_document(self.to_dict(), indent)
 
     @classmethod
-    def from_json(cls, text: str) -> "FlipMap":
-        values = read_document(text, "a flip map")
+    def from_json(cls, document: str) -> "FlipMap":
+        values = read_document(document, "a flip map")
         with whole(values, SCHEMA, "flip map"):
             return cls(
-                agent=values["agent"],
-                objectives=tuple(Objective(**item) for item in values["objectives"]),
-                actions=tuple(values["actions"]),
-                command=np.array(values["command"]),
-                achieved=np.array(values["achieved"]),
-                taken=tuple(values["taken"]),
-                times=tuple(values["times"]),
-                answers=tuple(Answer.from_dict(item) for item in values["answers"]),
+                agent=text(values["agent"]),
+                objectives=several(lambda item: Objective(**item))(values["objectives"]),
+                actions=several(text)(values["actions"]),
+                command=array(values["command"]),
+                achieved=array(values["achieved"]),
+                taken=several(integer)(values["taken"]),
+                times=several(integer)(values["times"]),
+                answers=several(Answer.from_dict)(values["answers"]),
             )
 
 

@@ -17,6 +17,7 @@ LEGEND = "● chosen   ∅ proven impossible   ? not found   grey: not a valid a
 
 
 def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
+    """Time across, foils down: how far the command must move for each, and what cannot be reached."""
     from matplotlib.figure import Figure
 
     distances = flips.distances().T  # (actions, moments)

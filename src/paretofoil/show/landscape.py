@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import Objective
-from paretofoil.core.document import plain, read_document, whole, write_document
+from paretofoil.core.document import array, plain, read_document, whole, write_document
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.palette import INK, MARKS, Mark
@@ -57,7 +57,7 @@ class Landscape:
     def from_json(cls, text: str) -> "Landscape":
         values = read_document(text, "a landscape")
         with whole(values, SCHEMA, "landscape"):
-            arrays = {name: np.array(values[name], dtype=np.float64) for name in _ARRAYS}
+            arrays = {name: array(values[name]) for name in _ARRAYS}
             objectives = tuple(Objective(**item) for item in values["objectives"])
             numbers = {"kappa": float(values["kappa"]), "p": int(values["p"]), "q": int(values["q"])}
             return cls(objectives=objectives, **arrays, **numbers)  # type: ignore[arg-type]
