@@ -48,6 +48,11 @@ class Agent:
         return self.environment.actions
 
     @property
+    def phrases(self) -> tuple[str, ...]:
+        """What it has done after each action, in words: "gone down", "mined"."""
+        return self.environment.phrases
+
+    @property
     def horizon(self) -> bool:
         """Whether commands have a desired horizon behind the objectives."""
         return self.space.size > len(self.environment.objectives)
