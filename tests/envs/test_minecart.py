@@ -5,7 +5,7 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.minecart import BatchMinecart
+from paretofoil.envs.minecart import BatchMinecart, locate_cart
 
 mo_gymnasium = pytest.importorskip("mo_gymnasium")
 
@@ -154,6 +154,21 @@ def test_a_restored_snapshot_continues_the_episode():
             np.testing.assert_array_equal(stepped.observations[row], expected.observations[0])
             np.testing.assert_array_equal(stepped.rewards[row], expected.rewards[0])
             np.testing.assert_array_equal(stepped.masks[row], expected.masks[0])
+
+
+def test_a_located_cart_is_the_cart_that_was_seen():
+    env, twin = BatchMinecart(stochastic=False), BatchMinecart(stochastic=False)
+    for seed in range(30):
+        seen = env.reset(np.arange(1))
+        for action in restless_actions(np.random.default_rng(seed)):
+            located = locate_cart(False, seen.observations[0])
+            again = twin.restore(located, np.arange(1))
+            np.testing.assert_allclose(again.observations, seen.observations, rtol=0, atol=1e-6)
+            np.testing.assert_array_equal(again.masks, seen.masks)
+            assert located["departed"] == env.departed[0]
+            seen = env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))
+            if env.finished[0]:
+                break
 
 
 def test_the_step_limit_truncates():

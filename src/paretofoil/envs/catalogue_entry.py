@@ -52,6 +52,8 @@ class CatalogueEntry:
     """Makes the unwrapped environment draw from its own seeded generator, where it would use a global one."""
     batch: Callable[[int], BatchEnv] | None = None
     """A vectorised implementation of its own, made for a step limit."""
+    locate: Callable[[np.ndarray], Any] | None = None
+    """Flat observation -> a snapshot of `batch` in a running state that is seen like this."""
     draw: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> picture, where the environment's own one is not used."""
     set_state: Callable[[Any, Any], None] | None = None

@@ -113,6 +113,21 @@ class CartSnapshot(TypedDict):
     elapsed: int
 
 
+def locate_cart(stochastic: bool, observation: np.ndarray) -> CartSnapshot:
+    """The cart that is seen like this. In the base it has not departed yet: coming back ends the episode."""
+    field = read_field(stochastic)
+    x, y, speed, sine, cosine, *filled = observation.astype(np.float64).tolist()
+    content = np.array(filled) * field.capacity
+    if abs(content.sum() - field.capacity) < 1e-6:  # as much as float32 tells: the cart is full
+        content *= field.capacity / content.sum()
+    turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / field.rotation)
+    angle = (START_ANGLE + turns * field.rotation) % 360
+    departed = math.hypot(x, y) >= field.base_radius
+    return CartSnapshot(
+        position=[x, y], speed=speed, angle=angle, content=content.tolist(), departed=departed, elapsed=0
+    )
+
+
 class BatchMinecart:
     """Carts that collect two ores and return to the base (implements `BatchEnv`).
 

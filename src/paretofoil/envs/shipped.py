@@ -86,6 +86,12 @@ def _cart_mask(stochastic: bool, env: Any) -> np.ndarray:
     return valid_actions(read_field(stochastic), cart.pos[None], np.array([cart.speed]), cart.content[None])[0]
 
 
+def _locate_cart(stochastic: bool, observation: np.ndarray) -> Any:
+    from paretofoil.envs.minecart import locate_cart
+
+    return locate_cart(stochastic, observation)
+
+
 def _share_with_mines(env: Any) -> None:
     """SciPy's frozen distributions draw from NumPy's global generator unless told otherwise."""
     for mine in env.mines:
@@ -158,6 +164,7 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
         reference=(-0.001, -0.001, -2.0),
         share_generator=_share_with_mines,
         batch=_batch_stochastic_minecart if stochastic else _batch_minecart,
+        locate=partial(_locate_cart, stochastic),
         draw=_draw_minecart,
         set_state=_set_cart,
         description="Drive a cart to mines and back to the base: two ores against fuel"
