@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from paretofoil import envs
 from paretofoil.agents import Agent, load_agent, save_agent
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 
 
@@ -45,6 +45,11 @@ def test_saving_twice_gives_the_same_bytes(agent: Agent, folder: Path, tmp_path:
     twin = save_agent(agent, tmp_path / "twin")
     for file in ("agent.json", "weights.safetensors"):
         assert (folder / file).read_bytes() == (twin / file).read_bytes()
+
+
+def test_objectives_of_an_older_file_read_back_without_limits(folder: Path) -> None:
+    change_json(folder, objectives=[{"name": "A", "unit": "", "cost": False}, {"name": "B", "unit": "", "cost": True}])
+    assert load_agent(folder).space.objectives == (Objective("A"), Objective("B", cost=True))
 
 
 def change_json(folder: Path, **changes: object) -> None:

@@ -67,6 +67,12 @@ def test_every_entry_says_what_a_user_needs_to_know(name):
     assert entry.description.endswith(".")
     assert all(action == action.lower() for action in entry.actions)
     assert len(entry.reference) == len(entry.objectives)
+    assert not {o.name for o in entry.objectives} & set(entry.actions)
+    assert all(np.isfinite(o.limits).all() for o in entry.objectives)
+    assert all(o.limits[1] <= 0 if o.cost else o.limits[0] >= 0 for o in entry.objectives)
+    assert all(o.limits in ((-1, 0), (0, 1)) for o in entry.objectives if o.probability)
+    assert len(entry.phrases) == len(entry.actions)
+    assert not any(phrase.startswith("chosen") for phrase in entry.phrases)
     env = envs.make(name)
     assert env.action_space.n == len(entry.actions)
     assert env.reward_space.shape == (len(entry.objectives),)
@@ -144,6 +150,7 @@ def test_float32_rewards_become_the_decimals_they_stand_for():
 def test_a_user_registers_an_environment_in_one_line(two_doors):
     envs.register(envs.describe(two_doors, name="two-doors"))
     assert "two-doors" in envs.names()
+    assert envs.entry("two-doors").phrases == ("chosen action 0", "chosen action 1")
     check_environment("two-doors", steps=100)
     assert isinstance(envs.make_batch("two-doors"), GymnasiumBatch)
     seen = envs.make_batch("two-doors").reset(np.arange(3))
@@ -208,6 +215,8 @@ def test_a_contradictory_entry_is_an_error():
     for change, words in [
         ({"actions": ("up", "up")}, "no action name twice"),
         ({"max_steps": 0}, "a step limit of at least 1"),
+        ({"phrases": ("gone up",)}, "a phrase for each of 4 actions"),
+        ({"idle": 4}, "an idle action from 0 to 3"),
         ({"reference": (0.0,)}, "a reference point of 2 numbers"),
         ({"name": ""}, "a name and a Gymnasium id"),
     ]:

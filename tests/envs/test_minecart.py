@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.minecart import BatchMinecart
+from paretofoil.envs.minecart import BatchMinecart, locate_cart
 
 mo_gymnasium = pytest.importorskip("mo_gymnasium")
 
@@ -24,8 +25,13 @@ def restless_actions(rng: np.random.Generator) -> list[int]:
     return actions
 
 
+def where_valid(action: int, mask: np.ndarray) -> int:
+    """The action, or none where it cannot happen."""
+    return action if mask[action] else NONE
+
+
 def test_deterministic_carts_equal_mo_gymnasium_step_for_step():
-    original = mo_gymnasium.make("minecart-deterministic-v0")
+    original = envs.make("minecart")
     plans = [restless_actions(np.random.default_rng(seed)) for seed in range(300)]
     env = BatchMinecart(stochastic=False)
     seen = env.reset(np.arange(len(plans)))
@@ -35,26 +41,48 @@ def test_deterministic_carts_equal_mo_gymnasium_step_for_step():
         running = np.array([row for row in running if t < len(plans[row]) and not env.finished[row]], dtype=int)
         if not len(running):
             break
-        stepped = env.step(running, np.array([plans[row][t] for row in running]))
+        actions = np.array([where_valid(plans[row][t], env.masks[row]) for row in running])
+        stepped = env.step(running, actions)
         for i, row in enumerate(running):
-            trace[row].append((stepped.observations[i], stepped.rewards[i], bool(stepped.terminated[i])))
+            trace[row].append((actions[i], *(column[i] for column in stepped[:4])))
 
-    compared, returned, with_ore, at_walls = 0, 0, 0, 0
-    for row, plan in enumerate(plans):
-        observation, _ = original.reset(seed=row)
+    compared, returned, with_ore, at_walls, mined = 0, 0, 0, 0, 0
+    for row, steps in enumerate(trace):
+        observation, info = original.reset(seed=row)
         np.testing.assert_allclose(seen.observations[row], observation, atol=1e-6)
-        for action, (ours, reward, ended) in zip(plan, trace[row], strict=False):
-            observation, expected, terminated, _, _ = original.step(action)
+        np.testing.assert_array_equal(seen.masks[row], info["action_mask"])
+        for action, ours, mask, reward, ended in steps:
+            observation, expected, terminated, _, info = original.step(action)
             np.testing.assert_allclose(ours, observation, rtol=0, atol=1e-6)
             np.testing.assert_allclose(reward, expected, rtol=0, atol=1e-7)
+            np.testing.assert_array_equal(mask, info["action_mask"])
             assert ended == terminated
             compared += 1
-            returned += ended
+            returned += bool(ended)
             with_ore += bool(ended and expected[:2].sum() > 0)
             at_walls += bool(np.isin(observation[:2], (0.0, 1.0)).any())
+            mined += action == MINE
     assert compared >= 10_000
-    assert min(returned, with_ore) >= 10  # the actions did reach what matters
+    assert min(returned, with_ore, mined) >= 10  # the actions did reach what matters
     assert at_walls >= 1_000
+
+
+def test_stochastic_carts_have_the_masks_of_mo_gymnasium_in_the_same_states():
+    original, env = envs.make("minecart-stochastic"), BatchMinecart(stochastic=True)
+    original.reset(seed=0)
+    cart = original.unwrapped.cart
+    env.reset(np.arange(1))
+    rows, compared = np.arange(1), 0
+    for seed in range(60):
+        env.reset(np.array([seed]))
+        for action in restless_actions(np.random.default_rng(seed)):
+            step = env.step(rows, np.array([where_valid(action, env.masks[0])]))
+            cart.pos, cart.speed, cart.content = env.position[0], env.speed[0], env.content[0]
+            np.testing.assert_array_equal(step.masks[0], original.action_masks())
+            compared += 1
+            if env.finished[0]:
+                break
+    assert compared >= 1_000
 
 
 def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
@@ -78,15 +106,22 @@ def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
 
 
 @pytest.mark.parametrize("stochastic", [False, True])
-@pytest.mark.parametrize("position", [[0.84, 0.84], [0.3, 0.3]])
-def test_a_full_cart_that_mines_stays_full(stochastic, position):
-    content = [0.1, 1.4000000000000001 + 2e-16]  # rounding may fill a cart by a little more than its capacity
+@pytest.mark.parametrize("free", [0.0, -2e-16, 1e-9, 2e-8, 0.1, 1.5])
+def test_a_cart_mines_until_it_is_full_and_then_no_more(stochastic, free):
+    """Rounding may fill a cart by a little more or less than its capacity."""
     env = BatchMinecart(stochastic)
-    full = {"position": position, "speed": 0.0, "angle": 45, "content": content, "departed": True, "elapsed": 0}
-    env.restore(full, np.arange(50))
-    stepped = env.step(np.arange(50), np.full(50, MINE))
-    assert np.isfinite(stepped.observations).all()
-    np.testing.assert_allclose(env.content.sum(axis=1), 1.5, atol=1e-12)
+    content = [0.0, 1.5 - free]
+    cart = {"position": [0.84, 0.84], "speed": 0.0, "angle": 45, "content": content, "departed": True, "elapsed": 0}
+    masks = env.restore(cart, np.arange(50)).masks
+    assert masks[:, MINE].all() == (free > 1e-8)
+    steps = 0
+    while masks[:, MINE].any():
+        step = env.step(np.arange(50), np.where(masks[:, MINE], MINE, NONE))
+        assert np.isfinite(step.observations).all()
+        masks = step.masks
+        steps += 1
+    assert steps < 3
+    np.testing.assert_allclose(env.content.sum(axis=1), 1.5, atol=1e-8)
 
 
 def test_rows_depend_on_their_own_seed_alone():
@@ -94,7 +129,8 @@ def test_rows_depend_on_their_own_seed_alone():
     alone, together = BatchMinecart(stochastic=True), BatchMinecart(stochastic=True)
     alone.reset(np.array([7]))
     together.reset(np.array([5, 6, 7]))
-    for action in actions:
+    for planned in actions:
+        action = where_valid(planned, alone.masks[0])
         one = alone.step(np.array([0]), np.array([action]))
         many = together.step(np.array([2, 0]), np.array([action, NONE]))
         np.testing.assert_array_equal(one.observations[0], many.observations[0])
@@ -105,17 +141,34 @@ def test_a_restored_snapshot_continues_the_episode():
     env.reset(np.arange(1))
     plan = restless_actions(np.random.default_rng(1))[:30]
     for action in plan[:10]:
-        env.step(np.array([0]), np.array([action]))
+        env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))
     copies = BatchMinecart(stochastic=False)
     copies.restore(env.snapshot(0), np.arange(3))
-    for action in plan[10:]:
+    for planned in plan[10:]:
         if env.finished[0]:
             break
+        action = where_valid(planned, env.masks[0])
         expected = env.step(np.array([0]), np.array([action]))
         stepped = copies.step(np.arange(3), np.full(3, action))
         for row in range(3):
             np.testing.assert_array_equal(stepped.observations[row], expected.observations[0])
             np.testing.assert_array_equal(stepped.rewards[row], expected.rewards[0])
+            np.testing.assert_array_equal(stepped.masks[row], expected.masks[0])
+
+
+def test_a_located_cart_is_the_cart_that_was_seen():
+    env, twin = BatchMinecart(stochastic=False), BatchMinecart(stochastic=False)
+    for seed in range(30):
+        seen = env.reset(np.arange(1))
+        for action in restless_actions(np.random.default_rng(seed)):
+            located = locate_cart(False, seen.observations[0])
+            again = twin.restore(located, np.arange(1))
+            np.testing.assert_allclose(again.observations, seen.observations, rtol=0, atol=1e-6)
+            np.testing.assert_array_equal(again.masks, seen.masks)
+            assert located["departed"] == env.departed[0]
+            seen = env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))
+            if env.finished[0]:
+                break
 
 
 def test_the_step_limit_truncates():
@@ -131,7 +184,9 @@ def test_bad_input_is_named():
     env = BatchMinecart(stochastic=False)
     env.reset(np.arange(2))
     with pytest.raises(InvalidInput, match="actions from 0 to 5"):
-        env.step(np.arange(2), np.array([0, 6]))
+        env.step(np.arange(2), np.array([NONE, 6]))
+    with pytest.raises(InvalidInput, match=r"one of the valid actions \[1, 2, 3, 5\] in row 0, got 0"):
+        env.step(np.arange(2), np.array([MINE, NONE]))
     with pytest.raises(InvalidInput, match="one action per row"):
         env.step(np.arange(2), np.array([0]))
     with pytest.raises(InvalidInput, match="max_steps"):

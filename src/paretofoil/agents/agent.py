@@ -57,6 +57,11 @@ class Agent:
         return self.environment.actions
 
     @property
+    def phrases(self) -> tuple[str, ...]:
+        """What it has done after each action, in words: "gone down", "mined"."""
+        return self.environment.phrases
+
+    @property
     def horizon(self) -> bool:
         """Whether commands have a desired horizon behind the objectives."""
         return self.space.size > len(self.environment.objectives)
@@ -82,14 +87,18 @@ class Agent:
     def decision_at(self, state: Any, command: Any) -> Decision:
         """What it decides in a state of your own, under a remaining command; nothing was collected before.
 
-        The state is the environment's observation, raw or as the policy sees it. In a finite environment it
+        The state is the environment's observation, raw or as the policy sees it. In the shipped environments it
         is looked up, which gives its valid actions; elsewhere all actions count as valid.
         """
         remaining = as_vector(command, "the remaining command", self.space.size)
         flat = self._flatten(state)
-        valid, snapshot = np.ones(len(self.actions), dtype=bool), None
+        valid: np.ndarray = np.ones(len(self.actions), dtype=bool)
+        snapshot: Any = None
         if self.environment.finite:
             valid, snapshot = locate(self.environment, flat)
+        elif self.environment.locate is not None:
+            snapshot = self.environment.locate(flat)
+            valid = self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0]
         scores = np.where(valid, self.policy.log_probs(flat[None], remaining[None])[0], -np.inf)
         valid_actions = tuple(np.flatnonzero(valid).tolist())
         nothing = np.zeros(remaining.size)

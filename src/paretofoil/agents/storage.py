@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ def _describe(agent: Agent) -> dict[str, Any]:
             "kwargs": dict(entry.kwargs),
             "max_steps": entry.max_steps,
         },
-        "objectives": [{"name": o.name, "unit": o.unit, "cost": o.cost} for o in space.objectives],  # type: ignore[union-attr]
+        "objectives": [asdict(o) for o in space.objectives],  # type: ignore[arg-type]
         "actions": list(agent.actions),
         "network": network_shape(agent.policy),  # type: ignore[arg-type]
         "command_box": {"low": space.low.tolist(), "high": space.high.tolist(), "origin": BOX_ORIGIN},
@@ -61,7 +62,8 @@ def _describe(agent: Agent) -> dict[str, Any]:
 
 
 BOX_ORIGIN = (
-    "the extremes of every remaining return that training relabelled: the final replay's suffixes and the archive"
+    "the extremes of every remaining return that training relabelled (the final replay's suffixes and the archive), "
+    "within the natural limits of the objectives"
 )
 
 

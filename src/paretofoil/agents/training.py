@@ -17,7 +17,7 @@ from paretofoil.core.version import __version__
 from paretofoil.pcn.config import PRESETS, TrainConfig
 from paretofoil.pcn.train import Trainer, TrainResult
 
-HORIZON = Objective("horizon", "steps")
+HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last number of a command, for agents that are conditioned on the steps left as well."""
 
 
@@ -71,7 +71,7 @@ def make_agent(name: str, entry: envs.CatalogueEntry, result: TrainResult) -> Ag
         name=name,
         policy=result.policy,
         environment=entry,
-        space=CommandSpace(result.low, result.high, objectives),
+        space=CommandSpace(result.low, result.high, objectives).possible(),
         front=result.front,
         achieved=result.achieved,
         error=result.achieved_error,

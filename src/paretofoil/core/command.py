@@ -32,6 +32,23 @@ class Objective:
     """What the number counts ("steps"), or nothing for a plain value."""
     cost: bool = False
     """True if rewards are negative and the user thinks of their size ("2 steps", not "-2 time")."""
+    probability: bool = False
+    """True if a return is a probability: a risk if it is a cost, a chance if not."""
+    natural_low: float | None = None
+    """The least that an episode, or what is left of one, can return (a sum of rewards), where it is known."""
+    natural_high: float | None = None
+    """The most that it can return: -1 for time, since an episode that goes on takes a step."""
+
+    def __post_init__(self) -> None:
+        low, high = self.limits
+        if np.isnan(low) or np.isnan(high) or low > high:
+            raise InvalidInput.expected(f"natural limits of {self.name} in their order", f"{low:g} to {high:g}")
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The natural limits, infinite where they are not known."""
+        low = -np.inf if self.natural_low is None else self.natural_low
+        return low, np.inf if self.natural_high is None else self.natural_high
 
 
 def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
@@ -86,6 +103,17 @@ class CommandSpace:
     @property
     def names(self) -> list[str]:
         return [o.name for o in self.objectives]  # type: ignore[union-attr]
+
+    @cached_property
+    def limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """The natural limits of the objectives: the least and the most that an episode can return."""
+        low, high = zip(*(o.limits for o in self.objectives), strict=True)  # type: ignore[union-attr]
+        return np.array(low), np.array(high)
+
+    def possible(self) -> "CommandSpace":
+        """The same space without what no episode can return."""
+        low, high = self.limits
+        return CommandSpace(np.clip(self.low, low, high), np.clip(self.high, low, high), self.objectives)
 
     @cached_property
     def scale(self) -> np.ndarray:

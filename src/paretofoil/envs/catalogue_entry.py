@@ -31,12 +31,16 @@ class CatalogueEntry:
     """Raw observation -> flat float32 vector that tells any two states apart."""
     description: str = ""
     """One sentence."""
+    phrases: tuple[str, ...] = ()
+    """For sentences, what was done after each action ("gone down"); "chosen NAME" if left out."""
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     """Arguments of the environment's constructor."""
     stochastic: bool = False
     """True if a step may have different outcomes."""
     mask: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> valid actions; without it the environment's own `action_masks()`, or all."""
+    idle: int | None = None
+    """The action that leaves the world to itself, where the world goes on: a masked action then does no more."""
     reference: tuple[float, ...] | None = None
     """The reference point of the hypervolume: worse than every return that matters."""
     state: tuple[str, ...] = ()
@@ -48,6 +52,8 @@ class CatalogueEntry:
     """Makes the unwrapped environment draw from its own seeded generator, where it would use a global one."""
     batch: Callable[[int], BatchEnv] | None = None
     """A vectorised implementation of its own, made for a step limit."""
+    locate: Callable[[np.ndarray], Any] | None = None
+    """Flat observation -> a snapshot of `batch` in a running state that is seen like this."""
     draw: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> picture, where the environment's own one is not used."""
     set_state: Callable[[Any, Any], None] | None = None
@@ -59,6 +65,12 @@ class CatalogueEntry:
         for what, names in (("objective", [o.name for o in self.objectives]), ("action", list(self.actions))):
             if not names or len(set(names)) != len(names):
                 raise InvalidInput.expected(f"at least one {what} and no {what} name twice", names)
+        phrases = self.phrases or tuple(f"chosen {action}" for action in self.actions)
+        if len(phrases) != len(self.actions):
+            raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(phrases))
+        object.__setattr__(self, "phrases", phrases)
+        if self.idle is not None and not 0 <= self.idle < len(self.actions):
+            raise InvalidInput.expected(f"an idle action from 0 to {len(self.actions) - 1}", self.idle)
         if self.max_steps < 1:
             raise InvalidInput.expected("a step limit of at least 1", self.max_steps)
         if self.reference is not None and len(self.reference) != len(self.objectives):

@@ -21,6 +21,8 @@ from paretofoil.envs.batch_checks import check_seeds, check_step
 from paretofoil.envs.random_numbers import uniforms
 
 START_ANGLE = 45  # degrees, towards the middle of the field
+FULL = 1e-8
+"""A cart with no more free capacity than this is full: sums of fractions rarely hit the capacity itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +80,28 @@ def read_field(stochastic: bool) -> Field:
     )
 
 
+def valid_actions(field: Field, position: np.ndarray, speed: np.ndarray, content: np.ndarray) -> np.ndarray:
+    """(n, 2), (n,), (n, ores) -> (n, num_actions) bool: what can happen to carts.
+
+    A cart can always turn and wait, accelerate below the top speed and brake in motion; and it mines at rest,
+    within reach of a mine and with room for ore.
+    """
+    valid = np.ones((len(speed), len(field.fuel)), dtype=bool)
+    valid[:, field.accelerate] = speed < field.max_speed - field.still
+    valid[:, field.brake] = speed > field.still
+    valid[:, field.mine] = False
+    resting = np.flatnonzero(speed < field.still)
+    room = field.capacity - content[resting].sum(axis=1) > FULL
+    valid[resting, field.mine] = room & (distances(field, position[resting]).min(axis=1) <= field.mine_radius)
+    return valid
+
+
+def distances(field: Field, position: np.ndarray) -> np.ndarray:
+    """(n, 2) -> (n, mines): how far carts are from the mines."""
+    offset = position[:, None, :] - field.mine_positions
+    return np.sqrt(np.square(offset).sum(axis=2))
+
+
 class CartSnapshot(TypedDict):
     """One cart, as plain numbers."""
 
@@ -87,6 +111,21 @@ class CartSnapshot(TypedDict):
     content: list[float]
     departed: bool
     elapsed: int
+
+
+def locate_cart(stochastic: bool, observation: np.ndarray) -> CartSnapshot:
+    """The cart that is seen like this. In the base it has not departed yet: coming back ends the episode."""
+    field = read_field(stochastic)
+    x, y, speed, sine, cosine, *filled = observation.astype(np.float64).tolist()
+    content = np.array(filled) * field.capacity
+    if abs(content.sum() - field.capacity) < 1e-6:  # as much as float32 tells: the cart is full
+        content *= field.capacity / content.sum()
+    turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / field.rotation)
+    angle = (START_ANGLE + turns * field.rotation) % 360
+    departed = math.hypot(x, y) >= field.base_radius
+    return CartSnapshot(
+        position=[x, y], speed=speed, angle=angle, content=content.tolist(), departed=departed, elapsed=0
+    )
 
 
 class BatchMinecart:
@@ -127,16 +166,16 @@ class BatchMinecart:
         self.departed = np.zeros(n, dtype=bool)
         self.finished = np.zeros(n, dtype=bool)
         self.elapsed = np.zeros(n, dtype=np.int64)
+        self.masks = np.zeros((n, self.num_actions), dtype=bool)
 
     def reset(self, seeds: np.ndarray) -> Observed:
         """Start one episode per seed, at the base."""
         self._allocate(seeds)
-        rows = np.arange(len(self.seeds))
-        return Observed(self._observe(rows), self._masks(len(rows)))
+        return self._observe(np.arange(len(self.seeds)))
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
         """Repeat one action per row for the frames of a step; an episode that ends skips the frames left."""
-        rows, actions = check_step(rows, actions, self.finished, self._masks(len(self.seeds)))
+        rows, actions = check_step(rows, actions, self.finished, self.masks)
         rewards = np.zeros((len(rows), self.num_objectives))
         rewards[:, -1] = self.field.fuel[actions]
         draws = self._draw(rows, actions)  # (rows, frames, ores), or nothing
@@ -161,7 +200,7 @@ class BatchMinecart:
         terminated = self.finished[rows]
         truncated = (self.elapsed[rows] >= self.max_steps) & ~terminated
         self.finished[rows] |= truncated
-        return Stepped(self._observe(rows), self._masks(len(rows)), rewards, terminated, truncated)
+        return Stepped(*self._observe(rows), rewards, terminated, truncated)
 
     def snapshot(self, row: int) -> CartSnapshot:
         """The whole state of one cart (its seed aside)."""
@@ -183,8 +222,7 @@ class BatchMinecart:
         self.content[:] = snapshot["content"]
         self.departed[:] = snapshot["departed"]
         self.elapsed[:] = snapshot["elapsed"]
-        rows = np.arange(len(self.seeds))
-        return Observed(self._observe(rows), self._masks(len(rows)))
+        return self._observe(np.arange(len(self.seeds)))
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray | None:
         """Standard normal numbers for the mines, which depend on (seed, elapsed steps) alone."""
@@ -210,8 +248,7 @@ class BatchMinecart:
     def _mine(self, carts: np.ndarray, draws: np.ndarray | None) -> None:
         """Fill carts that stand at a mine, up to their capacity."""
         f = self.field
-        offset = self.position[carts, None, :] - f.mine_positions
-        distance = np.sqrt(np.square(offset).sum(axis=2))  # (carts, mines)
+        distance = distances(f, self.position[carts])
         nearest = distance.argmin(axis=1)
         mined = f.ore_means[nearest]
         if draws is not None:
@@ -246,16 +283,16 @@ class BatchMinecart:
         sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
         self.angle[carts] += (self.field.rotation * sign * slides).sum(axis=1)
 
-    def _observe(self, rows: np.ndarray) -> np.ndarray:
-        """(rows, 5 + ores) float32."""
+    def _observe(self, rows: np.ndarray) -> Observed:
+        """What is seen of carts, and what can happen to them next."""
+        position, speed, content = self.position[rows], self.speed[rows], self.content[rows]
         heading = (self.angle[rows] + self._angle_offset) // self.field.rotation
         seen = np.empty((len(rows), self.observation_size), dtype=np.float32)
-        seen[:, 0:2] = self.position[rows]
-        seen[:, 2] = self.speed[rows]
+        seen[:, 0:2] = position
+        seen[:, 2] = speed
         seen[:, 3] = self._sin[heading]
         seen[:, 4] = self._cos[heading]
-        seen[:, 5:] = self.content[rows] / self.field.capacity
-        return seen
-
-    def _masks(self, n: int) -> np.ndarray:
-        return np.ones((n, self.num_actions), dtype=bool)
+        seen[:, 5:] = content / self.field.capacity
+        masks = valid_actions(self.field, position, speed, content)
+        self.masks[rows] = masks
+        return Observed(seen, masks)

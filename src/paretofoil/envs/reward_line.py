@@ -15,7 +15,7 @@ class RewardLine(GridWorld):
         rows=ROWS,
         columns=COLUMNS,
         start=(0, 5),
-        objectives=("left", "right"),
+        objectives=("A", "B"),
         exits={(ROWS - 1, c): ((10 - c) / 10, c / 10) for c in range(COLUMNS)},
     )
 

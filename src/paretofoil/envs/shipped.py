@@ -3,6 +3,7 @@
 Nothing here imports Gymnasium, MO-Gymnasium or pygame: the ids name the module that Gymnasium is to import.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry, OneHot
 
 MOVES = ("up", "down", "left", "right")
+GONE = ("gone up", "gone down", "gone left", "gone right")
 _STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
 _ROCK = -10
 
@@ -77,6 +79,19 @@ def _batch_stochastic_minecart(max_steps: int) -> BatchEnv:
     return BatchMinecart(stochastic=True, max_steps=max_steps)
 
 
+def _cart_mask(stochastic: bool, env: Any) -> np.ndarray:
+    from paretofoil.envs.minecart import read_field, valid_actions
+
+    cart = env.cart
+    return valid_actions(read_field(stochastic), cart.pos[None], np.array([cart.speed]), cart.content[None])[0]
+
+
+def _locate_cart(stochastic: bool, observation: np.ndarray) -> Any:
+    from paretofoil.envs.minecart import locate_cart
+
+    return locate_cart(stochastic, observation)
+
+
 def _share_with_mines(env: Any) -> None:
     """SciPy's frozen distributions draw from NumPy's global generator unless told otherwise."""
     for mine in env.mines:
@@ -102,8 +117,17 @@ def _draw_tree(env: Any) -> np.ndarray:
     return draw_tree(env)
 
 
-def _names(*names: str) -> tuple[Objective, ...]:
-    return tuple(Objective(name) for name in names)
+def _gains(most: float, *names: str, probability: bool = False) -> tuple[Objective, ...]:
+    """Objectives of which an episode returns between nothing and so much."""
+    return tuple(Objective(name, probability=probability, natural_low=0.0, natural_high=most) for name in names)
+
+
+def _time(max_steps: int) -> Objective:
+    return Objective("time", "steps", cost=True, natural_low=-float(max_steps), natural_high=-1.0)
+
+
+def _risk(name: str) -> Objective:
+    return Objective(name, cost=True, probability=True, natural_low=-1.0, natural_high=0.0)
 
 
 def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
@@ -111,8 +135,9 @@ def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
         name=name,
         gym_id="mo_gymnasium:fruit-tree-v0",
         kwargs={"depth": depth},
-        objectives=_names("protein", "carbs", "fats", "vitamins", "minerals", "water"),
+        objectives=_gains(10.0, "protein", "carbs", "fats", "vitamins", "minerals", "water"),
         actions=("left", "right"),
+        phrases=("gone left", "gone right"),
         max_steps=depth,
         observation_size=2 ** (depth + 1) - 1,
         encode=_encode_7 if depth == 7 else _encode_6,
@@ -127,15 +152,19 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
     return CatalogueEntry(
         name=name,
         gym_id="mo_gymnasium:minecart-v0" if stochastic else "mo_gymnasium:minecart-deterministic-v0",
-        objectives=(Objective("ore 0"), Objective("ore 1"), Objective("fuel", cost=True)),
+        objectives=(*_gains(1.5, "ore 0", "ore 1"), _FUEL),
         actions=("mine", "left", "right", "accelerate", "brake", "none"),
+        phrases=("mined", "turned left", "turned right", "accelerated", "braked", "done nothing"),
         max_steps=1000,
         stochastic=stochastic,
         observation_size=7,
         encode=_as_float32,
+        mask=partial(_cart_mask, stochastic),
+        idle=5,
         reference=(-0.001, -0.001, -2.0),
         share_generator=_share_with_mines,
         batch=_batch_stochastic_minecart if stochastic else _batch_minecart,
+        locate=partial(_locate_cart, stochastic),
         draw=_draw_minecart,
         set_state=_set_cart,
         description="Drive a cart to mines and back to the base: two ores against fuel"
@@ -143,6 +172,8 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
     )
 
 
+# A step burns from 0.02 (turning, waiting) to 0.22 (mining).
+_FUEL = Objective("fuel", cost=True, natural_low=-220.0, natural_high=-0.02)
 _BRANCH_PATH = OneHot((5, 7) + (1,) * 8)
 _COLLECT_TWO = OneHot((7, 7) + (1,) * 4)
 _REWARD_LINE = OneHot((6, 11))
@@ -154,8 +185,9 @@ SHIPPED = (
     CatalogueEntry(
         name="branch-path",
         gym_id="paretofoil/BranchPath-v0",
-        objectives=_names("A", "B"),
+        objectives=_gains(4.0, "A", "B"),
         actions=MOVES,
+        phrases=GONE,
         max_steps=13,
         observation_size=_BRANCH_PATH.size,
         encode=_BRANCH_PATH,
@@ -166,8 +198,9 @@ SHIPPED = (
     CatalogueEntry(
         name="collect-two",
         gym_id="paretofoil/CollectTwo-v0",
-        objectives=_names("A", "B", "C", "D"),
+        objectives=_gains(1.0, "A", "B", "C", "D"),
         actions=MOVES,
+        phrases=GONE,
         max_steps=30,
         observation_size=_COLLECT_TWO.size,
         encode=_COLLECT_TWO,
@@ -178,20 +211,22 @@ SHIPPED = (
     CatalogueEntry(
         name="reward-line",
         gym_id="paretofoil/RewardLine-v0",
-        objectives=_names("left", "right"),
+        objectives=_gains(1.0, "A", "B"),
         actions=MOVES,
+        phrases=GONE,
         max_steps=30,
         observation_size=_REWARD_LINE.size,
         encode=_REWARD_LINE,
         reference=(-0.1, -0.1),
         state=_GRID_STATE,
-        description="Walk to the terminal row, whose column sets the trade-off between left and right.",
+        description="Walk to the terminal row, where A is paid on the left and B on the right.",
     ),
     CatalogueEntry(
         name="deep-sea-treasure",
         gym_id="mo_gymnasium:deep-sea-treasure-concave-v0",
-        objectives=(Objective("treasure"), Objective("time", "steps", cost=True)),
+        objectives=(*_gains(124.0, "treasure"), _time(100)),
         actions=MOVES,
+        phrases=GONE,
         max_steps=100,
         observation_size=_SEA.size,
         encode=_SEA,
@@ -203,8 +238,9 @@ SHIPPED = (
     CatalogueEntry(
         name="breakable-bottles",
         gym_id="mo_gymnasium:breakable-bottles-v0",
-        objectives=(Objective("time", "steps", cost=True), Objective("bottles"), Objective("breakage", cost=True)),
+        objectives=(_time(100), Objective("bottles", "points", natural_low=0.0, natural_high=50.0), _risk("breakage")),
         actions=("left", "right", "pickup"),
+        phrases=("gone left", "gone right", "picked up a bottle"),
         max_steps=100,
         stochastic=True,
         observation_size=_BOTTLES.size,
@@ -218,8 +254,9 @@ SHIPPED = (
     CatalogueEntry(
         name="resource-gathering",
         gym_id="mo_gymnasium:resource-gathering-v0",
-        objectives=(Objective("danger", "deaths", cost=True), Objective("gold"), Objective("diamond")),
+        objectives=(_risk("danger"), *_gains(1.0, "gold", "diamond", probability=True)),
         actions=MOVES,
+        phrases=GONE,
         max_steps=100,
         stochastic=True,
         observation_size=_GATHERING.size,

@@ -33,9 +33,22 @@ def pose(
             raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
         remaining = returns - decision.collected
     valid = decision.valid_actions or _all_actions(policy, decision)
+    low, high = possible_region(space, decision.command, decision.collected)
     return Question(
-        policy, decision.state, decision.command, foil, valid, space, front=remaining, kappa=kappa, norm=norm
+        policy, decision.state, decision.command, foil, valid, space, remaining, kappa, low=low, high=high, norm=norm
     )
+
+
+def possible_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lowest and highest commands of the space that can still be fulfilled, and the command itself.
+
+    What is left must lie within the natural limits of each objective, and so must the whole return, which is what
+    was collected and what is left. A command that asks for the impossible stays in: it is the one in question.
+    """
+    least, most = space.limits
+    least, most = np.maximum(least, least - collected), np.minimum(most, most - collected)
+    low, high = np.clip(space.low, least, most), np.clip(space.high, least, most)
+    return np.minimum(low, command), np.maximum(high, command)
 
 
 def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:

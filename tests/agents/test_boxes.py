@@ -1,0 +1,111 @@
+"""No shipped agent is asked for, or about, what cannot happen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from paretofoil import envs
+from paretofoil.agents import load_agent
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.training import make_agent, make_trainer, preset
+from paretofoil.core.decision import Decision
+from paretofoil.envs.tabular import Table, tabulate
+from paretofoil.explanation.pose import pose
+
+SHIPPED = sorted(path.name for path in shipped_folder().iterdir())
+FINITE = [name for name in SHIPPED if load_agent(name).environment.finite]
+ROUNDING = 1e-9
+
+
+def extreme_returns(table: Table, steps: int, sign: int) -> np.ndarray:
+    """(states, d): the best (or worst, for sign -1) expected return of each objective from each running state.
+
+    Each objective is pursued by itself, for every number of steps left, and the best of these is taken.
+    """
+    value = np.zeros((len(table.states), table.num_objectives))  # sign times the return
+    best = np.full_like(value, -np.inf)
+    rare = table.rare[:, :, None, None]
+    chances = np.concatenate([1.0 - rare, rare], axis=2)  # (S, A, 2, 1)
+    for _ in range(steps):
+        action_values = (chances * (sign * table.rewards + value[table.next_states])).sum(axis=2)  # (S, A, d)
+        value = np.where(table.masks[:, :, None], action_values, -np.inf).max(axis=1, initial=-np.inf)
+        value[table.final] = 0.0
+        best = np.maximum(best, value)
+    return sign * best[~table.final]
+
+
+def decisions_of_front(agent: Agent) -> list[Decision]:
+    return [decision for episode in rollouts(agent, agent.front) for decision in episode.decisions]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_box_lies_within_the_natural_limits(name: str) -> None:
+    agent = load_agent(name)
+    low, high = agent.space.limits
+    assert agent.space.objectives == agent.environment.objectives
+    assert np.isfinite([low, high]).all()
+    assert (low <= agent.space.low).all()
+    assert (agent.space.high <= high).all()
+    assert (agent.front >= low).all()
+    assert (agent.front <= high).all()
+
+
+def test_training_cuts_the_box_of_what_it_relabelled_to_the_natural_limits() -> None:
+    """A run of bad luck takes longer than was promised, so that relabelled commands ask for less than no time."""
+    entry = envs.entry("breakable-bottles")
+    result = make_trainer(entry, replace(preset(entry), steps=30_000, polish_rounds=0)).run()
+    space = make_agent("cut", entry, result).space
+    assert result.high[0] > 0
+    assert space.high.tolist() == [-1.0, 50.0, 0.0]
+    assert (space.low >= [-100.0, 0.0, -1.0]).all()
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_every_box_holds_only_what_some_state_can_still_return(name: str) -> None:
+    agent = load_agent(name)
+    table, steps = tabulate(agent.environment), agent.environment.max_steps
+    least = extreme_returns(table, steps, -1).min(axis=0)
+    most = extreme_returns(table, steps, 1).max(axis=0)
+    assert (agent.space.low >= least - ROUNDING).all()
+    assert (agent.space.high <= most + ROUNDING).all()
+    low, high = agent.space.limits
+    assert (low <= least + ROUNDING).all()  # natural limits cut off nothing that can happen
+    assert (most <= high + ROUNDING).all()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_valid_foil_is_an_action_that_the_environment_ignores(name: str) -> None:
+    agent, env = load_agent(name), load_agent(name).batch_env()
+    for decision in decisions_of_front(agent):
+        actions = np.array([a for a in decision.valid_actions if a != agent.environment.idle])
+        env.restore(decision.snapshot, np.zeros(len(actions), dtype=np.int64))
+        step = env.step(np.arange(len(actions)), actions)
+        changed = (step.observations != decision.state).any(axis=1)
+        assert (changed | step.terminated).all(), decision
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_question_about_a_front_searches_what_can_no_longer_be_returned(name: str) -> None:
+    agent = load_agent(name)
+    low, high = agent.space.limits
+    for decision in decisions_of_front(agent):
+        question = pose(agent.policy, decision, decision.valid_actions[0], agent.space)
+        for region in (question.low, question.high):
+            whole, asked_for = decision.collected + region, decision.collected + decision.command
+            assert (region >= np.minimum(low, decision.command)).all()
+            assert (region <= np.maximum(high, decision.command)).all()
+            assert (whole >= np.minimum(low, asked_for) - ROUNDING).all()
+            assert (whole <= np.maximum(high, asked_for) + ROUNDING).all()
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_state_of_ones_own_has_the_valid_actions_of_the_environment(name: str) -> None:
+    agent = load_agent(name)
+    decisions = decisions_of_front(agent)
+    for decision in decisions[:: 1 + len(decisions) // 300]:
+        own = agent.decision_at(decision.state, decision.command)
+        assert own.valid_actions == decision.valid_actions
+        assert own.action == decision.action

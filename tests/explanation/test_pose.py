@@ -1,0 +1,58 @@
+"""Questions search what can still be fulfilled."""
+
+import numpy as np
+import pytest
+
+from paretofoil.agents import load_agent
+from paretofoil.agents.rollout import decision_in
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.errors import InvalidInput
+from paretofoil.explanation.explain import explain
+from paretofoil.explanation.pose import possible_region
+
+TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
+TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
+SPACE = CommandSpace([2.0, -15.0], [10.0, -1.0], [TREASURE, TIME])
+
+
+@pytest.mark.parametrize(
+    ("command", "collected", "low", "high"),
+    [
+        ((5, -5), (0, 0), (2, -15), (10, -1)),  # at the start: the whole space
+        ((5, -5), (4, -3), (2, -15), (6, -1)),  # what was collected cannot be had again
+        ((5, -5), (4, -12), (2, -8), (6, -1)),  # eight steps are left
+        ((5, -5), (9, 0), (1, -15), (5, -1)),  # at most one is left, though the command asks for five
+        ((-3, 2), (0, -7), (-3, -13), (10, 2)),  # an impossible command stays in, with what lies between
+        ((5, -5), (12, -30), (-2, -5), (5, -1)),  # more was collected than there is: no region but the command's
+    ],
+)
+def test_the_region_holds_the_command_and_what_can_still_be_fulfilled(command, collected, low, high) -> None:
+    lowest, highest = possible_region(SPACE, np.array(command, float), np.array(collected, float))
+    assert lowest.tolist() == list(low)
+    assert highest.tolist() == list(high)
+
+
+def test_without_natural_limits_the_region_is_the_space_and_the_command() -> None:
+    free = CommandSpace([2.0, -15.0], [10.0, -1.0], ["treasure", "time"])
+    low, high = possible_region(free, np.array([12.0, -5.0]), np.array([100.0, -100.0]))
+    assert (low.tolist(), high.tolist()) == ([2.0, -15.0], [12.0, -1.0])
+
+
+def test_a_space_is_cut_to_the_natural_limits_of_its_objectives() -> None:
+    wide = CommandSpace([-2.0, -15.0, -5.0], [12.0, 6.0, 5.0], [TREASURE, TIME, "anything"])
+    cut = wide.possible()
+    assert (cut.low.tolist(), cut.high.tolist()) == ([0.0, -15.0, -5.0], [10.0, -1.0, 5.0])
+
+
+def test_natural_limits_in_the_wrong_order_are_an_error() -> None:
+    with pytest.raises(InvalidInput, match="expected natural limits of time in their order, got 1 to -1"):
+        Objective("time", natural_low=1.0, natural_high=-1.0)
+    with pytest.raises(InvalidInput, match="expected natural limits of time in their order, got nan"):
+        Objective("time", natural_low=float("nan"))
+
+
+def test_no_answer_asks_a_shipped_agent_for_less_than_one_step() -> None:
+    agent = load_agent("deep-sea-treasure")
+    answer = explain(agent, decision_in(agent, (8, -8), 6), foil="down")
+    assert answer.command is not None
+    assert answer.command[1] <= -1
