@@ -7,7 +7,6 @@ import numpy as np
 
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
 from paretofoil.reproduce.plan import Plan
@@ -15,7 +14,7 @@ from paretofoil.reproduce.report import Report
 from paretofoil.search import CFZoo
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, evenly
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
 
@@ -35,9 +34,9 @@ def reproduce_runtime(plan: Plan) -> Report:
     report = Report("Time per question")
     report.say(
         f"Alone: {len(sample)} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, "
-        "asked one at a time in one process with one thread. Together: the comparison itself, where a process searches up to 64 "
-        "questions at once; a question's time is its share, and the first ones of a process pay for its imports. The "
-        "paper's hardware is another, so that only orders of magnitude can be compared."
+        "asked one at a time in one process with one thread. Together: the comparison itself, where a process "
+        "searches up to 64 questions at once; a question's time is its share, and the first ones of a process pay for "
+        "its imports. The paper's hardware is another, so that only orders of magnitude can be compared."
     )
     return report.add(_by_method(plan, alone, together), _by_budget(plan, budgets, len(few)))
 
@@ -46,7 +45,7 @@ def _warm_up(plan: Plan) -> None:
     """Ask once with every search, untimed, so that nobody's first question pays for imports."""
     agent = plan.load(next(iter(plan.agents)))
     for case, decision in enumerate_cases(agent, SUBSET, plan.seed):
-        question = pose(agent.policy, decision, case.foil, agent.space, agent.front)
+        question = pose_case(agent, case, decision)
         for search in plan.budgets.comparison.values():
             ask([question], plan.seeded(search))
         return
