@@ -57,7 +57,7 @@ SMALL = Budgets(
         "exact": Exact(max_boxes=2000),
     },
     stress=CFZoo(60, 61),
-    thorough=CFZoo(60, 61),
+    thorough=CFZoo(70, 71),
     exact=Exact(max_boxes=2000),
     runtime=(10_000,),
     alone=1,
@@ -88,20 +88,21 @@ def test_the_audit_counts_every_case_once(small: Plan) -> None:
         assert sum(row[1] for row in table.rows) == cases
 
 
-def test_every_search_of_a_plan_gets_its_seed(small: Plan) -> None:
-    seeded = replace(small, seed=7)
-    experiment("stress")(seeded)
-    [stored] = read_about(small.out / "rows" / "stress.sqlite")["configuration"]["searches"].values()
-    assert stored == describe_search(replace(CFZoo(60, 61), seed=7))
+def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
+    experiment("audit")(replace(small, seed=7))
+    wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
+    wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
+    for (study, label), search in wanted.items():
+        stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]
+        assert stored == describe_search(replace(search, seed=7))
 
 
 def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
     budgets = Plan(Path(".")).budgets
     assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
     assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
-    assert list(budgets.comparison) == [
-        *("white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"),
-    ]
+    labels = ["white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"]
+    assert list(budgets.comparison) == labels
     assert budgets.runtime == (10_000, 20_000, 30_000, 50_000, 75_000, 100_000)
     with pytest.raises(InvalidInput, match="budgets among 10000"):
         Budgets(runtime=(1,))
