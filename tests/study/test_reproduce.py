@@ -10,8 +10,7 @@ from studies import saved_agent, small_study
 
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
-from paretofoil.reproduce import EXPERIMENTS, Plan, Report, experiment
-from paretofoil.reproduce.budget import Budgets
+from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil.reproduce.example import EXAMPLES, find_decision
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
