@@ -54,7 +54,7 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
 class CommandSpace:
     """The box of feasible commands, with the names of its objectives.
 
-    It owns the scale D = diag(high - low), the projection onto the box and the scaled distance.
+    It owns the scale D = diag(high - low) and the scaled distance.
     """
 
     low: np.ndarray
@@ -100,10 +100,6 @@ class CommandSpace:
         if isinstance(name, int) and 0 <= name < self.size:
             return name
         raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", repr(name))
-
-    def project(self, commands: np.ndarray) -> np.ndarray:
-        """The closest commands inside the box."""
-        return np.clip(commands, self.low, self.high)
 
     def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
         """The scaled distance |D^-1 (R - R_t)| of each command from the origin."""
