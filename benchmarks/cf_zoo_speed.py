@@ -7,18 +7,18 @@ the NumPy policy that is deployed, whose small calls are cheaper. Prints a Markd
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 import torch
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import rollouts
 from paretofoil.core.policy import QueryAtStates
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.pose import pose
-from paretofoil.pcn.network import import_policy
+from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search import CFZoo, ReferenceCFZoo
+from paretofoil.study.case import enumerate_cases, pose_case
 
 AGENT, QUESTIONS = "deep-sea-treasure", 64
 
@@ -27,7 +27,10 @@ class TorchPolicy:
     """The trained module, asked through torch."""
 
     def __init__(self, policy: PCNPolicy) -> None:
-        self.network = import_policy(policy)
+        sizes = policy.state_size, policy.command_size, policy.num_actions, policy.state_bias.size
+        self.network = PCNNetwork(*sizes, seed=0)
+        weights = {name.replace("_", "."): torch.tensor(array) for name, array in policy.arrays().items()}
+        self.network.load_state_dict(weights, strict=False)  # without scalings, which are in the weights already
         self.masks = torch.ones(1, policy.num_actions, dtype=torch.bool)
 
     @torch.no_grad()
@@ -60,9 +63,7 @@ class TimedPolicy:
 
 def questions() -> list[Question]:
     agent = load_agent(AGENT)
-    decisions = [decision for episode in rollouts(agent, agent.front) for decision in episode]
-    asked = [(d, foil) for d in decisions for foil in d.valid_actions if foil != d.action]
-    return [pose(agent.policy, d, foil, agent.space, agent.front) for d, foil in asked][:QUESTIONS]
+    return [pose_case(agent, case, decision) for case, decision in islice(enumerate_cases(agent), QUESTIONS)]
 
 
 def timed(work: Callable[[], object]) -> float:

@@ -1,6 +1,6 @@
 """Time to the full Deep Sea Treasure front: our PCN and that of MORL-Baselines, in one run on one machine.
 
-Both are timed until their archive of episodes holds all ten front points, each with one thread. Needs the [morl] extra.
+Both are timed until their replay holds episodes of all ten front points, each with one thread. Needs the [morl] extra.
 """
 
 import contextlib
@@ -24,7 +24,7 @@ class FoundAllError(Exception):
 
 
 def ours(seed: int) -> tuple[float, int, int]:
-    """Seconds, steps and front points when the archive is complete."""
+    """Seconds, steps and front points when the replay holds the whole front."""
     from paretofoil import envs
     from paretofoil.agents.training import make_trainer, preset
 

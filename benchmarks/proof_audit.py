@@ -15,11 +15,10 @@ from paretofoil.agents import list_agents, load_agent
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import widen
 from paretofoil.search import Exact, Grid
-from paretofoil.study.case import enumerate_cases, evenly
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
 QUESTIONS = 2400
 """At most so many questions per agent, evenly spread: one that wanders to the step limit has tens of thousands."""
@@ -34,8 +33,7 @@ PAPER_GRID = 20
 def stress_questions(name: str) -> list[Question]:
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    picked = [cases[i] for i in evenly(len(cases), QUESTIONS)]
-    return [pose(agent.policy, decision, case.foil, agent.space, agent.front) for case, decision in picked]
+    return [pose_case(agent, *cases[i]) for i in evenly(len(cases), QUESTIONS)]
 
 
 def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[int, int]:

@@ -17,10 +17,9 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, WhiteCW
-from paretofoil.study.case import enumerate_cases, evenly
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
 SEED, QUESTIONS = 11, 60
 BUDGETS = (1_000, 9_001, 21_000, 100_000)
@@ -30,8 +29,7 @@ def fresh_questions(name: str) -> list[Question]:
     entry = envs.entry(name)
     agent = make_agent(name, entry, make_trainer(entry, replace(preset(entry), seed=SEED)).run())
     cases = list(enumerate_cases(agent))
-    picked = evenly(len(cases), QUESTIONS)
-    return [pose(agent.policy, cases[i][1], cases[i][0].foil, agent.space, agent.front) for i in picked]
+    return [pose_case(agent, *cases[i]) for i in evenly(len(cases), QUESTIONS)]
 
 
 def judge(answers: list[Answer], proven: list[Answer]) -> tuple[int, int, list[float]]:

@@ -123,7 +123,12 @@ def test_a_frame_has_a_row_for_each_moment_and_foil() -> None:
     flips = flip_map(TREASURE, FUEL)
     first, never = flips.to_frame()
     assert [first[key] for key in ("time", "chosen", "foil", "outcome")] == [0, "right", "down", "found"]
-    assert [first[key] for key in ("ask for treasure", "ask for fuel", "distance", "queries")] == [6.3, -1.7, 0.125, 9001]
+    assert [first[key] for key in ("ask for treasure", "ask for fuel", "distance", "queries")] == [
+        6.3,
+        -1.7,
+        0.125,
+        9001,
+    ]
     assert first["sentence"] == str(flips.answers[0])
     assert [never[key] for key in ("time", "foil", "outcome")] == [1, "up", "proven infeasible"]
     assert [never[key] for key in ("ask for treasure", "ask for fuel", "distance")] == [None, None, None]

@@ -8,7 +8,7 @@ import torch
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldablePolicy, Policy, PolicyAtStates
-from paretofoil.pcn.network import PCNNetwork, import_policy
+from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 
 SHAPES = [(7, 3, 6, 128), (22, 2, 4, 64), (40, 6, 2, 50), (12, 4, 3, 16)]  # state, command, actions, hidden
@@ -34,13 +34,6 @@ def test_numpy_policy_equals_torch_network(shape):
     with torch.no_grad():
         expected = network(network.scaled("state", states), network.scaled("command", commands), masks).numpy()
     np.testing.assert_allclose(network.export().log_probs(states, commands), expected, atol=1e-5)
-
-
-def test_importing_an_exported_policy_gives_it_back():
-    policy = make_network(SHAPES[0]).export()
-    again = import_policy(policy).export()
-    for name, array in policy.arrays().items():
-        np.testing.assert_array_equal(array, again.arrays()[name])
 
 
 def test_masked_actions_have_no_probability():

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from studies import saved_agent, small_study
 
+from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
-from paretofoil.reproduce import EXPERIMENTS, Plan, Report, experiment
-from paretofoil.reproduce import audit as audit_module
-from paretofoil.reproduce import comparison as comparison_module
+from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil.reproduce.example import EXAMPLES, find_decision
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import paper_seconds
 from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
-from paretofoil.study import Case, Row, read_rows
+from paretofoil.study import Case, Row, read_about, read_rows
+from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 
 
@@ -48,22 +48,25 @@ def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> N
     assert {f.name for f in (tmp_path / "tables").iterdir()} == {"r-1.csv", "r-1.json", "r-1.tex"}
 
 
-@pytest.fixture
-def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """The experiments on a random network, with small budgets and without ART."""
-    searches = {
+SMALL = Budgets(
+    comparison={
         "white-cw": ProjectedCW(iterations=20),  # stands in for ART, which has tests of its own
         "cf-zoo": CFZoo(60, 61),
         "boundary": Boundary(max_queries=200),
         "exact": Exact(max_boxes=2000),
-    }
-    monkeypatch.setattr(comparison_module, "comparison_searches", lambda seed: searches)
-    monkeypatch.setattr("paretofoil.reproduce.runtime.comparison_searches", lambda seed: searches)
-    monkeypatch.setattr("paretofoil.reproduce.runtime.BUDGETS", (10_000,))
-    monkeypatch.setattr("paretofoil.reproduce.runtime.ALONE", 1)
-    monkeypatch.setattr(CFZoo, "preset", classmethod(lambda cls, name, seed=0: cls(60, 61, seed=seed)))
-    monkeypatch.setattr(audit_module, "Exact", lambda seed: Exact(max_boxes=2000, seed=seed))
-    return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
+    },
+    stress=CFZoo(60, 61),
+    thorough=CFZoo(70, 71),
+    exact=Exact(max_boxes=2000),
+    runtime=(10_000,),
+    alone=1,
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Plan:
+    """The experiments on a random network, with small budgets and without ART."""
+    return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1, budgets=SMALL)
 
 
 @pytest.mark.parametrize("name", ["stress", "comparison", "audit", "runtime", "landscapes"])
@@ -82,6 +85,26 @@ def test_the_audit_counts_every_case_once(small: Plan) -> None:
     cases = len(read_rows(small.out / "rows" / "stress.sqlite"))
     for table in report.tables[:2]:
         assert sum(row[1] for row in table.rows) == cases
+
+
+def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
+    experiment("audit")(replace(small, seed=7))
+    wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
+    wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
+    for (study, label), search in wanted.items():
+        stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]
+        assert stored == describe_search(replace(search, seed=7))
+
+
+def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
+    budgets = Plan(Path(".")).budgets
+    assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
+    assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
+    labels = ["white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"]
+    assert list(budgets.comparison) == labels
+    assert budgets.runtime == (10_000, 20_000, 30_000, 50_000, 75_000, 100_000)
+    with pytest.raises(InvalidInput, match="budgets among 10000"):
+        Budgets(runtime=(1,))
 
 
 def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
@@ -103,7 +126,8 @@ def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
 
 def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
     def row(number: int, search: str, distance: float | None) -> Row:
-        return Row(Case("a", number, 0, 1), search, "", "", distance, 1, "", 0.0)
+        outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
+        return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
 
     zoo = [row(number, "cf-zoo", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
     white = [row(number, "white-cw", 1.0 if number == 4 else None) for number in range(5)]

@@ -134,4 +134,5 @@ def test_rows_are_exported_whole(tmp_path: Path) -> None:
     rows = read_rows(tmp_path / "s.sqlite")
     lines = list(csv.DictReader(io.StringIO(rows_table("s", rows).to("csv"))))
     assert len(lines) == len(rows)
+    assert [line["outcome"] for line in lines] == [row.outcome.value for row in rows]
     assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/answer")

@@ -71,7 +71,7 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
 class CommandSpace:
     """The box of feasible commands, with the names of its objectives.
 
-    It owns the scale D = diag(high - low), the projection onto the box and the scaled distance.
+    It owns the scale D = diag(high - low) and the scaled distance.
     """
 
     low: np.ndarray
@@ -128,10 +128,6 @@ class CommandSpace:
         if isinstance(name, int) and 0 <= name < self.size:
             return name
         raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", repr(name))
-
-    def project(self, commands: np.ndarray) -> np.ndarray:
-        """The closest commands inside the box."""
-        return np.clip(commands, self.low, self.high)
 
     def outside(self, command: np.ndarray) -> np.ndarray:
         """(d,) bool: the objectives of which a command asks for more or less than the box holds."""

@@ -20,15 +20,15 @@ __all__ = ["CatalogueEntry", "check_environment", "describe", "entry", "make", "
 
 _STRICT = WrapperSpec("Strict", "paretofoil.envs.wrapper:Strict", kwargs={})
 
-for _class, _module, _limit in (
-    ("BranchPath", "branch_path", 13),
-    ("CollectTwo", "collect_two", 30),
-    ("RewardLine", "reward_line", 30),
+for _name, _class in (
+    ("branch-path", "branch_path:BranchPath"),
+    ("collect-two", "collect_two:CollectTwo"),
+    ("reward-line", "reward_line:RewardLine"),
 ):
     gymnasium.register(
-        id=f"paretofoil/{_class}-v0",
-        entry_point=f"paretofoil.envs.{_module}:{_class}",
-        max_episode_steps=_limit,
+        id=entry(_name).gym_id,
+        entry_point=f"paretofoil.envs.{_class}",
+        max_episode_steps=entry(_name).max_steps,
         disable_env_checker=True,  # as in MO-Gymnasium: the passive checker expects scalar rewards
         additional_wrappers=(_STRICT,),
     )

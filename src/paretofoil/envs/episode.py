@@ -9,6 +9,8 @@ import numpy as np
 from paretofoil.core.policy import Policy
 from paretofoil.envs.batch import BatchEnv, Observed
 
+DECIMALS = 9
+"""Returns are rounded to so many decimals, so that equal returns that were added up differently are equal."""
 Act = Callable[[int, np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 """(time, rows (n,), observations (n, S), commands (n, c), masks (n, A)) -> actions (n,)."""
 

@@ -6,10 +6,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import nondominated
 from paretofoil.envs.catalogue import entry
 from paretofoil.envs.catalogue_entry import CatalogueEntry
+from paretofoil.envs.episode import DECIMALS
 from paretofoil.envs.tabular import RARE, USUAL, Table, tabulate
 
-DECIMALS = 9
-"""Returns that agree to so many decimals are one return: sums in different orders differ by rounding."""
 MAX_POINTS = 20_000
 """The search gives up when one state has more combinations of outcomes than this."""
 

@@ -8,12 +8,8 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.move import MOVES, Cell, neighbours
 from paretofoil.envs.wrapper import check_action
-
-Cell = tuple[int, int]
-"""(row, column), counted from the upper left corner."""
-
-STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))  # up, down, left, right, as in Deep Sea Treasure
 
 
 @dataclass(frozen=True)
@@ -47,16 +43,16 @@ class Layout:
 
 
 class GridWorld(gymnasium.Env):
-    """A walk on a grid with vector rewards. The observation is (row, column, one "taken" flag per item).
+    """A walk through a grid world with vector rewards. The observation is (row, column, one "taken" flag per item).
 
     `gymnasium.make` adds a wrapper that raises on a masked move. The bare environment stays where it is on
-    such a move, as MO-Gymnasium's grids do, because Gymnasium's own checker tries all actions.
+    such a move, as MO-Gymnasium's do, because Gymnasium's own checker tries all actions.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own type)
     layout: ClassVar[Layout]
     catalogue_name: ClassVar[str]
-    action_names = ("up", "down", "left", "right")
+    action_names = MOVES
 
     def __init__(self, render_mode: str | None = None) -> None:
         if render_mode not in (None, *self.metadata["render_modes"]):
@@ -65,7 +61,7 @@ class GridWorld(gymnasium.Env):
         layout, flags = self.layout, len(self.layout.items)
         high = np.array([layout.rows - 1, layout.columns - 1] + [1] * flags, dtype=np.int32)
         self.observation_space = gymnasium.spaces.Box(np.zeros_like(high), high, dtype=np.int32)
-        self.action_space = gymnasium.spaces.Discrete(len(STEPS))
+        self.action_space = gymnasium.spaces.Discrete(len(MOVES))
         self.reward_dim = len(layout.objectives)
         self.reward_space = gymnasium.spaces.Box(0.0, 1.0, (self.reward_dim,), np.float32)
         self._start()
@@ -85,8 +81,8 @@ class GridWorld(gymnasium.Env):
     def step(self, action: int) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
         if self.finished:
             raise InvalidInput.expected("a running episode (call reset() first)", "a step outside of one")
-        action = check_action(action, np.ones(len(STEPS), dtype=bool))
-        target = self._target(action)
+        action = check_action(action, np.ones(len(MOVES), dtype=bool))
+        target = neighbours(self.cell)[action]
         if self.layout.is_free(target):
             self.cell = target
         reward, self.finished = self.arrive()
@@ -105,8 +101,8 @@ class GridWorld(gymnasium.Env):
         return None
 
     def action_masks(self) -> np.ndarray:
-        """(4,) bool: the moves that stay inside the grid and off its walls."""
-        return np.array([self.layout.is_free(self._target(action)) for action in range(len(STEPS))])
+        """(4,) bool: the moves that stay inside the map and off its walls."""
+        return np.array([self.layout.is_free(cell) for cell in neighbours(self.cell)])
 
     def pareto_front(self, gamma: float) -> list[np.ndarray]:
         """The discounted returns that no other episode of the same length limit dominates, by exhaustive search."""
@@ -121,13 +117,9 @@ class GridWorld(gymnasium.Env):
     def render(self) -> np.ndarray | None:
         if self.render_mode is None:
             return None
-        from paretofoil.envs.gridworld_picture import draw_grid
+        from paretofoil.envs.gridworld_picture import draw_grid_world
 
-        return draw_grid(self)
+        return draw_grid_world(self)
 
     def _observe(self) -> np.ndarray:
         return np.array([*self.cell, *self.taken], dtype=np.int32)
-
-    def _target(self, action: int) -> Cell:
-        down, right = STEPS[action]
-        return self.cell[0] + down, self.cell[1] + right

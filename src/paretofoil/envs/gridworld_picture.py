@@ -20,15 +20,16 @@ from paretofoil.envs.drawing import (
 )
 
 if TYPE_CHECKING:
-    from paretofoil.envs.gridworld import Cell, GridWorld
+    from paretofoil.envs.gridworld import GridWorld
+    from paretofoil.envs.move import Cell
 
 CELL = 64
 """Pixels of a cell's side."""
 GAP, MARGIN, LEGEND = 2, 16, 44
-"""Pixels between cells, around the grid, and for the legend below it."""
+"""Pixels between cells, around the map, and for the legend below it."""
 
 
-def draw_grid(env: "GridWorld") -> np.ndarray:
+def draw_grid_world(env: "GridWorld") -> np.ndarray:
     """(height, width, 3) uint8."""
     layout = env.layout
     width, height = layout.columns * CELL, layout.rows * CELL

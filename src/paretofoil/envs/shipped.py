@@ -11,27 +11,25 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry, OneHot
+from paretofoil.envs.move import MOVES, Cell, neighbours
 
-MOVES = ("up", "down", "left", "right")
-GONE = ("gone up", "gone down", "gone left", "gone right")
-_STEPS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+GONE = tuple(f"gone {move}" for move in MOVES)
+NUTRIENTS = ("protein", "carbs", "fats", "vitamins", "minerals", "water")
 _ROCK = -10
 
 
 def _sea_mask(env: Any) -> np.ndarray:
-    row, column = env.current_state
-    return _free_mask(env.sea_map != _ROCK, row, column)
+    return _free_mask(env.sea_map != _ROCK, env.current_state)
 
 
 def _gathering_mask(env: Any) -> np.ndarray:
-    return _free_mask(np.ones((env.size, env.size), dtype=bool), *env.current_pos)
+    return _free_mask(np.ones((env.size, env.size), dtype=bool), env.current_pos)
 
 
-def _free_mask(free: np.ndarray, row: int, column: int) -> np.ndarray:
+def _free_mask(free: np.ndarray, cell: Cell) -> np.ndarray:
     """(rows, columns) bool, a cell -> (4,): which moves stay inside the map and off its rocks."""
     rows, columns = free.shape
-    targets = [(row + down, column + right) for down, right in _STEPS]
-    return np.array([0 <= r < rows and 0 <= c < columns and free[r, c] for r, c in targets], dtype=bool)
+    return np.array([0 <= r < rows and 0 <= c < columns and free[r, c] for r, c in neighbours(cell)], dtype=bool)
 
 
 def _bottles_mask(env: Any) -> np.ndarray:
@@ -55,28 +53,14 @@ def _encode_node(depth: int, observation: np.ndarray) -> np.ndarray:
     return OneHot((2 ** (depth + 1) - 1,))((2**row - 1 + place,))
 
 
-def _encode_7(observation: np.ndarray) -> np.ndarray:
-    return _encode_node(7, observation)
-
-
-def _encode_6(observation: np.ndarray) -> np.ndarray:
-    return _encode_node(6, observation)
-
-
 def _as_float32(observation: np.ndarray) -> np.ndarray:
     return np.array(observation, dtype=np.float32)
 
 
-def _batch_minecart(max_steps: int) -> BatchEnv:
+def _batch_minecart(stochastic: bool, max_steps: int) -> BatchEnv:
     from paretofoil.envs.minecart import BatchMinecart
 
-    return BatchMinecart(stochastic=False, max_steps=max_steps)
-
-
-def _batch_stochastic_minecart(max_steps: int) -> BatchEnv:
-    from paretofoil.envs.minecart import BatchMinecart
-
-    return BatchMinecart(stochastic=True, max_steps=max_steps)
+    return BatchMinecart(stochastic=stochastic, max_steps=max_steps)
 
 
 def _cart_mask(stochastic: bool, env: Any) -> np.ndarray:
@@ -135,12 +119,12 @@ def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
         name=name,
         gym_id="mo_gymnasium:fruit-tree-v0",
         kwargs={"depth": depth},
-        objectives=_gains(10.0, "protein", "carbs", "fats", "vitamins", "minerals", "water"),
+        objectives=_gains(10.0, *NUTRIENTS),
         actions=("left", "right"),
         phrases=("gone left", "gone right"),
         max_steps=depth,
         observation_size=2 ** (depth + 1) - 1,
-        encode=_encode_7 if depth == 7 else _encode_6,
+        encode=partial(_encode_node, depth),
         reference=(-0.1,) * 6,
         state=("current_state", "terminal"),
         draw=_draw_tree,
@@ -163,7 +147,7 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
         idle=5,
         reference=(-0.001, -0.001, -2.0),
         share_generator=_share_with_mines,
-        batch=_batch_stochastic_minecart if stochastic else _batch_minecart,
+        batch=partial(_batch_minecart, stochastic),
         locate=partial(_locate_cart, stochastic),
         draw=_draw_minecart,
         set_state=_set_cart,
@@ -179,7 +163,7 @@ _COLLECT_TWO = OneHot((7, 7) + (1,) * 4)
 _REWARD_LINE = OneHot((6, 11))
 _SEA = OneHot((11, 11))
 _GATHERING = OneHot((5, 5, 1, 1))
-_GRID_STATE = ("cell", "taken", "finished")
+_WORLD_STATE = ("cell", "taken", "finished")
 
 SHIPPED = (
     CatalogueEntry(
@@ -192,7 +176,7 @@ SHIPPED = (
         observation_size=_BRANCH_PATH.size,
         encode=_BRANCH_PATH,
         reference=(0.0, 0.0),
-        state=_GRID_STATE,
+        state=_WORLD_STATE,
         description="Two narrow branches of collectibles A and B, and too few steps to take them all.",
     ),
     CatalogueEntry(
@@ -205,7 +189,7 @@ SHIPPED = (
         observation_size=_COLLECT_TWO.size,
         encode=_COLLECT_TWO,
         reference=(-0.1,) * 4,
-        state=_GRID_STATE,
+        state=_WORLD_STATE,
         description="Collect two of four objectives: the first pays 1.0, the second 0.8.",
     ),
     CatalogueEntry(
@@ -218,7 +202,7 @@ SHIPPED = (
         observation_size=_REWARD_LINE.size,
         encode=_REWARD_LINE,
         reference=(-0.1, -0.1),
-        state=_GRID_STATE,
+        state=_WORLD_STATE,
         description="Walk to the terminal row, where A is paid on the left and B on the right.",
     ),
     CatalogueEntry(

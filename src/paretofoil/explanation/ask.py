@@ -148,7 +148,11 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
     if not tried:  # nothing may move at all
         return asking.ask([question])[0]
     distinct = _distinct(question, tried, sparse=wishes.sparse)
-    total = {"queries": _sum(a.queries for a in tried), "seconds": sum(a.seconds for a in tried), "wanted": wishes.k}
+    total: dict[str, Any] = {
+        "queries": _sum(a.queries for a in tried),
+        "seconds": sum(a.seconds for a in tried),
+        "wanted": wishes.k,
+    }
     if not distinct:
         return replace(tried[-1], **total)  # the last one may move every objective
     first, *others = distinct[: wishes.k]
@@ -199,7 +203,10 @@ def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -
         for i in small:
             left = tuple(j for j in free if j != i)
             [again] = asking.ask([_allow(question, left)], [left])
-            spent = {"queries": _sum([answer.queries, again.queries]), "seconds": answer.seconds + again.seconds}
+            spent: dict[str, Any] = {
+                "queries": _sum([answer.queries, again.queries]),
+                "seconds": answer.seconds + again.seconds,
+            }
             answer = replace(answer, **spent)
             if again.found:
                 answer = replace(again, alternatives=answer.alternatives, wanted=answer.wanted, **spent)

@@ -13,9 +13,7 @@ def lowest_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
     """The smallest margin of a command (d,) over ways to ask about it: alone, and in each place of small batches."""
     if exact_rows(batch):
         return float(batch.margins_at(np.array([row]), command[None], "verify")[0])
-    asked = [
-        batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES
-    ]
+    asked = [batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES]
     return float(np.concatenate(asked).min())
 
 

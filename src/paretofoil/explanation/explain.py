@@ -170,7 +170,7 @@ def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> lis
         return answers
     found = [a for a in answers if a.command is not None]
     issued = decision.command + decision.collected
-    commands = [a.command + decision.collected for a in found]  # type: ignore[operator]
+    commands = [a.command + decision.collected for a in found]
     stochastic = agent.environment.stochastic
     episodes = [None] * len(found) if stochastic or not found else rollouts(agent, commands)
     starts = {

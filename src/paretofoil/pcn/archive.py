@@ -7,11 +7,11 @@ any policy can promise. There, plans are rolled out repeatedly and their mean re
 import numpy as np
 
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.episode import Episodes, run_episodes
+from paretofoil.envs.episode import DECIMALS, Episodes, run_episodes
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import POLICY, Plans, follow
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.pcn.replay import DECIMALS, Demonstration, Ranking, Replay, erase_loops, relabel, trimmed_lengths
+from paretofoil.pcn.replay import Demonstration, Ranking, Replay, erase_loops, relabel, trimmed_lengths
 
 RELABELLED = 20
 """So many rollouts of one plan become samples."""

@@ -63,15 +63,3 @@ class PCNNetwork(nn.Module):
             output_weight=self.output.weight.detach().numpy(),
             output_bias=self.output.bias.detach().numpy(),
         )
-
-
-def import_policy(policy: PCNPolicy) -> PCNNetwork:
-    """A network with the weights of a policy, its scalings being the identity."""
-    network = PCNNetwork(policy.state_size, policy.command_size, policy.num_actions, policy.state_bias.size, seed=0)
-    arrays = policy.arrays()
-    with torch.no_grad():
-        for name in ("state", "command", "hidden", "output"):
-            layer: nn.Linear = getattr(network, name)
-            layer.weight.copy_(torch.from_numpy(arrays[f"{name}_weight"].copy()))
-            layer.bias.copy_(torch.from_numpy(arrays[f"{name}_bias"].copy()))
-    return network

@@ -11,10 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from paretofoil.core.pareto import crowding_distance, nondominated
-from paretofoil.envs.episode import Episodes
+from paretofoil.envs.episode import DECIMALS, Episodes
 
-DECIMALS = 9
-"""Returns are rounded to so many decimals, so that equal returns that were added up differently are equal."""
 EQUAL = 3.0
 """Mean returns that differ by fewer standard errors than this are taken as equal."""
 CROWDED = 0.2

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from importlib import import_module
 
+from paretofoil.reproduce.budget import Budgets
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
 
-__all__ = ["EXPERIMENTS", "Plan", "Report", "experiment"]
+__all__ = ["EXPERIMENTS", "Budgets", "Plan", "Report", "experiment"]
 
 EXPERIMENTS = {
     "examples": "The four worked examples: state, command and foil of the paper, on our agents.",

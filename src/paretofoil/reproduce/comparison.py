@@ -4,11 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.search import Search
+from paretofoil.core.answer import Outcome
 from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, PaperRow, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW, WhiteCW
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, PURPLE, RED
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import COMPARISON as SUBSET
@@ -30,20 +29,9 @@ COLOURS = {
 """Of the searches in the figure."""
 
 
-def comparison_searches(seed: int) -> dict[str, Search]:
-    """The paper's two methods first, ours behind them."""
-    return {
-        "white-cw": WhiteCW(seed=seed),
-        "cf-zoo": CFZoo.preset("comparison", seed),
-        "white-cw-padded": WhiteCW(padded=True, seed=seed),
-        "projected-cw": ProjectedCW(seed=seed),
-        "boundary": Boundary(seed=seed),
-        "exact": Exact(seed=seed),
-    }
-
-
 def comparison_rows(plan: Plan) -> list[Row]:
-    return plan.rows("comparison", comparison_searches(plan.seed), SUBSET)
+    """The paper's subset of cases, by every search of the comparison."""
+    return plan.rows("comparison", plan.budgets.comparison, SUBSET)
 
 
 def reproduce_comparison(plan: Plan) -> Report:
@@ -84,7 +72,7 @@ def _by_environment(plan: Plan, rows: list[Row]) -> Table:
     rules: list[int] = []
     for name in [*plan.agents, "all"]:
         rules.append(len(lines))
-        for label in comparison_searches(0):
+        for label in plan.budgets.comparison:
             taken = [r for r in rows if r.search == label and name in ("all", plan.environment_of(r))]
             found, paper = summarise(taken), _paper(plan, name, label)
             ours = (
@@ -117,7 +105,8 @@ def recovery_table(rows: list[Row]) -> Table:
     for row in rows:
         answers.setdefault(row.search, {})[row.case] = row
     feasible = {row.case for row in rows if row.found}
-    optimum = {case: row.distance for case, row in answers.get("exact", {}).items() if row.outcome == "proven optimal"}
+    proven = answers.get("exact", {}).items()
+    optimum = {case: row.distance for case, row in proven if row.outcome is Outcome.PROVEN_OPTIMAL}
     lines = []
     for label, given in answers.items():
         asked = [case for case in given if case in feasible]

@@ -15,7 +15,7 @@ from paretofoil.explanation.pose import find_action
 from paretofoil.reproduce.example import EXAMPLES, Example, find_decision, find_like, vector
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.search import CFZoo, Exact, NearestFront
+from paretofoil.search import NearestFront
 from paretofoil.show.quantity import percent
 from paretofoil.study.table import Table
 
@@ -75,15 +75,16 @@ def _ask(
     report: Report, example: Example, agent: Agent, decision: Decision, plan: Plan, *, like: bool = False
 ) -> list[tuple[Any, ...]]:
     """The three answers as rows of the table, in words and as a picture."""
-    foil, seed = find_action(example.foil, agent.actions), plan.seed
+    foil = find_action(example.foil, agent.actions)
+    zoo, exact = (plan.seeded(plan.budgets.comparison[label]) for label in ("cf-zoo", "exact"))
     answers = {
-        "CF-ZOO": explain(agent, decision, foil=foil, search=CFZoo.preset("comparison", seed)),
-        "exact": explain(agent, decision, foil=foil, search=Exact(seed=seed)),
-        "exact, sparse": explain(agent, decision, foil=foil, search=Exact(seed=seed), sparse=True),
+        "CF-ZOO": explain(agent, decision, foil=foil, search=zoo),
+        "exact": explain(agent, decision, foil=foil, search=exact),
+        "exact, sparse": explain(agent, decision, foil=foil, search=exact, sparse=True),
     }
     report.say(_verdict(example, answers, agent), f"> {answers['exact'].paragraph()}")
     suffix = "-like" if like else ""
-    front = explain(agent, decision, foil=foil, search=NearestFront(seed=seed))
+    front = explain(agent, decision, foil=foil, search=plan.seeded(NearestFront()))
     report.add(_picture(example, [answers["exact"], answers["CF-ZOO"], front], suffix))
     title = f"{example.title}, t = {decision.time}" if like else example.title
     return [(title, by, *_compared(example, found, agent)) for by, found in answers.items()]

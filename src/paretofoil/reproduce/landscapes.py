@@ -3,7 +3,6 @@
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
 from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
@@ -12,7 +11,7 @@ from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
 from paretofoil.show.quantity import short
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases
+from paretofoil.study.case import enumerate_cases, pose_case
 
 PANELS = (("branch-path", False), ("minecart", True), ("reward-line", False), ("deep-sea-treasure", False))
 """The environment of each panel, and whether White-CW is to have succeeded there (in the paper only in panel b)."""
@@ -74,7 +73,7 @@ def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
     agent = plan.load(environment)
     decision = dict(enumerate_cases(agent, SUBSET, plan.seed))[case]
     issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
-    return pose(agent.policy, decision, case.foil, agent.space, agent.front), issued
+    return pose_case(agent, case, decision), issued
 
 
 def _title(letter: str, environment: str, case: Case, found: Answer, command: str) -> str:
@@ -83,4 +82,5 @@ def _title(letter: str, environment: str, case: Case, found: Answer, command: st
 
 
 def _told(found: Answer) -> str:
-    return f"{found.search}: " + (found.outcome.value if found.closest_distance is None else f"distance {found.closest_distance:.3f}")
+    size = found.closest_distance
+    return f"{found.search}: " + (found.outcome.value if size is None else f"distance {size:.3f}")

@@ -1,14 +1,15 @@
 """What all experiments share: which agents, where to write, how to run, what to tell."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from paretofoil.agents import Agent, load_agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
+from paretofoil.reproduce.budget import Budgets
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
 from paretofoil.study.engine import EngineName
@@ -27,6 +28,7 @@ class Plan:
     agents: Mapping[str, str] = field(default_factory=lambda: {name: name for name in ENVIRONMENTS})
     """For each environment of the paper the agent (name or folder) to use."""
     seed: int = 0
+    """Of every search, and of chance in the environments."""
     workers: int | None = None
     engine: EngineName = "local"
     address: str | None = None
@@ -35,6 +37,7 @@ class Plan:
     full_grid: bool = False
     """Evaluate the grid on proven cases as well, where it cannot find anything."""
     tell: Tell = lambda name: None
+    budgets: Budgets = field(default_factory=Budgets)
     runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
     """For each study that was used: how it was computed."""
 
@@ -53,6 +56,11 @@ class Plan:
     def environment_of(self, row: Row) -> str:
         return self.names[row.case.agent]
 
+    def seeded(self, search: Search) -> Search:
+        """The same search with this plan's seed."""
+        made: Search = replace(cast(Any, search), seed=self.seed)
+        return made
+
     def rows(
         self,
         name: str,
@@ -66,7 +74,8 @@ class Plan:
 
         `alone` asks one question at a time in this process, which is how time per question is measured.
         """
-        study = make_study(list(self.agents.values()), searches, rule, seed=self.seed, only=only)
+        seeded = {label: self.seeded(search) for label, search in searches.items()}
+        study = make_study(list(self.agents.values()), seeded, rule, seed=self.seed, only=only)
         path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
         if alone:
             run_study(study, path, workers=1, chunk=1, show=show)

@@ -7,49 +7,47 @@ import numpy as np
 
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
-from paretofoil.reproduce.comparison import comparison_rows, comparison_searches
+from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
 from paretofoil.search import CFZoo
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, evenly
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
 
-ALONE = 4
-"""Cases of each environment that are timed one at a time."""
-BUDGETS = tuple(BUDGET_RUNTIME)
+FEW = 2
+"""Cases of each environment that are timed at every budget."""
 
 
 def reproduce_runtime(plan: Plan) -> Report:
     """One question at a time, as the paper measured, and many together, as a study asks them."""
     together = comparison_rows(plan)
-    sample = _sample(plan, ALONE)
+    sample = _sample(plan, plan.budgets.alone)
     _warm_up(plan)
-    alone = plan.rows("runtime", comparison_searches(plan.seed), SUBSET, only=sample, alone=True)
-    few = _sample(plan, 2)
-    searches: dict[str, Search] = {f"cf-zoo {b:,}": CFZoo(directions=b, max_queries=b, seed=plan.seed) for b in BUDGETS}
+    alone = plan.rows("runtime", plan.budgets.comparison, SUBSET, only=sample, alone=True)
+    few = _sample(plan, FEW)
+    searches: dict[str, Search] = {f"cf-zoo {b:,}": CFZoo(b, b) for b in plan.budgets.runtime}
     budgets = plan.rows("runtime-budget", searches, SUBSET, only=few, alone=True)
     report = Report("Time per question")
     report.say(
-        f"Alone: {len(sample)} cases, {ALONE} of each environment evenly spread over the comparison's, asked one at "
-        "a time in one process with one thread. Together: the comparison itself, where a process searches up to 64 "
-        "questions at once; a question's time is its share, and the first ones of a process pay for its imports. The "
-        "paper's hardware is another, so that only orders of magnitude can be compared."
+        f"Alone: {len(sample)} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, "
+        "asked one at a time in one process with one thread. Together: the comparison itself, where a process "
+        "searches up to 64 questions at once; a question's time is its share, and the first ones of a process pay for "
+        "its imports. The paper's hardware is another, so that only orders of magnitude can be compared."
     )
-    return report.add(_by_method(plan, alone, together), _by_budget(budgets, len(few)))
+    return report.add(_by_method(plan, alone, together), _by_budget(plan, budgets, len(few)))
 
 
 def _warm_up(plan: Plan) -> None:
     """Ask once with every search, untimed, so that nobody's first question pays for imports."""
     agent = plan.load(next(iter(plan.agents)))
     for case, decision in enumerate_cases(agent, SUBSET, plan.seed):
-        question = pose(agent.policy, decision, case.foil, agent.space, agent.front)
-        for search in comparison_searches(plan.seed).values():
-            ask([question], search)
+        question = pose_case(agent, case, decision)
+        for search in plan.budgets.comparison.values():
+            ask([question], plan.seeded(search))
         return
 
 
@@ -67,7 +65,7 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
     rules: list[int] = []
     for name in [*plan.agents, "all"]:
         rules.append(len(lines))
-        for label in comparison_searches(0):
+        for label in plan.budgets.comparison:
             means = [_mean_seconds(plan, rows, label, name, together) for rows in (alone, together)]
             paper = paper_seconds(plan, name, label)
             lines.append(
@@ -96,9 +94,9 @@ def _mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weighing: 
     return float(np.average([*known.values()], weights=[cases[e] for e in known])) if known else None
 
 
-def _by_budget(rows: list[Row], cases: int) -> Table:
+def _by_budget(plan: Plan, rows: list[Row], cases: int) -> Table:
     lines = []
-    for budget in BUDGETS:
+    for budget in plan.budgets.runtime:
         found = summarise(row for row in rows if row.search == f"cf-zoo {budget:,}")
         mean, std, median = BUDGET_RUNTIME[budget]
         ours = (f"{found.seconds:.2f} ± {found.std_seconds:.2f}", found.median_seconds, round(found.queries or 0))

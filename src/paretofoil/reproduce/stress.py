@@ -5,7 +5,6 @@ from typing import Any
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.search import CFZoo
 from paretofoil.show.palette import GREEN
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import STRESS as EVERY_CASE
@@ -19,7 +18,7 @@ PAPER_COLUMNS = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
 
 def stress_rows(plan: Plan) -> list[Row]:
     """Every case of every agent, searched by CF-ZOO at the paper's budget."""
-    return plan.rows("stress", {"cf-zoo": CFZoo.preset("stress", plan.seed)}, EVERY_CASE)
+    return plan.rows("stress", {"cf-zoo": plan.budgets.stress}, EVERY_CASE)
 
 
 def reproduce_stress(plan: Plan) -> Report:

@@ -84,14 +84,15 @@ class WhiteCW(Search):
         if (question.high <= question.low).all():
             return np.zeros(question.space.size)
         valid = list(question.valid_actions)
-        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, question.kappa + budget.batch.clearance + SLACK, budget)
+        level = float(budget.batch.kappa[budget.rows[0]]) + SLACK
+        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, level, budget)
         shape = (int(module.movable.sum()),)
         classifier = PyTorchClassifier(
             module, CrossEntropyLoss(), shape, len(valid), clip_values=(0.0, 1.0), device_type="cpu"
         )
         attack = CarliniL2Method(
             classifier,
-            confidence=question.kappa + budget.batch.clearance + SLACK,
+            confidence=level,
             targeted=True,
             learning_rate=self.learning_rate,
             binary_search_steps=self.binary_search_steps,

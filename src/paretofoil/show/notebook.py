@@ -13,7 +13,7 @@ from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map_figure import figure_flip_map
 from paretofoil.show.flip_map_table import summary
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
-from paretofoil.show.sentence import short, unit_of
+from paretofoil.show.quantity import counted, exact, short
 
 RIM = {
     Outcome.FOUND: BLUE,
@@ -97,7 +97,7 @@ def _outcome(found: Answer) -> str:
 def _range(objective: Objective, low: float, high: float) -> str:
     """ "time 1 to 40 steps": what can be asked for, a cost by its size."""
     lowest, highest = (short(number) for number in sorted((_told(objective, low), _told(objective, high))))
-    return f"{objective.name} {lowest} to {highest}{unit_of(objective, highest)}"
+    return f"{objective.name} {lowest} to {counted(objective, highest)}"
 
 
 def _told(objective: Objective, number: float) -> float:
@@ -107,9 +107,9 @@ def _told(objective: Objective, number: float) -> float:
 
 def _change_picture(found: Answer) -> str:
     """One bar for each objective: grey up to what was asked for, coloured from there to what should have been."""
-    if found.rounded is None:
+    if found.command is None:
         return ""
-    wishes = zip(found.objectives, found.original, found.rounded, strict=True)
+    wishes = zip(found.objectives, found.original, found.command, strict=True)
     rows = [_row(i * ROW, o, _told(o, old), _told(o, new)) for i, (o, old, new) in enumerate(wishes)]
     view = f'viewBox="0 0 {WIDTH} {len(rows) * ROW}"'
     style = f"display:block;width:100%;max-width:{WIDTH}px;margin:.4em 0;font:13px sans-serif"
@@ -124,14 +124,14 @@ def _row(top: int, objective: Objective, old: float, new: float) -> str:
     colour = BLUE if new > old else ORANGE
     change = _bar(before, after, top, f'fill="{colour}"') if new != old else ""
     tick = f'<path d="M{before:.1f} {top + 4}v{ROW - 8}" stroke="currentColor" stroke-width="2"/>'
-    shown = f"{new:.10g}"  # all its digits, as in the sentence
+    shown = counted(objective, exact(new))  # all its digits, as in the sentence
     numbers = f"{short(old)} → {shown}" if new != old else f"stays {shown}"
     return (
         _text(NAME_END, middle, "end", _cut(objective.name), objective.name)
         + _bar(zero, before, top, 'fill="currentColor" fill-opacity=".2"')
         + change
         + tick
-        + _text(NUMBER_START, middle, "start", numbers + unit_of(objective, shown), objective.name)
+        + _text(NUMBER_START, middle, "start", numbers, objective.name)
     )
 
 

@@ -17,7 +17,7 @@ def value(objective: Objective, number: float) -> str:
         return f"no {objective.name}"
     if amount < 0:
         over = "over the budget of" if objective.cost else "more than asked for of"
-        return f"already {_counted(objective, short(-amount))} {over} {objective.name}"
+        return f"already {counted(objective, short(-amount))} {over} {objective.name}"
     return _amount(objective, short(amount))
 
 
@@ -94,10 +94,10 @@ def join(words: Sequence[str]) -> str:
 
 def _amount(objective: Objective, shown: str) -> str:
     """ "8 treasure", "2 steps of time"."""
-    return f"{_counted(objective, shown)} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
+    return f"{counted(objective, shown)} of {objective.name}" if objective.unit else f"{shown} {objective.name}"
 
 
-def _counted(objective: Objective, shown: str) -> str:
+def counted(objective: Objective, shown: str) -> str:
     """ "2 steps", "1 step", or the mere number."""
     unit = objective.unit.removesuffix("s") if shown == "1" else objective.unit
     return f"{shown} {unit}" if unit else shown

@@ -8,7 +8,7 @@ from paretofoil.core.answer import Answer, Outcome, Start
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.proven_range import ProvenRange
-from paretofoil.show.quantity import change, exact, join, percent, short, span, value, values
+from paretofoil.show.quantity import change, join, percent, short, span, value, values
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
 
@@ -22,7 +22,9 @@ def one_line(found: Answer) -> str:
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         where = _restrictions(found)
         under = f"{where}, under" if where else "Under"
-        return f"{under} no command within its range would the agent have {foil} here{_by_margin(found)}; this is proven."
+        return (
+            f"{under} no command within its range would the agent have {foil} here{_by_margin(found)}; this is proven."
+        )
     where = f" {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
     return f"No command was found{where} under which the agent would have {_instead(found)} here."
 
@@ -37,7 +39,9 @@ def paragraph(found: Answer) -> str:
     if found.command is None:
         return " ".join([*parts, *_advice(found)])
     after: np.ndarray = found.counterfactual_probabilities  # type: ignore[assignment]
-    parts.append(f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}.")
+    parts.append(
+        f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}."
+    )
     same = [o.name for o, old, new in zip(found.objectives, found.original, found.command, strict=True) if old == new]
     if same:
         parts.append(f"The wish for {join(same)} stays as it is.")
@@ -156,8 +160,8 @@ def _start(objectives: Sequence[Objective], start: Start) -> str:
 
 def _fewer(found: Answer) -> str:
     count = 1 + len(found.alternatives)
-    only = "no other" if count == 1 else f"only {count}"
-    return f"You asked for {found.wanted} answers; {only} that differ in what they change {'was' if count == 1 else 'were'} found."
+    known = "this is the only one" if count == 1 else f"these {count} are the only ones"
+    return f"You asked for {found.wanted} answers; {known} found that differ in what they change."
 
 
 def _advice(found: Answer) -> list[str]:

@@ -7,8 +7,11 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
+from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.question import Question
+from paretofoil.explanation.pose import pose
 
 
 @dataclass(frozen=True, order=True)
@@ -73,3 +76,8 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
         for decision in episode.decisions[: rule.times]:
             for foil in rule.pick_foils(decision):
                 yield Case(agent.name, number, decision.time, foil), decision
+
+
+def pose_case(agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA) -> Question:
+    """The question of a case, about the decision that was enumerated with it."""
+    return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa)

@@ -148,7 +148,7 @@ def _rows(chunk: Chunk, answers: list[Answer]) -> Iterator[Row]:
             case,
             chunk.label,
             chunk.agent_hash,
-            found.outcome.value,
+            found.outcome,
             found.closest_distance,
             found.total_queries,
             json.dumps(_without_timings(found.to_dict()), allow_nan=False),

@@ -10,7 +10,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.study import check_same
@@ -43,7 +43,7 @@ class Row:
     search: str
     """The label of the search in its study."""
     agent_hash: str
-    outcome: str
+    outcome: Outcome
     distance: float | None
     queries: int
     answer: str
@@ -156,7 +156,7 @@ class Store:
         values = [
             (
                 *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
-                *(r.agent_hash, r.outcome, r.distance, r.queries, r.answer, r.seconds),
+                *(r.agent_hash, r.outcome.value, r.distance, r.queries, r.answer, r.seconds),
             )
             for r in rows
         ]
@@ -248,5 +248,5 @@ def read_rows(path: str | Path) -> list[Row]:
 
 
 def _rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-    for agent, search, front, time, foil, *rest in found:
-        yield Row(Case(agent, front, time, foil), search, *rest)
+    for agent, search, front, time, foil, agent_hash, outcome, *rest in found:
+        yield Row(Case(agent, front, time, foil), search, agent_hash, Outcome(outcome), *rest)

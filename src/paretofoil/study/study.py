@@ -16,10 +16,9 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
-from paretofoil.explanation.pose import pose
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search.registry import choose_search, search_classes
-from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases
+from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, pose_case
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +47,8 @@ class Study:
     def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
         """Every case of one agent as a question."""
         for case, decision in enumerate_cases(agent, self.rule, self.seed):
-            if self.only is not None and case not in self.only:
-                continue
-            yield case, pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=self.kappa)
+            if self.only is None or case in self.only:
+                yield case, pose_case(agent, case, decision, self.kappa)
 
     def configuration(self) -> dict[str, Any]:
         """As JSON: two studies with the same configuration give the same rows."""

@@ -184,7 +184,8 @@ def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Tabl
     cells = tuple(
         (
             *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
-            *(r.agent_hash, r.outcome, r.distance, r.queries, r.seconds, json.loads(r.answer) if parsed else r.answer),
+            *(r.agent_hash, r.outcome.value, r.distance, r.queries, r.seconds),
+            json.loads(r.answer) if parsed else r.answer,
         )
         for r in rows
     )
