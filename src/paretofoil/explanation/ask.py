@@ -2,7 +2,7 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -148,11 +148,7 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
     if not tried:  # nothing may move at all
         return asking.ask([question])[0]
     distinct = _distinct(question, tried, sparse=wishes.sparse)
-    total: dict[str, Any] = {
-        "queries": _sum(a.queries for a in tried),
-        "seconds": sum(a.seconds for a in tried),
-        "wanted": wishes.k,
-    }
+    total: dict[str, Any] = {**_spent(*tried), "wanted": wishes.k}
     if not distinct:
         return replace(tried[-1], **total)  # the last one may move every objective
     first, *others = distinct[: wishes.k]
@@ -178,7 +174,7 @@ def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[
 
 def _pattern(question: Question, answer: Answer) -> np.ndarray:
     """Which objectives an answer changes, and which way: -1, 0 or 1 each; what is hardly changed does not count."""
-    change = (answer.command - question.command) / question.space.scale  # type: ignore[operator]
+    change = (answer.command - question.command) / question.space.scale
     return np.where(np.abs(change) <= HARDLY * np.abs(change).max(), 0.0, np.sign(change))
 
 
@@ -203,10 +199,7 @@ def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -
         for i in small:
             left = tuple(j for j in free if j != i)
             [again] = asking.ask([_allow(question, left)], [left])
-            spent: dict[str, Any] = {
-                "queries": _sum([answer.queries, again.queries]),
-                "seconds": answer.seconds + again.seconds,
-            }
+            spent = _spent(answer, again)
             answer = replace(answer, **spent)
             if again.found:
                 answer = replace(again, alternatives=answer.alternatives, wanted=answer.wanted, **spent)
@@ -216,8 +209,9 @@ def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -
     return answer
 
 
-def _sum(queries: Iterable[Mapping[str, int]]) -> dict[str, int]:
-    total: Counter[str] = Counter()
-    for one in queries:
-        total.update(one)
-    return dict(total)
+def _spent(*answers: Answer) -> dict[str, Any]:
+    """The queries and the time of several answers, together."""
+    queries: Counter[str] = Counter()
+    for answer in answers:
+        queries.update(answer.queries)
+    return {"queries": dict(queries), "seconds": sum(answer.seconds for answer in answers)}

@@ -1,5 +1,6 @@
 """Answers in words. Every number in them is about the one command that is quoted."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -98,17 +99,19 @@ def _proof(found: Answer) -> str:
     where = f", {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
     does = f"lets {found.actions[found.foil]} win{_by_margin(found)}{where}"
     size, bound = float(found.distance or 0.0), found.lower_bound
-    sizes = f"its scaled size is {exact_down(size)}, and every one below {exact_down(bound)} is proven to fail"
+    sizes = f"its scaled size is {short(size)}, and every one below {rounded_down(bound)} is proven to fail"
     if bound <= 0:
         return f"No change{alone} that {does} can be noticeably smaller: {sizes}."
     more = percent_up(size / bound - 1)
     return f"It is at most {more} larger than the smallest change{alone} that {does}: {sizes}."
 
 
-def exact_down(number: float) -> str:
+def rounded_down(number: float) -> str:
     """Four digits, rounded down: what is proven below it is proven."""
-    digits = 4 - len(str(int(number)))
-    return short(np.floor(number * 10.0**digits) / 10.0**digits) if number >= 1e-3 else f"{number * (1 - 5e-4):.3g}"
+    if number <= 0:
+        return "0"
+    unit = 10.0 ** (math.floor(math.log10(number)) - 3)
+    return short(math.floor(number / unit * (1 - 1e-12)) * unit)
 
 
 def percent_up(share: float) -> str:
@@ -124,7 +127,7 @@ def _proven_range(objectives: Sequence[Objective], proven: ProvenRange) -> str:
     if not told:
         return ""
     rest = " with the rest as in that command" if len(told) < len(objectives) else ""
-    return f"So does any wish for {join(told)}{rest}: this is proven for the whole range."
+    return f"Any wish for {join(told)}{rest} does the same: this is proven for the whole range."
 
 
 def _consequences(objectives: Sequence[Objective], new: Consequence, old: Consequence) -> str:
@@ -154,8 +157,8 @@ def _start(objectives: Sequence[Objective], start: Start) -> str:
     instead = f"instead of {values(objectives, start.issued)}"
     if start.leads_here is None:
         return f"{told} {instead}."
-    leads = "and leads through this state too" if start.leads_here else "but issued then, it never leads here"
-    return f"{told} {instead}, {leads}."
+    leads = "leads through this very state" if start.leads_here else "does not lead through this state"
+    return f"{told} {instead}; issued then, it {leads}."
 
 
 def _fewer(found: Answer) -> str:
@@ -173,7 +176,7 @@ def _advice(found: Answer) -> list[str]:
         return list(filter(None, [within, "Ask about another foil or another moment, or widen what may be asked for."]))
     reason = [found.stop.sentence] if found.stop.early else []
     if found.lower_bound > 0:
-        bound = f"any answer changes the command by more than {exact_down(found.lower_bound)} (scaled)"
+        bound = f"any answer changes the command by more than {rounded_down(found.lower_bound)} (scaled)"
         return [f"{spent}; {bound}.", *reason, "Try a larger limit."]
     hint = 'Try a larger budget, or search="exact", which finds one or proves that there is none.'
     return [f"{spent}, which proves nothing.", *reason, hint]
