@@ -46,10 +46,6 @@ class Asked:
     """What an answer is about, as long as it lives in the process that asked; it is not stored."""
 
     question: Question
-    agent: str = ""
-    """The name of the agent, if it was one."""
-    time: int | None = None
-    """The moment of the episode, if it was one."""
     scene: Callable[[], np.ndarray] | None = None
     """Draws the environment at that moment, where there is one."""
 
@@ -109,6 +105,10 @@ class Answer:
     low: np.ndarray
     high: np.ndarray
     """The region: what could be asked for instead."""
+    agent: str = ""
+    """The name of the agent, if it was one."""
+    time: int | None = None
+    """The moment of the episode, if it was one."""
     outside: tuple[int, ...] = ()
     """Objectives of which the original command asks for more or less than the agent was trained on."""
     kept: tuple[int, ...] = ()
@@ -215,7 +215,8 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("valid_actions", "outside", "kept", "held", "alone"), several(integer)),
     **dict.fromkeys(("chosen", "foil", "seed", "wanted"), integer),
     **dict.fromkeys(("kappa", "seconds", "lower_bound"), number),
-    **dict.fromkeys(("search", "norm"), text),
+    **dict.fromkeys(("agent", "search", "norm"), text),
+    "time": optional(integer),
     "queries": counts,
     **dict.fromkeys(("original", "probabilities", "low", "high"), array),
     **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(array)),

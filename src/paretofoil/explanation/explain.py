@@ -17,7 +17,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.policy import Policy, as_policy
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.consequence import consequence
@@ -140,7 +140,7 @@ def explain_episode(
     questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
     chosen = choose_search(search, agent.policy, seed)
     answers = ask(questions, chosen, actions=agent.actions, limits=limits, phrases=agent.phrases)
-    placed = [replace(a, asked=_place(q, d, agent)) for a, q, (d, _) in zip(answers, questions, asked, strict=True)]
+    placed = [_placed(a, d, agent) for a, (d, _) in zip(answers, asked, strict=True)]
     times, taken = tuple(d.time for d, _ in asked), tuple(d.action for d in episode)
     objectives: Any = tuple(agent.space.objectives)
     return FlipMap(
@@ -151,11 +151,10 @@ def explain_episode(
 def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
     """Add where it was asked, and to each command that is quoted its proven range and its consequence."""
     others = tuple(_with_surroundings(other, decision, agent) for other in found.alternatives)
-    question, command = found.asked.question, found.command  # type: ignore[union-attr]
-    found = replace(found, asked=_place(question, decision, agent), alternatives=others)
-    if command is None:
+    found, command = replace(_placed(found, decision, agent), alternatives=others), found.command
+    if command is None or found.asked is None:
         return found
-    batch = QuestionBatch([question])
+    batch = QuestionBatch([found.asked.question])
     found = replace(found, proven_range=widen(batch, 0, command))
     found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
     if agent is not None and decision.snapshot is not None:
@@ -185,9 +184,9 @@ def _passes(episode: Episode, decision: Decision) -> bool:
     return len(episode) > decision.time and bool(np.array_equal(episode[decision.time].state, decision.state))
 
 
-def _place(question: Question, decision: Decision, agent: Agent | None) -> Asked:
-    """What is asked, of whom, and where."""
-    if agent is None:
-        return Asked(question)
+def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
+    """The same answer, which knows of whom and where it was asked."""
+    if agent is None or found.asked is None:
+        return found
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    return Asked(question, agent.name, decision.time, scene)
+    return replace(found, agent=agent.name, time=decision.time, asked=Asked(found.asked.question, scene))

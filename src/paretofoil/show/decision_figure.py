@@ -40,7 +40,7 @@ def figure_decision(
         beside.imshow(scene())
         beside.set_axis_off()
         chosen, foil = found.actions[found.chosen], found.actions[found.foil]
-        beside.set_title(f"{found.asked.agent}, t = {found.asked.time}: why {chosen}, and not {foil}?", fontsize=10)
+        beside.set_title(f"{found.agent}, t = {found.time}: why {chosen}, and not {foil}?", fontsize=10)
     image = draw_landscape(panel, land, shown, proven_range=found.proven_range)
     figure.colorbar(image, ax=panel, label=f"margin of {found.actions[found.foil]}", fraction=0.046, extend="both")
     figure.suptitle(fill(str(found), 110 if scene is not None else 66), fontsize=11)

@@ -18,7 +18,7 @@ def one_line(found: Answer) -> str:
     """The answer in one sentence."""
     foil = found.phrases[found.foil]
     if found.command is not None:
-        now = " now" if found.start is not None else ""
+        now = " now" if found.time else ""
         return f"Had you{now} asked for {_changes(found)}, the agent would have {_instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         where = _restrictions(found)
@@ -34,7 +34,7 @@ def paragraph(found: Answer) -> str:
     """The answer at length."""
     chosen, foil = found.actions[found.chosen], found.actions[found.foil]
     before, wishes = found.probabilities, values(found.objectives, found.original)
-    asked = f"With {wishes} left" if found.start is not None else f"Asked for {wishes}"
+    asked = f"With {wishes} left" if found.time else f"Asked for {wishes}"
     shares = f"{percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}"
     parts = [f"{asked}, the agent chooses {chosen} here ({shares}).", *_outside(found), one_line(found)]
     if found.command is None:
@@ -60,12 +60,12 @@ def paragraph(found: Answer) -> str:
 
 
 def _instead(found: Answer) -> str:
-    """ "gone down instead of right", "mined and not turned left"."""
+    """ "gone down instead of right", "mined rather than turned left"."""
     foil, chosen = found.phrases[found.foil], found.phrases[found.chosen]
     verb, _, rest = chosen.partition(" ")
     if rest and foil.startswith(f"{verb} "):
         return f"{foil} instead of {rest}"
-    return f"{foil} and not {chosen}"
+    return f"{foil} rather than {chosen}"
 
 
 def _changes(found: Answer) -> str:
@@ -163,8 +163,8 @@ def _start(objectives: Sequence[Objective], start: Start) -> str:
 
 def _fewer(found: Answer) -> str:
     count = 1 + len(found.alternatives)
-    known = "this is the only one" if count == 1 else f"these {count} are the only ones"
-    return f"You asked for {found.wanted} answers; {known} found that differ in what they change."
+    known = "no other one was" if count == 1 else f"no more than these {count} were"
+    return f"You asked for {found.wanted} answers; {known} found that differ in what they change, or which way."
 
 
 def _advice(found: Answer) -> list[str]:
