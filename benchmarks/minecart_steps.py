@@ -10,6 +10,8 @@ from mo_gymnasium.utils import make
 
 from paretofoil.envs.minecart import BatchMinecart
 
+NONE = 5  # the action that is always valid
+
 
 def original_steps_per_second(seconds: float) -> float:
     env = make("minecart-deterministic-v0")
@@ -31,7 +33,8 @@ def batched_steps_per_second(copies: int, seconds: float) -> float:
     env.reset(rows)
     steps, start = 0, time.perf_counter()
     while (elapsed := time.perf_counter() - start) < seconds:
-        stepped = env.step(rows, rng.integers(0, 6, size=len(rows)))
+        wished = rng.integers(0, 6, size=len(rows))
+        stepped = env.step(rows, np.where(env.masks[rows, wished], wished, NONE))
         steps += len(rows)
         rows = rows[~(stepped.terminated | stepped.truncated)]
         if len(rows) < copies / 2:

@@ -179,6 +179,12 @@ def test_the_checker_finds_a_mask_that_lies(two_doors):
         check_environment(entry, steps=100)
 
 
+def test_the_checker_finds_a_mask_that_lies_where_the_world_goes_on():
+    entry = replace(envs.entry("minecart"), mask=lambda env: np.arange(6) != 1)
+    with pytest.raises(EnvironmentCheckError, match="expected the masked action left to change nothing, but it did"):
+        check_environment(entry, steps=50)
+
+
 def test_the_checker_finds_a_reward_outside_the_reward_space(two_doors, monkeypatch):
     monkeypatch.setattr(TwoDoors, "reward_space", gymnasium.spaces.Box(0.0, 2.0, (2,)))
     with pytest.raises(EnvironmentCheckError, match="expected rewards inside"):
