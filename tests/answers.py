@@ -21,8 +21,9 @@ def answer(command: Any = None, **changes: Any) -> Answer:
     quoted = None if command is None else np.array(command, dtype=np.float64)
     found: dict[str, Any] = {
         "command": quoted,
-        "rounded": quoted,
         "distance": None if quoted is None else 0.125,
+        "closest": quoted,
+        "closest_distance": None if quoted is None else 0.125,
         "margin": None if quoted is None else 0.05,
         "counterfactual_probabilities": None if quoted is None else np.array([0.0, 0.5, 0.0, 0.475]),
     }
@@ -32,6 +33,7 @@ def answer(command: Any = None, **changes: Any) -> Answer:
         "original": [8.0, -2.0],
         "objectives": (TREASURE, TIME),
         "actions": ACTIONS,
+        "phrases": tuple(f"gone {action}" for action in ACTIONS),
         "valid_actions": (0, 1, 3),
         "chosen": 3,
         "foil": 1,
@@ -44,7 +46,9 @@ def answer(command: Any = None, **changes: Any) -> Answer:
         "seconds": 0.25,
     }
     values |= found | changes
-    return Answer(**{**values, "original": np.array(values["original"], dtype=np.float64)})
+    original = np.array(values["original"], dtype=np.float64)
+    region = {"low": original - 1.0, "high": original + 1.0}
+    return Answer(**{**region, **values, "original": original})
 
 
 def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0.125, **changes: Any) -> Certificate:

@@ -34,8 +34,8 @@ LONGEST_NAME = 18
 def answer_html(found: Answer) -> str:
     """The sentence, the change as bars, and the outcome and its proof in one line."""
     question = f"Why {found.actions[found.chosen]}, and not {found.actions[found.foil]}?"
-    if found.asked is not None and found.asked.agent:
-        question = f"{found.asked.agent}, t = {found.asked.time}: {question[0].lower()}{question[1:]}"
+    if found.asked is not None and found.agent:
+        question = f"{found.agent}, t = {found.time}: {question[0].lower()}{question[1:]}"
     others = [_line(f"Or: {other}") for other in found.alternatives]
     parts = [_heading(question), _line(str(found)), _change_picture(found), *others, _small(_outcome(found))]
     return _card("".join(parts), RIM[found.outcome])
