@@ -19,8 +19,7 @@ _SHARES = np.array([1.0, 0.6, 0.25])
 _FREE = 1e9
 """The margin of a half-space that does not restrict anything."""
 
-Linear = tuple[np.ndarray, np.ndarray]
-"""Margins linearised at n points: their values (n, K) and slopes (n, K, d)."""
+Linear = tuple[np.ndarray, np.ndarray]  # margins (n, K) and their slopes (n, K, d)
 
 
 class Oracle(ABC):
@@ -32,6 +31,8 @@ class Oracle(ABC):
     """A step of a valid walk must come closer by this share of its size, and by this much."""
     shortest: ClassVar[float]
     """A walk whose trust region is smaller than this has arrived."""
+    sees_ahead: ClassVar[bool]
+    """Whether aims are linearised before they are tried, because that costs nothing."""
     memory: ClassVar[tuple[tuple[int, int], ...]]
     """Of each step in turn: the places where the half-spaces before it, or those where it failed, are remembered."""
 
@@ -48,22 +49,15 @@ class Oracle(ABC):
         """Margins (n, K) at changes z (n, d) of the walks rows (n,); -inf where they cannot be told."""
 
     @abstractmethod
-    def linearise(self, rows: np.ndarray, z: np.ndarray, margins: np.ndarray, trust: np.ndarray) -> Linear:
-        """At changes z (n, d) with known margins (n, K), of walks whose trust regions have the sizes trust (n,)."""
-
-    def look_ahead(self, aims: np.ndarray) -> Linear | None:
-        """Linearise at aims (n, d) that are yet to be tried; None if that costs too much."""
-        return None
+    def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
+        """At changes z (n, d) of walks with trust regions as large as trust (n,); the margins may be known before."""
 
 
 class AskedMargins(Oracle):
-    """The least margin (K = 1) by queries within a budget, and its forward differences.
+    """The least margin (K = 1) by queries within a budget, and its forward differences."""
 
-    It does not tell the rivals apart: only a longer memory shows all of those that meet in a corner.
-    """
-
-    above, worth, shortest = 1e-6, (1e-9, 0.0), 2e-5
-    memory = ((1, 1), (2, 2), (3, 3), (4, 4))
+    above, worth, shortest, sees_ahead = 1e-6, (1e-9, 0.0), 2e-5, False
+    memory = ((1, 1), (2, 2), (3, 3), (4, 4))  # long, to hold the rivals that meet in a corner: each margin shows one
 
     def __init__(self, budget: Budget, who: np.ndarray) -> None:
         batch, rows = budget.batch, budget.rows[who]
@@ -76,7 +70,8 @@ class AskedMargins(Oracle):
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.budget.ask(self.who[rows], z, "walk")[:, None]
 
-    def linearise(self, rows: np.ndarray, z: np.ndarray, margins: np.ndarray, trust: np.ndarray) -> Linear:
+    def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
+        margins = self.margins(rows, z) if margins is None else margins
         dim, reach = z.shape[1], np.clip(0.1 * trust, 2e-4, 2e-3)[:, None]
         up, down = np.minimum(self.high[rows] - z, reach), np.minimum(z - self.low[rows], reach)
         step = np.where(up >= down, up, -down)  # (n, d): stay inside the box
@@ -84,14 +79,14 @@ class AskedMargins(Oracle):
         who = np.repeat(self.who[rows], dim)
         values = self.budget.ask(who, points.reshape(-1, dim), "walk", moves.reshape(-1)).reshape(z.shape)
         known = np.isfinite(values) & moves
-        slopes = np.where(known, values - margins, 0.0) / np.where(known, step, 1.0)
-        return margins, slopes[:, None, :]
+        rise = np.subtract(values, margins, out=np.zeros_like(z), where=known)
+        return margins, (rise / np.where(known, step, 1.0))[:, None, :]
 
 
 class FoldedMargins(Oracle):
     """The margins over each rival and their derivatives, looked up in the network of a claim."""
 
-    above, worth, shortest = 1e-7, (0.0, 1e-6), 1e-6
+    above, worth, shortest, sees_ahead = 1e-7, (0.0, 1e-6), 1e-6, True
     memory = ((1, 2),)
 
     def __init__(self, claim: Claim, num_walks: int) -> None:
@@ -102,22 +97,15 @@ class FoldedMargins(Oracle):
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         return self.network.margins(z)
 
-    def linearise(self, rows: np.ndarray, z: np.ndarray, margins: np.ndarray, trust: np.ndarray) -> Linear:
+    def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
         return self.network.margins_and_slopes(z)
-
-    def look_ahead(self, aims: np.ndarray) -> Linear | None:
-        return self.network.margins_and_slopes(aims)
 
 
 def walk(
     oracle: Oracle, starts: np.ndarray, margins: np.ndarray | None = None, *, steps: int, trust: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Go from starts (N, d), whose margins (N, K) may be known, to the nearest valid points that are met.
-
-    Gives points (N, d) and their sizes (N,), infinite where no valid point was met.
-    """
-    z = np.clip(starts, oracle.low, oracle.high)
-    walks = _Walks(oracle, z, oracle.margins(np.arange(len(z)), z) if margins is None else margins, trust)
+    """The nearest valid points (N, d) met from starts (N, d), and their sizes (N,), infinite where none was met."""
+    walks = _Walks(oracle, np.clip(starts, oracle.low, oracle.high), margins, trust)
     for step in range(steps):
         walks.step(*oracle.memory[step % len(oracle.memory)])
     return walks.z, walks.size
@@ -130,18 +118,15 @@ class _Walks:
     hidden unit switches and bends the margins, both sides must be seen to step along it.
     """
 
-    def __init__(self, oracle: Oracle, z: np.ndarray, margins: np.ndarray, trust: float) -> None:
-        self.oracle, self.trust = oracle, np.full(len(z), trust)
-        places = 1 + max(map(max, oracle.memory))  # place 0: the half-spaces here
+    def __init__(self, oracle: Oracle, z: np.ndarray, margins: np.ndarray | None, trust: float) -> None:
+        self.oracle, self.trust, rows = oracle, np.full(len(z), trust), np.arange(len(z))
+        margins, slopes = oracle.linearise(rows, z, self.trust, margins)
+        places = 1 + max(map(max, oracle.memory))  # the first is for the half-spaces here
         self.points = np.zeros((len(z), places, z.shape[1]))
         self.margins = np.full((len(z), places, margins.shape[1]), _FREE)
         self.slopes = np.zeros((*self.margins.shape, z.shape[1]))
-        self.points[:, 0], self.margins[:, 0] = z, margins
-        self._learn(np.arange(len(z)), np.zeros(len(z), dtype=np.int64), z, margins)
-
-    @property
-    def z(self) -> np.ndarray:
-        return self.points[:, 0]
+        self.z = self.points[:, 0]  # a view
+        self._remember(rows, 0, z, margins, slopes)
 
     @property
     def least(self) -> np.ndarray:
@@ -153,30 +138,28 @@ class _Walks:
 
     def step(self, before: int, failed: int) -> None:
         """Try points on the way to the aims, go to the best, and learn there or, where none is good, at the aim."""
-        known = np.isfinite(self.margins[:, 0]).all(axis=1)
-        rows = np.flatnonzero(known & (self.trust > self.oracle.shortest) & self.oracle.open())
+        rows = np.flatnonzero((self.trust > self.oracle.shortest) & self.oracle.open())
         if not len(rows):
             return
         z, trust = self.z[rows], self.trust[rows, None]
         low, high = np.maximum(self.oracle.low[rows], z - trust), np.minimum(self.oracle.high[rows], z + trust)
         aims = self._aim(rows, low, high)
-        tries = z[:, None, :] + _SHARES[:, None] * (aims - z)[:, None, :]  # (n, T, d)
-        tries = np.clip(tries, low[:, None, :], high[:, None, :])
-        ahead = self.oracle.look_ahead(aims)
+        tries = np.clip(z[:, None] + _SHARES[:, None] * (aims - z)[:, None], low[:, None], high[:, None])  # (n, T, d)
+        ahead = self.oracle.linearise(rows, aims, trust[:, 0], None) if self.oracle.sees_ahead else None
         if ahead is not None:
             tries = np.concatenate([self._corrected(rows, aims, *ahead)[:, None, :], tries], axis=1)
         margins = self.oracle.margins(np.repeat(rows, tries.shape[1]), tries.reshape(-1, z.shape[1]))
         margins = margins.reshape(*tries.shape[:2], margins.shape[1])
         pick, moved = self._pick(rows, tries, margins)
-        whole = pick <= tries.shape[1] - len(_SHARES)
+        whole = pick <= tries.shape[1] - len(_SHARES)  # to the aim, as it is or corrected
         self.trust[rows] *= np.where(moved, np.where(whole, 2.0, 1.0), 0.35)
         for part in (self.points, self.margins, self.slopes):
             part[rows[moved], before] = part[rows[moved], 0]
         if ahead is not None:
             self._remember(rows[~moved], failed, aims[~moved], ahead[0][~moved], ahead[1][~moved])
-        new = np.flatnonzero(moved | (ahead is None))
-        place, pick = np.where(moved, 0, failed)[new], pick[new]
-        self._learn(rows[new], place, tries[new, pick], margins[new, pick])
+        new, place = np.flatnonzero(moved | (ahead is None)), np.where(moved, 0, failed)
+        there, told, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
+        self._remember(rows, place[new], there, *self.oracle.linearise(rows, there, self.trust[rows], told))
 
     def _aim(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """What the linearised problem says: the point (n, d) nearest to 0, or to a walk that is not valid itself."""
@@ -195,10 +178,9 @@ class _Walks:
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
         """Aims (n, d) with the smallest change that makes them valid, linearised: it follows curved boundaries."""
-        low, high = self.oracle.low[rows], self.oracle.high[rows]
-        levels = self.oracle.level[rows, None] + self.oracle.above - margins
-        _, correction = nearest(slopes, levels, low - aims, high - aims, self.oracle.norm)
-        return np.clip(aims + correction, low, high)
+        low, high, level = self.oracle.low[rows], self.oracle.high[rows], self.oracle.level[rows, None]
+        _, change = nearest(slopes, level + self.oracle.above - margins, low - aims, high - aims, self.oracle.norm)
+        return np.clip(aims + change, low, high)
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The closest valid try (n,), or the highest of a walk that has none, and who goes there; else the first."""
@@ -209,12 +191,6 @@ class _Walks:
         closer = sizes[each, closest] < self.size[rows] * (1 - share) - much
         climbs = (self.least[rows] < level) & ~closer & (least[each, highest] > self.least[rows])
         return np.where(closer, closest, np.where(climbs, highest, 0)), closer | climbs
-
-    def _learn(self, rows: np.ndarray, place: np.ndarray, z: np.ndarray, margins: np.ndarray) -> None:
-        """Linearise at points z (n, d) whose margins (n, K) could be told."""
-        told = np.isfinite(margins).all(axis=1)
-        rows, z = rows[told], z[told]
-        self._remember(rows, place[told], z, *self.oracle.linearise(rows, z, margins[told], self.trust[rows]))
 
     def _remember(self, rows: np.ndarray, place: np.ndarray | int, z: np.ndarray, *linear: np.ndarray) -> None:
         self.points[rows, place] = z
