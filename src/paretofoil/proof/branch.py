@@ -36,11 +36,18 @@ class Effort:
     """When to stop: at the gap, or before it."""
 
     gap: float
+    """How much closer than the best known point another one may be at most."""
     max_boxes: int
     deadline: float = np.inf
     """On the clock of `now`."""
+    share: float = np.inf
+    """The same as a share of the best known point's size; the smaller of both counts."""
     batch: int = 512
     """Boxes that are split at once."""
+
+    def goal(self, best: float) -> float:
+        """No box that can hold nothing closer than this need be looked at."""
+        return best - min(self.gap, self.share * best) if np.isfinite(best) else np.inf
 
 
 @dataclass(frozen=True)
@@ -91,16 +98,16 @@ def branch_and_bound(
     seen, take = 0, 1
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
-        children = bound_boxes(claim, low, high, best - effort.gap)
+        children = bound_boxes(claim, low, high, effort.goal(best))
         seen += len(low)
         if len(children.bound):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
         small = (children.high - children.low).max(axis=1, initial=0.0) < _SMALLEST
         undecided = min(undecided, children.bound[small].min(initial=np.inf))
         pool = pool + children[~small]
-        pool = pool[pool.bound < best - effort.gap]
+        pool = pool[pool.bound < effort.goal(best)]
         if not len(pool.bound):
-            reached = best - effort.gap if np.isfinite(best) else np.inf
+            reached = effort.goal(best)
             stop = Stop.PROVEN if undecided >= reached else Stop.COMPLETE
             return Proof(max(0.0, float(min(reached, undecided))), seen, stop)
         if seen >= effort.max_boxes or now() >= effort.deadline:

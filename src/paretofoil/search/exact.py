@@ -31,12 +31,14 @@ class Exact(Search):
     """Branch and bound over boxes of commands, with sound linear bounds of the policy folded at the state."""
 
     gap: float = 1e-3
-    """Stop when no valid command can be closer than the answer by more than this scaled distance."""
+    """Stop when no valid command can be closer than the answer by more than this scaled distance ..."""
+    share: float = 0.01
+    """... and by more than this share of the answer's own distance."""
     max_boxes: int = 400_000
     """Stop a proof after this many boxes, with the gap that is left."""
     seed: int = 0
     """Of the warm start."""
-    slack: float = 1e-4
+    slack: float = 1e-5
     """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it.
     It is raised where random commands show that the policy needs more."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
@@ -47,8 +49,8 @@ class Exact(Search):
     proves = True
 
     def __post_init__(self) -> None:
-        if not self.gap > 0 or not self.slack >= 0 or self.max_boxes < 1:
-            raise InvalidInput.expected("gap > 0, slack >= 0 and max_boxes >= 1", self)
+        if not (self.gap > 0 and self.share > 0) or not self.slack >= 0 or self.max_boxes < 1:
+            raise InvalidInput.expected("gap > 0, share > 0, slack >= 0 and max_boxes >= 1", self)
 
     @property
     def name(self) -> str:
@@ -92,8 +94,8 @@ class Exact(Search):
         safe, bare = replace(claim, level=kappa + slack), replace(claim, level=kappa + max(slack / 10, batch.clearance))
         left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
         budget = Budget(batch, rows=np.array([row]), most=left)
-        incumbent = _Incumbent(budget, safe, bare, off, worth=self.gap / 4)
-        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline)
+        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9))
+        incumbent = _Incumbent(budget, safe, bare, off, effort)
         proof = Proof(0.0, 0, Stop.COMPLETE)
         if start is None:  # perhaps there is nothing to find, which may be quick to prove
             proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK, self.max_boxes)))
@@ -104,7 +106,7 @@ class Exact(Search):
             status=_status(proof, incumbent.size),
             lower=proof.lower,
             upper=incumbent.size,
-            tolerance=self.gap,
+            tolerance=min(self.gap, self.share * incumbent.size),
             boxes=proof.boxes,
             seconds=now() - began,
             kappa=kappa,
@@ -129,14 +131,19 @@ class _Incumbent:
     Answers that win by kappa and the slack are preferred: a bare one must be closer by what it is worth.
     """
 
-    def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, worth: float) -> None:
-        self.budget, self.safe, self.bare, self.worth = budget, safe, bare, worth
+    def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, effort: Effort) -> None:
+        self.budget, self.safe, self.bare, self.effort = budget, safe, bare, effort
         self.deviation = deviation
         self.calls = 0
 
     @property
     def size(self) -> float:
         return float(self.budget.size[0])
+
+    @property
+    def worth(self) -> float:
+        """A quarter of the gap that is to be reached."""
+        return (self.size - self.effort.goal(self.size) if np.isfinite(self.size) else self.effort.gap) / 4
 
     @property
     def change(self) -> np.ndarray | None:
