@@ -14,7 +14,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.scan import Scan
-from paretofoil.search.parts.walk import Walks
+from paretofoil.search.parts.trust_region import AskedMargins, walk
 
 GROUP = 64
 """Questions that go through the stages together; it changes the speed alone."""
@@ -57,7 +57,7 @@ class Boundary(Search):
                 start = margins[:, 0]
             plan = _PLANS[min(round_number, len(_PLANS) - 1)]
             who, starts, values = _promising(budget, points, margins, start, plan.walks)
-            Walks(budget, who, starts, values, np.full(len(who), 0.3)).run(plan.steps)
+            walk(AskedMargins(budget, who), starts, values[:, None], steps=plan.steps, trust=0.3)
             _refine(budget, noise, plan)
             if budget.late or not (budget.left > 0).any():
                 break
@@ -126,8 +126,7 @@ def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
     who = np.flatnonzero(np.isfinite(budget.size) & (budget.size > 1e-9))
     if not len(who):
         return
-    margins = budget.ask(who, budget.change[who], "walk")
-    Walks(budget, who, budget.change[who], margins, np.full(len(who), 0.03)).run(plan.steps)
+    walk(AskedMargins(budget, who), budget.change[who], steps=plan.steps, trust=0.03)
     size = budget.size[who]
     near = budget.change[who][:, None, :] + size[:, None, None] * scatter  # (Q, n, d)
     near = near * np.minimum(1.0, (1 - 1e-4) * size[:, None] / np.maximum(batch.distances(near), 1e-12))[:, :, None]

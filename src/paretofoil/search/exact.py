@@ -16,7 +16,7 @@ from paretofoil.proof.deviation import PROBES, deviation
 from paretofoil.proof.margin import foldable, margin_network
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.polish import polish
+from paretofoil.search.parts.trust_region import FoldedMargins, walk
 
 _CAUTION = 4
 """The slack is at least this many times the deviation that the probes show."""
@@ -150,9 +150,9 @@ class _Incumbent:
         front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
         random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
         points = np.concatenate([front, random] if start is None else [start[None], front, random])
-        self._polish(self.safe, points, trust=0.3)
+        self._walk(self.safe, points, trust=0.3)
         if self.change is None:
-            self._polish(self.bare, points, trust=0.3)
+            self._walk(self.bare, points, trust=0.3)
         if start is not None:
             self._offer(start[None], length(start[None], claim.norm) + self.worth)
 
@@ -165,16 +165,16 @@ class _Incumbent:
         if improved or self.calls in (4, 12) or self.calls % 32 == 0:
             spread = np.linspace(0, len(points) - 1, 4).astype(int)  # some of all over the boxes, too
             promising = points[np.concatenate([np.argsort(size + 0.1 * short, kind="stable")[:4], spread])]
-            self._polish(self.safe, promising, trust=0.05)
+            self._walk(self.safe, promising, trust=0.05)
             if self.calls >= _PATIENCE:
-                self._polish(self.bare, promising, trust=0.05)
+                self._walk(self.bare, promising, trust=0.05)
         return self.size
 
-    def _polish(self, claim: Claim, points: np.ndarray, trust: float) -> None:
+    def _walk(self, claim: Claim, points: np.ndarray, trust: float) -> None:
         """A few steps from everywhere, then more from the best."""
-        points, sizes = polish(claim, points, steps=5, trust=trust)
+        points, sizes = walk(FoldedMargins(claim, len(points)), points, steps=5, trust=trust)
         best = np.argsort(sizes, kind="stable")[:2]
-        points, sizes = polish(claim, points[best], steps=8, trust=trust / 5)
+        points, sizes = walk(FoldedMargins(claim, len(best)), points[best], steps=8, trust=trust / 5)
         self._offer(points, sizes + (self.worth if claim is self.bare else 0.0))
 
     def _offer(self, points: np.ndarray, scores: np.ndarray) -> bool:
