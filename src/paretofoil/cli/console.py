@@ -24,13 +24,18 @@ def note(*parts: str | tuple[str, str]) -> None:
     say(*parts, on=notes)
 
 
+def room() -> int | None:
+    """The width of the window, or None where there is none to fit into."""
+    return console.width if console.is_terminal else None
+
+
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
     """A table. Names are not broken: where the window is too narrow for that, each row becomes a paragraph."""
     from paretofoil.show.terminal import fit, table
 
     if title:
         say((title, "bold"))
-    widths = fit(columns, rows, console.width if console.is_terminal else None)
+    widths = fit(columns, rows, room())
     if widths is not None:
         console.print(table("", columns, rows, right, widths), crop=False)
         return

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import console, note, say
+from paretofoil.cli.console import note, room, say
 from paretofoil.cli.options import AgentName, Plot, Queries, Quiet, Search, Seconds, Seed, StartCommand
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar
     from paretofoil.show.flip_map_table import FlipMapLines
 
     waiting = deque(range(len(episode)) if times is None else sorted(set(times)))
-    lines = FlipMapLines(agent.actions, len(episode), console.width if console.is_terminal else None)
+    lines = FlipMapLines(agent.actions, len(episode), room())
     count = _count(bar, quiet)
 
     def show(answers: "Sequence[Answer]", total: int) -> None:

@@ -56,15 +56,14 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
 
 
 def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
-    """The number of an action that is given by its name or number; if the valid ones are given, it is one of them."""
+    """The number of an action that is given by its name or number; with valid actions, a foil must be among them."""
     number = _by_name(action, names) if isinstance(action, str) else int(action)
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
         raise InvalidInput.expected(f"an action number from 0{limit}", number)
-    if len(valid_actions) and number not in valid_actions:
-        known = dict(enumerate(names or ()))
-        words = [known.get(a, str(a)) for a in (*valid_actions, number)]
-        raise InvalidInput.expected(f"a foil among the valid actions {', '.join(words[:-1])}", words[-1])
+    if names is not None and len(valid_actions) and number not in valid_actions:
+        words = [names[a] if 0 <= a < len(names) else str(a) for a in valid_actions]
+        raise InvalidInput.expected(f"a foil among the valid actions {', '.join(words)}", names[number])
     return number
 
 
