@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paretofoil.cli.options import complete_environment
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     from paretofoil.envs import CatalogueEntry
 
+_ENVIRONMENT = "A name from `paretofoil envs`, or any Gymnasium id; my_module:my-env-v0 imports the module first."
 _OBJECTIVES = (
     "For an environment of your own: names of its objectives, with a minus sign before costs, such as ore,-fuel; "
     "its attribute objective_names, or numbers, if left out."
@@ -18,6 +20,7 @@ _OBJECTIVES = (
 _ACTIONS = "The same for its actions, such as dig,left,right; its attribute action_names, or numbers, if left out."
 _MAX_STEPS = "The same for the step limit of an episode; that of its registration if left out."
 
+EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
 Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]
 Actions = Annotated[str | None, typer.Option(help=_ACTIONS)]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help=_MAX_STEPS)]

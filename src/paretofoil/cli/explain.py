@@ -49,8 +49,7 @@ def explain(
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
 
-    if all_foils == (foil is not None):
-        raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
+    _check_foils(foil, all_foils)
     _check_place(command, at, state, remaining)
     limits, loaded = Limits(seconds, queries), load_agent(agent)
     drawn = _check_drawing(plot, axes, loaded)
@@ -76,6 +75,11 @@ def explain(
         _tell(answers)
     if plot is not None:
         _draw(answers, plot, drawn, quiet=as_json)
+
+
+def _check_foils(foil: str | None, all_foils: bool) -> None:
+    if all_foils == (foil is not None):
+        raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
 
 
 def _check_place(command: str | None, at: int | None, state: str | None, remaining: str | None) -> None:

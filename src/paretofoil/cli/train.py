@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.environment import Actions, MaxSteps, Objectives, find_environment
-from paretofoil.cli.options import Quiet, complete_environment
+from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
+from paretofoil.cli.options import Quiet
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -19,13 +19,7 @@ CHECKPOINT = "checkpoint.safetensors"
 
 
 def train(
-    environment: Annotated[
-        str,
-        typer.Argument(
-            help="A name from `paretofoil envs`, or any Gymnasium id; my_module:my-env-v0 imports the module first.",
-            autocompletion=complete_environment,
-        ),
-    ],
+    environment: EnvironmentName,
     seed: Annotated[int, typer.Option(min=0, help="One seed gives one agent.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
