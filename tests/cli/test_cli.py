@@ -1,4 +1,4 @@
-"""Every verb as a user runs it: in a process of its own."""
+"""Every verb does what it says."""
 
 import json
 import subprocess
@@ -17,13 +17,9 @@ VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure fron
 EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down"]
 
 
-def run(*arguments: str, cwd: Path | None = None, code: int = 0) -> str:
-    """Standard output, or standard error if the exit code is not 0."""
-    done = subprocess.run(
-        [sys.executable, "-m", "paretofoil", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout if code == 0 else done.stderr
+def process(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """In a process of its own."""
+    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=120)
 
 
 def width(picture: Path) -> int:
@@ -31,140 +27,172 @@ def width(picture: Path) -> int:
         return image.width
 
 
-def test_the_version_is_told() -> None:
-    assert run("--version").strip() == f"paretofoil {__version__}"
+def test_the_program_tells_its_version():
+    assert process("-m", "paretofoil", "--version").stdout == f"paretofoil {__version__}\n"
+
+
+def test_a_process_ends_with_one_line_of_error_and_code_2():
+    done = process("-m", "paretofoil", "envs", "deep-see-treasure")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: expected an environment among ")
+    assert done.stderr.endswith("(did you mean deep-sea-treasure?)\n")
+
+
+def test_debugging_shows_the_traceback():
+    assert "Traceback" in process("-m", "paretofoil", "--debug", "envs", "nowhere").stderr
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help(verb: str) -> None:
-    assert "Usage" in run(*verb.split(), "--help")
+def test_every_verb_has_help(run, verb):
+    assert "Usage" in run(*verb.split(), "--help").out
 
 
-def test_help_needs_no_heavy_package() -> None:
-    code = (
-        "import sys, paretofoil.cli; print(sorted({'torch', 'matplotlib', 'mo_gymnasium', 'numpy'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+def test_help_needs_no_heavy_package():
+    heavy = "{'torch', 'matplotlib', 'mo_gymnasium', 'numpy'}"
+    done = process("-c", f"import sys, paretofoil.cli; print(sorted({heavy} & set(sys.modules)))")
     assert done.stdout.strip() == "[]"
 
 
-def test_explaining_needs_no_torch() -> None:
+def test_explaining_needs_no_torch():
     code = (
         "import sys, paretofoil as pf; agent = pf.load_agent('deep-sea-treasure');"
         "pf.explain(agent, pf.rollout(agent, (8, -8))[6], foil='down'); print('torch' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
+    assert process("-c", code).stdout.strip() == "False"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["envs", "deep-see-treasure"], "did you mean deep-sea-treasure?"),
-        (["agents", "nobody"], "expected an agent among"),
-        (["explain", "deep-sea-treasure", "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
-        (["explain", "deep-sea-treasure", "--foil", "down"], "expected --command"),
-        (["explain", "deep-sea-treasure", "--command", "8", "--foil", "down"], "the command to have 2 numbers, got 1"),
-        (["explain", "deep-sea-treasure", "--command", "a,b", "--foil", "down"], "expected --command as numbers"),
-        (
-            ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "99", "--foil", "down"],
-            "expected a moment from 0",
-        ),
-        (
-            ["explain", "deep-sea-treasure", "--command", "8,-8", "--foil", "dive"],
-            "an action among up, down, left, right",
-        ),
-        (["explain", "deep-sea-treasure", "--command", "8,-8", "--foil", "down", "--search", "luck"], "a search among"),
-        ([*EXAMPLE, "--range", "treasure=5"], "expected --range as NAME=LOW:HIGH"),
-        ([*EXAMPLE, "--queries", "0"], "a limit of at least 1 query, got 0"),
-        ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
-        (["train", "reward-line", "--set", "depth=3"], "a setting among"),
-        (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
-        (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
-    ],
-)
-def test_bad_input_is_one_clear_line_and_exit_code_2(arguments: list[str], message: str, tmp_path: Path) -> None:
-    error = run(*arguments, cwd=tmp_path, code=2)
-    assert error.startswith("error: ")
-    assert message in error
-    assert error.strip().count("\n") == 0
-    assert "Traceback" in run("--debug", *arguments, cwd=tmp_path, code=1)
-
-
-def test_environments_are_listed_shown_and_drawn(tmp_path: Path) -> None:
-    listed = run("envs")
+def test_environments_are_listed_shown_and_drawn(run):
+    listed = run("envs").out
     assert all(name in listed for name in ("branch-path", "minecart", "fruit-tree"))
-    assert "13" in run("envs", "branch-path", "--render", str(tmp_path / "out.png"))
-    assert width(tmp_path / "out.png") > 300
+    assert "13" in run("envs", "branch-path", "--render", "out.png").out
+    assert width(Path("out.png")) > 300
 
 
-def test_agents_are_listed_and_shown() -> None:
-    assert "deep-sea-treasure" in run("agents")
-    shown = run("agents", "deep-sea-treasure")
+def test_agents_are_listed_and_shown(run):
+    assert "deep-sea-treasure" in run("agents").out
+    shown = run("agents", "deep-sea-treasure").out
     assert "commanded" in shown
     assert "(124, -19)" in shown
     assert "seed" in shown
 
 
-def test_a_decision_is_explained_in_words_and_drawn(tmp_path: Path) -> None:
-    picture = tmp_path / "why.png"
-    told = " ".join(
-        run(
-            "explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down", "--plot", str(picture)
-        ).split()
-    )
+def test_an_agent_that_cannot_be_loaded_is_told_in_one_line_and_hides_no_other(run, tmp_path):
+    (tmp_path / "agents" / "broken").mkdir(parents=True)
+    (tmp_path / "agents" / "broken" / "agent.json").write_text("[not JSON]")
+    *_, last_agent, told = run("agents").out.splitlines()
+    assert last_agent.startswith("reward-line ")
+    assert told.startswith("broken cannot be loaded: expected agents/broken/agent.json to be JSON")
+
+
+def test_a_decision_is_explained_in_words_and_drawn(run):
+    told = run(*EXAMPLE, "--plot", "why.png").out
     assert "less treasure" in told
     assert "the agent would have chosen down instead of right" in told
-    assert width(picture) > 800
+    assert "The picture is in why.png." in told
+    assert width(Path("why.png")) > 800
 
 
-def test_an_explanation_as_json_reads_back() -> None:
-    text = run("explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down", "--json")
-    found = Answer.from_json(text)
-    assert found.found
-    assert found.actions[found.foil] == "down"
+def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
+    foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--all-foils"]
+    assert "The picture of up, the first foil, is in why.png." in run(*foils, "--plot", "why.png").out
 
 
-def test_limits_ranges_and_axes_are_taken(tmp_path: Path) -> None:
-    limits = ["--search", "boundary", "--queries", "500", "--seconds", "20", "--range", "treasure=7:9"]
-    drawing = ["--plot", str(tmp_path / "a.png"), "--axes", "time,treasure"]
-    found = Answer.from_json(run(*EXAMPLE, *limits, *drawing, "--json"))
-    assert found.command is not None
-    assert 7 <= found.command[0] <= 9
-    assert sum(n for phase, n in found.queries.items() if phase not in ("original", "verify", "round")) <= 500
-    assert width(tmp_path / "a.png") > 800
+def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
+    told = json.loads(run(*EXAMPLE, "--json").out)
+    [answer] = [Answer.from_dict(values) for values in told.pop("answers")]
+    state = [float(i in (3, 14)) for i in range(len(told["state"]))]  # row 3, column 3, one-hot
+    assert told.pop("state") == state
+    assert told == {
+        "schema": "paretofoil/explanation/1",
+        "agent": "deep-sea-treasure",
+        "environment": "deep-sea-treasure",
+        "command": [8, -8],
+        "time": 6,
+        "remaining": [8, -2],
+    }
+    assert answer.found
+    assert answer.actions[answer.foil] == "down"
 
 
-def test_all_foils_are_explained_at_once() -> None:
-    answers = json.loads(run("explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--all-foils", "--json"))
-    assert len(answers) >= 2
+def test_json_of_several_foils_has_the_same_shape(run):
+    one = json.loads(run(*EXAMPLE, "--json").out)
+    several = json.loads(run(*EXAMPLE[:-2], "--all-foils", "--json").out)
+    assert several.keys() == one.keys()
+    assert len(several["answers"]) >= 2
 
 
-def test_a_state_of_ones_own_is_explained() -> None:
-    told = run("explain", "deep-sea-treasure", "--state", "3,3", "--remaining", "8,-2", "--foil", "down")
-    assert "down instead of right" in " ".join(told.split())
+def test_a_state_of_ones_own_is_explained_and_has_no_moment(run):
+    place = ["explain", "deep-sea-treasure", "--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
+    assert "down instead of right" in run(*place).out
+    told = json.loads(run(*place, "--json").out)
+    assert told["time"] is None
+    assert told["command"] is None
+    assert told["remaining"] == [8, -2]
 
 
-def test_an_episode_becomes_a_flip_map(tmp_path: Path) -> None:
-    told = run("episode", "branch-path", "--command", "3,1", "--plot", str(tmp_path / "map.png"))
-    assert "chosen" in told
-    assert width(tmp_path / "map.png") > 400
-    flips = FlipMap.from_json(run("episode", "branch-path", "--command", "3,1", "--json"))
-    assert flips.taken
-    assert FlipMap.from_json(flips.to_json()).to_json() == flips.to_json()
+def test_limits_and_axes_are_taken(run):
+    limits = ["--search", "boundary", "--queries", "500", "--seconds", "20"]
+    drawing = ["--plot", "a.png", "--axes", "time,treasure"]
+    [found] = json.loads(run(*EXAMPLE, *limits, *drawing, "--json").out)["answers"]
+    assert sum(n for phase, n in found["queries"].items() if phase not in ("original", "verify", "round")) <= 500
+    assert width(Path("a.png")) > 800
 
 
-def test_a_front_is_drawn(tmp_path: Path) -> None:
-    run("figure", "front", "minecart", cwd=tmp_path)
-    assert width(tmp_path / "minecart-front.png") > 800
+def test_an_episode_is_told_moment_by_moment_and_drawn(run):
+    told = run("episode", "branch-path", "--command", "3,1", "--plot", "map.png")
+    assert told.out.splitlines()[:2] == [
+        "branch-path: scaled change for each foil",
+        " t chosen        up      down      left     right",
+    ]
+    assert "Easiest to steer:" in told.out
+    assert width(Path("map.png")) > 400
 
 
-def test_an_agent_is_trained_listed_and_explained(tmp_path: Path) -> None:
-    told = run("train", "reward-line", "--steps", "8000", "--name", "mine", "--quiet", cwd=tmp_path)
-    assert "front points" in told
-    assert "mine" in run("agents", cwd=tmp_path)
-    assert "Had you asked" in run("explain", "mine", "--command", "0.5,0.5", "--foil", "left", cwd=tmp_path)
+def test_an_episode_says_first_on_standard_error_how_many_questions_it_asks(run):
+    flips = run("episode", "branch-path", "--command", "3,1", "--json")
+    count = len(FlipMap.from_json(flips.out).answers)
+    assert flips.err == f"Asking {count} questions.\n"
 
 
-def test_settings_are_listed_with_the_values_of_the_environment() -> None:
-    assert "learning_rate" in run("train", "minecart", "--settings")
+def test_an_episode_can_be_asked_about_at_chosen_moments(run):
+    told = run("episode", "branch-path", "--command", "3,1", "--times", "0,2-3").out.splitlines()
+    assert [line.split()[0] for line in told[2 : told.index("Easiest to steer:")]] == ["0", "2", "3"]
+
+
+def test_moments_are_printed_as_soon_as_their_foils_are_answered(run, monkeypatch):
+    import paretofoil.explanation.explain as verb
+    from paretofoil.cli import console
+
+    order: list[str] = []
+    ask, say = verb.ask, console.say
+    monkeypatch.setattr(verb, "ask", lambda *a, **o: order.append("asked") or ask(*a, **o))
+    monkeypatch.setattr("paretofoil.cli.episode.say", lambda *parts: order.append("said") or say(*parts))
+    run("episode", "branch-path", "--command", "3,1")
+    assert order.index("said", order.index("asked")) < len(order) - 1 - order[::-1].index("asked")
+
+
+def test_a_front_is_drawn(run):
+    run("figure", "front", "minecart")
+    assert width(Path("minecart-front.png")) > 800
+
+
+def test_settings_are_listed_with_the_values_of_the_environment(run):
+    assert "learning_rate" in run("train", "minecart", "--settings").out
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("explain deep-sea-t", ["deep-sea-treasure", "deep-sea-treasure-early"]),
+        ("explain deep-sea-treasure --foil ", ["up", "down", "left", "right"]),
+        ("explain deep-sea-treasure --command 8,-8 --keep t", ["treasure", "time"]),
+        ("train mine", ["minecart", "minecart-stochastic"]),
+    ],
+)
+def test_the_shell_completes_names(run, monkeypatch, typed, completed):
+    words = f"paretofoil {typed}"
+    monkeypatch.setenv("_PARETOFOIL_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    assert run().out.split() == completed

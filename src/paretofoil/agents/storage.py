@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ def _read_policy(path: Path) -> PCNPolicy:
 def _assemble(values: dict[str, Any], policy: PCNPolicy) -> Agent:
     objectives = tuple(Objective(**item) for item in values["objectives"])
     box = values["command_box"]
-    environment = _environment(values["environment"])
+    environment = _environment(values["environment"], objectives, tuple(values["actions"]))
     space = CommandSpace(np.array(box["low"]), np.array(box["high"]), objectives)
     expected = {
         "state_size": environment.observation_size,
@@ -160,8 +160,13 @@ def _returns(rows: Any, what: str, shape: tuple[int, int]) -> np.ndarray | None:
     return returns
 
 
-def _environment(values: dict[str, Any]) -> envs.CatalogueEntry:
-    """From the catalogue by name, or described anew from its Gymnasium id."""
+def _environment(
+    values: dict[str, Any], objectives: tuple[Objective, ...], actions: tuple[str, ...]
+) -> envs.CatalogueEntry:
+    """From the catalogue by name, or described anew from its Gymnasium id, with the names that were stored."""
     if values["name"] in envs.names():
         return envs.entry(values["name"])
-    return envs.describe(values["gym_id"], name=values["name"], max_steps=values["max_steps"], **values["kwargs"])
+    found = envs.describe(values["gym_id"], name=values["name"], max_steps=values["max_steps"], **values["kwargs"])
+    if len(actions) != len(found.actions):
+        raise InvalidInput.expected(f"{len(found.actions)} actions of {found.name}", list(actions))
+    return replace(found, objectives=objectives[: len(found.objectives)], actions=actions)

@@ -1,24 +1,23 @@
 """The command line: one file per verb. Heavy packages are imported inside the verbs that need them."""
 
+import os
 import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from paretofoil.cli import agents, envs, explain, figure, reproduce, searches, study, train
+from paretofoil.cli import agents, envs, episode, explain, figure, reproduce, searches, study, train
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 
 app = typer.Typer(
     help="Why this action, and not that one? Explanations for command-conditioned reinforcement-learning agents.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("explain")(explain.explain)
-app.command("episode")(explain.episode)
+app.command("episode")(episode.episode)
 app.command("agents")(agents.agents)
 app.command("searches")(searches.searches)
 app.command("train")(train.train)
@@ -46,10 +45,14 @@ def options(
 
 def main() -> None:
     """Run the command line; bad input is one clear line and exit code 2."""
+    from paretofoil.cli.console import note
+
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.append(os.getcwd())  # so that "my_module:my-env-v0" is found where the user stands
     try:
-        app()
+        app(prog_name="paretofoil")
     except (InvalidInput, OSError) as error:
         if "--debug" in sys.argv:
             raise
-        Console(stderr=True, soft_wrap=True).print(f"[bold red]error:[/] {error}", highlight=False)
+        note(("error:", "bold red"), " ", " ".join(str(error).split("\n")))
         sys.exit(2)

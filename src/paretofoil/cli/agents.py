@@ -1,15 +1,22 @@
 """paretofoil agents."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.options import complete_agent
 
 if TYPE_CHECKING:
     from paretofoil.agents import Agent
 
 
 def agents(
-    name: Annotated[str | None, typer.Argument(help="One agent (name or folder); all of them if left out.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One agent (name or folder); all of them if left out.", autocompletion=complete_agent),
+    ] = None,
 ) -> None:
     """List the shipped and local agents, or show one: its front, what it achieves, its box and provenance."""
     from paretofoil.agents import load_agent
@@ -22,29 +29,32 @@ def agents(
 
 def _list() -> None:
     from paretofoil.agents import list_agents, load_agent
-    from paretofoil.agents.shelf import shipped_folder
-    from paretofoil.cli.console import console
-    from paretofoil.show.terminal import table
 
-    rows = []
+    rows, broken = [], {}
     for name, folder in list_agents().items():
-        agent = load_agent(folder)
-        reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
-        origin = "shipped" if folder.parent == shipped_folder() else str(folder)
-        steps = agent.provenance.get("steps")
-        rows.append(
-            [name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin]
-        )
+        try:
+            rows.append(_row(name, load_agent(folder), folder))
+        except Exception as error:  # whatever is wrong with one of them, the others are to be seen
+            broken[name] = " ".join(str(error).split("\n"))
     columns = ["agent", "environment", "front", "reached", "steps", "origin"]
-    console.print(table("Agents", columns, rows, right=[2, 3, 4]))
+    print_rows("Agents", columns, rows, right=[2, 3, 4])
+    for name, reason in broken.items():
+        say((name, "bold red"), f" cannot be loaded: {reason}")
+
+
+def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
+    from paretofoil.agents.shelf import shipped_folder
+
+    reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
+    origin = "shipped" if folder.parent == shipped_folder() else str(folder)
+    steps = agent.provenance.get("steps")
+    return [name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin]
 
 
 def _show(agent: "Agent") -> None:
     import numpy as np
 
-    from paretofoil.cli.console import console
     from paretofoil.show.quantity import short
-    from paretofoil.show.terminal import table
 
     def vector(values: np.ndarray) -> str:
         return "(" + ", ".join(short(float(v)) for v in values) + ")"
@@ -56,11 +66,12 @@ def _show(agent: "Agent") -> None:
             row += [vector(agent.achieved[i]), _reached(agent, i)]
         rows.append(row)
     names = ", ".join(agent.space.names)
-    console.print(f"[bold]{agent.name}[/]: {agent.environment.description}", highlight=False)
-    console.print(table(f"Front ({names})", ["commanded", "achieved", "reached"][: len(rows[0])], rows))
-    console.print(f"\n[bold]Commands[/] from {vector(agent.space.low)} to {vector(agent.space.high)}", highlight=False)
+    say((agent.name, "bold"), f": {agent.environment.description}")
+    columns = ["commanded", "achieved", "reached"][: 1 if agent.achieved is None else 3]
+    print_rows(f"Front ({names})", columns, rows)
+    say("\n", ("Commands", "bold"), f" from {vector(agent.space.low)} to {vector(agent.space.high)}")
     for key, value in agent.provenance.items():
-        console.print(f"[bold]{key}[/]: {value}", highlight=False)
+        say((key, "bold"), f": {value}")
 
 
 def _reached(agent: "Agent", i: int) -> str:

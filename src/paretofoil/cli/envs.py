@@ -5,17 +5,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.options import complete_environment
+
 if TYPE_CHECKING:
     from paretofoil.envs import CatalogueEntry
 
 
 def envs(
-    name: Annotated[str | None, typer.Argument(help="One environment; all of them if left out.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(help="One environment; all of them if left out.", autocompletion=complete_environment),
+    ] = None,
     render: Annotated[Path | None, typer.Option(help="Draw the environment at its start into this PNG file.")] = None,
 ) -> None:
     """List the environments, or show and draw one."""
     from paretofoil import envs as catalogue
-    from paretofoil.cli.console import console
     from paretofoil.core.errors import InvalidInput
 
     if name is None:
@@ -31,14 +36,12 @@ def envs(
         from paretofoil.envs.picture import picture
 
         Image.fromarray(picture(entry)).save(render, format="PNG")
-        console.print(f"Drew {entry.name} into {render}.", highlight=False)
+        say(f"Drew {entry.name} into {render}.")
 
 
 def _list() -> None:
     from paretofoil import envs as catalogue
-    from paretofoil.cli.console import console
     from paretofoil.envs.front import known_front
-    from paretofoil.show.terminal import table
 
     rows = []
     for entry in map(catalogue.entry, catalogue.names()):
@@ -52,13 +55,11 @@ def _list() -> None:
                 "chance" if entry.stochastic else "",
             ]
         )
-    console.print(table("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3]))
+    print_rows("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3])
 
 
 def _show(entry: "CatalogueEntry") -> None:
-    from paretofoil.cli.console import console
     from paretofoil.envs.front import known_front
-    from paretofoil.show.terminal import table
 
     front = known_front(entry)
     rows = [
@@ -69,5 +70,5 @@ def _show(entry: "CatalogueEntry") -> None:
         ["reference", "none" if entry.reference is None else "(" + ", ".join(f"{x:g}" for x in entry.reference) + ")"],
         ["known front", "not known" if front is None else f"{len(front)} points"],
     ]
-    console.print(f"[bold]{entry.name}[/]: {entry.description}", highlight=False)
-    console.print(table("", ["", ""], rows))
+    say((entry.name, "bold"), f": {entry.description}")
+    print_rows("", ["", ""], rows)

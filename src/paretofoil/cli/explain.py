@@ -1,158 +1,167 @@
-"""paretofoil explain, paretofoil episode: what is typed becomes one call of the library, and its answer is printed."""
+"""paretofoil explain: what is typed becomes one call of the library, and its answers are printed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.options import AgentName, Json, Queries, Search, Seconds, Seed
+from paretofoil.cli.console import say
+from paretofoil.cli.options import AgentName, Command, Foil, Keep, Plot, Queries, Ranges, Search, Seconds, Seed
 from paretofoil.core.constants import KAPPA
+from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from paretofoil.core.answer import Answer
+    import numpy as np
 
-Plot = Annotated[Path | None, typer.Option(help="Draw it into this file.")]
+    from paretofoil.agents.agent import Agent
+    from paretofoil.core.answer import Answer
+    from paretofoil.core.decision import Decision
+
+SCHEMA = "paretofoil/explanation/1"
+JSON_HELP = "Print one JSON object: agent, environment, command, time, state, remaining, and the list of answers."
 
 
 def explain(
     agent: AgentName,
-    command: Annotated[str | None, typer.Option(help="What to ask for at the start, such as 8,-8.")] = None,
-    at: Annotated[int, typer.Option(help="The moment of the episode to explain, counted from 0.")] = 0,
-    foil: Annotated[str | None, typer.Option(help="The action that was not chosen.")] = None,
+    command: Command = None,
+    at: Annotated[int | None, typer.Option(help="The moment of the episode; 0, the first, if left out.")] = None,
+    foil: Foil = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
     state: Annotated[str | None, typer.Option(help="A state of your own, instead of a moment of an episode.")] = None,
-    remaining: Annotated[str | None, typer.Option(help="With --state: the command that is still to be met.")] = None,
+    remaining: Annotated[str | None, typer.Option(help="With --state: what is still to be met, as --command.")] = None,
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
-    keep: Annotated[list[str] | None, typer.Option(help="An objective that must not change; may be repeated.")] = None,
-    ranges: Annotated[
-        list[str] | None, typer.Option("--range", help="What may be asked for, as NAME=LOW:HIGH; may be repeated.")
-    ] = None,
+    keep: Keep = None,
+    ranges: Ranges = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Change as few objectives as possible.")] = False,
     k: Annotated[int, typer.Option("-k", help="How many different answers.")] = 1,
     min_change: Annotated[float, typer.Option(help="Undo changes below this share of an objective's range.")] = 0.0,
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
     seed: Seed = 0,
-    as_json: Json = False,
+    as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     plot: Plot = None,
     axes: Annotated[str | None, typer.Option(help="With --plot: the two objectives to draw, such as A,B.")] = None,
 ) -> None:
     """Why this, and not that? The smallest change of the command that makes the agent choose the foil."""
-    from paretofoil.agents.rollout import decision_in
     from paretofoil.agents.shelf import load_agent
-    from paretofoil.cli.console import numbers
-    from paretofoil.core.errors import InvalidInput
+    from paretofoil.cli.wish import read_command, read_ranges
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
 
-    if all_foils == (foil is not None):
-        raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
-    loaded = load_agent(agent)
-    if state is not None:
-        if remaining is None:
-            raise InvalidInput.expected("--remaining (the command that is still to be met) with --state", "none")
-        decision = loaded.decision_at(numbers(state, "--state"), numbers(remaining, "--remaining"))
-    elif command is not None:
-        decision = decision_in(loaded, numbers(command, "--command"), at, seed=seed)
-    else:
-        raise InvalidInput.expected("--command (what to ask for), or --state with --remaining", "neither")
+    _check_foils(foil, all_foils)
+    _check_place(command, at, state, remaining)
+    limits, loaded = Limits(seconds, queries), load_agent(agent)
+    drawn = _check_drawing(plot, axes, loaded)
+    issued = None if command is None else read_command(command, loaded.space, "--command")
+    decision = _decide(loaded, issued, at or 0, seed, state, remaining)
     answers = explain_decision(
         loaded,
         decision,
         foils=None if foil is None else [foil],
         search=search,
-        limits=Limits(seconds, queries),
+        limits=limits,
         seed=seed,
         keep=keep or (),
-        ranges=_ranges(ranges or []),
+        ranges=read_ranges(ranges or [], loaded.space, decision.command),
         sparse=sparse,
         k=k,
         min_change=min_change,
         kappa=kappa,
     )
-    _print(answers, as_json)
-    if plot is not None:
-        answers[0].plot(plot, axes=_axes(axes))
-        _told(plot, quiet=as_json)
-
-
-def _print(answers: "list[Answer]", as_json: bool) -> None:
-    from paretofoil.cli.console import console
-
     if as_json:
-        texts = [answer.to_json(indent=1) for answer in answers]
-        print(texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]")
-        return
+        print(_document(loaded, issued, decision, answers))
+    else:
+        _tell(answers)
+    if plot is not None:
+        _draw(answers, plot, drawn, quiet=as_json)
+
+
+def _check_foils(foil: str | None, all_foils: bool) -> None:
+    if all_foils == (foil is not None):
+        raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
+
+
+def _check_place(command: str | None, at: int | None, state: str | None, remaining: str | None) -> None:
+    """A moment of an episode has --command (and --at), a state of one's own --state and --remaining."""
+    if command is None and state is None:
+        alone = "--remaining alone" if remaining is not None else "neither"
+        raise InvalidInput.expected("--command (what to ask for), or --state with --remaining", alone)
+    if command is not None and state is not None:
+        raise InvalidInput.expected(
+            "either --command (a moment of an episode) or --state (a state of your own)", "both"
+        )
+    if state is not None and at is not None:
+        raise InvalidInput.expected(
+            "--at with --command only, since a state of your own is no moment", "--at with --state"
+        )
+    if (state is None) != (remaining is None):
+        got = "--state alone" if remaining is None else "--remaining without it"
+        raise InvalidInput.expected("--state together with --remaining (the command that is still to be met)", got)
+
+
+def _check_drawing(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str, str] | None:
+    """ "A,B" -> ("A", "B"), before anything is searched for."""
+    from paretofoil.show.figure_file import check_figure_path
+
+    if plot is not None:
+        check_figure_path(plot)
+    if axes is None:
+        return None
+    if plot is None:
+        raise InvalidInput.expected("--plot with --axes", "--axes alone")
+    names = [name.strip() for name in axes.split(",")]
+    if len(names) != 2 or names[0] == names[1]:
+        raise InvalidInput.expected("--axes with two objectives, such as A,B", repr(axes))
+    first, second = (agent.space.names[agent.space.index(name)] for name in names)
+    return first, second
+
+
+def _decide(
+    agent: "Agent", issued: "np.ndarray | None", at: int, seed: int, state: str | None, remaining: str | None
+) -> "Decision":
+    from paretofoil.agents.rollout import decision_in
+    from paretofoil.cli.wish import numbers, read_command
+
+    if issued is not None:
+        return decision_in(agent, issued, at, seed=seed)
+    wanted = read_command(str(remaining), agent.space, "--remaining")
+    return agent.decision_at(numbers(str(state), "--state"), wanted)
+
+
+def _document(agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]") -> str:
+    """What was asked, of whom and where, and the answers: one shape for one foil and for several."""
+    from paretofoil.core.document import plain, write_document
+
+    values = {
+        "schema": SCHEMA,
+        "agent": agent.name,
+        "environment": agent.environment.name,
+        "command": issued,  # None, as is the time, if the state was one of the user's own
+        "time": None if issued is None else decision.time,
+        "state": decision.state,
+        "remaining": decision.command,
+        "answers": answers,
+    }
+    return write_document(plain(values), indent=1)
+
+
+def _tell(answers: "list[Answer]") -> None:
     for number, found in enumerate(answers):
         if number:
-            console.print()
-        console.print(found.paragraph(), highlight=False)
+            say()
+        say(found.paragraph())
         for other in found.alternatives:
-            console.print(f"Or: {other}", highlight=False)
+            say(f"Or: {other}")
         spent = f"{found.total_queries:,} queries, {found.seconds:.2f} s"
         stopped = f" {found.stop.sentence}" if found.stop.early else ""
-        console.print(f"[dim]{found.outcome.value} by {found.search}, {spent}.{stopped}[/]", highlight=False)
+        say((f"{found.outcome.value} by {found.search}, {spent}.{stopped}", "dim"))
 
 
-def _ranges(texts: list[str]) -> dict[str, tuple[float, float]]:
-    """["treasure=5:10"] -> {"treasure": (5.0, 10.0)}."""
-    from paretofoil.core.errors import InvalidInput
-
-    ranges = {}
-    for text in texts:
-        name, _, ends = text.partition("=")
-        low, _, high = ends.partition(":")
-        try:
-            ranges[name] = (float(low), float(high))
-        except ValueError:
-            raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
-    return ranges
-
-
-def _axes(text: str | None) -> tuple[str, str] | None:
-    """ "A,B" -> ("A", "B")."""
-    from paretofoil.core.errors import InvalidInput
-
-    if text is None:
-        return None
-    names = [name.strip() for name in text.split(",")]
-    if len(names) != 2 or names[0] == names[1]:
-        raise InvalidInput.expected("--axes with two objectives, such as A,B", repr(text))
-    return names[0], names[1]
-
-
-def _told(path: Path, *, quiet: bool) -> None:
-    from paretofoil.cli.console import console
-
+def _draw(answers: "list[Answer]", path: Path, axes: tuple[str, str] | None, *, quiet: bool) -> None:
+    """The first answer, as a figure."""
+    first, *others = answers
+    first.plot(path, axes=axes)
     if not quiet:
-        console.print(f"[dim]The picture is in {path}.[/]", highlight=False)
-
-
-def episode(
-    agent: AgentName,
-    command: Annotated[str, typer.Option(help="What to ask for at the start, such as 8,-8.")],
-    search: Search = "auto",
-    seconds: Seconds = None,
-    queries: Queries = None,
-    seed: Seed = 0,
-    as_json: Json = False,
-    plot: Plot = None,
-) -> None:
-    """Every decision of an episode and every foil: when could the agent be steered, and how easily?"""
-    from paretofoil.agents.shelf import load_agent
-    from paretofoil.cli.console import console, numbers
-    from paretofoil.core.limit import Limits
-    from paretofoil.explanation.explain import explain_episode
-    from paretofoil.show.flip_map_table import flip_map_table, summary
-
-    loaded, limits = load_agent(agent), Limits(seconds, queries)
-    flips = explain_episode(loaded, numbers(command, "--command"), search=search, limits=limits, seed=seed)
-    if as_json:
-        print(flips.to_json(indent=1))
-    else:
-        console.print(flip_map_table(flips))
-        console.print(summary(flips), highlight=False)
-    if plot is not None:
-        flips.plot(plot)
-        _told(plot, quiet=as_json)
+        which = f" of {first.actions[first.foil]}, the first foil," if others else ""
+        say((f"The picture{which} is in {path}.", "dim"))

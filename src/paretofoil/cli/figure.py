@@ -5,6 +5,9 @@ from typing import Annotated
 
 import typer
 
+from paretofoil.cli.console import say
+from paretofoil.cli.options import AgentName
+
 app = typer.Typer(help="Draw figures.", no_args_is_help=True)
 
 
@@ -15,15 +18,16 @@ def figures() -> None:
 
 @app.command()
 def front(
-    agent: Annotated[str, typer.Argument(help="An agent's name or folder.")],
+    agent: AgentName,
     out: Annotated[Path | None, typer.Option(help="The file to write; NAME-front.png if left out.")] = None,
 ) -> None:
     """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
     from paretofoil.agents import load_agent
-    from paretofoil.cli.console import console
+    from paretofoil.show.figure_file import check_figure_path
     from paretofoil.show.front_figure import figure_front
 
     loaded = load_agent(agent)
     path = out or Path(f"{loaded.name}-front.png")
+    check_figure_path(path)
     figure_front(loaded, path)
-    console.print(f"Drew the front of {loaded.name} into {path}.", highlight=False)
+    say(f"Drew the front of {loaded.name} into {path}.")

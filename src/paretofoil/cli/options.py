@@ -1,12 +1,17 @@
-"""Options that several verbs have, and kinds of values that they read."""
+"""Options that several verbs have, and what the shell can complete."""
 
+import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer.models import OptionInfo
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.search.registry import methods
+
+if TYPE_CHECKING:
+    from paretofoil.agents.agent import Agent
 
 
 class SearchOption(OptionInfo):
@@ -29,14 +34,68 @@ def _complete(incomplete: str) -> list[tuple[str, str]]:
     return [(method.name, method.summary) for method in methods() if method.name.startswith(incomplete)]
 
 
-AgentName = Annotated[str, typer.Argument(help="An agent's name (see `paretofoil agents`) or folder.")]
+def complete_agent(incomplete: str) -> list[str]:
+    from paretofoil.agents.shelf import list_agents
+
+    return [name for name in list_agents() if name.startswith(incomplete)]
+
+
+def complete_environment(incomplete: str) -> list[tuple[str, str]]:
+    from paretofoil import envs
+
+    entries = map(envs.entry, envs.names())
+    return [(entry.name, entry.description) for entry in entries if entry.name.startswith(incomplete)]
+
+
+def complete_foil(incomplete: str) -> list[str]:
+    agent = _typed_agent()
+    return [] if agent is None else [name for name in agent.actions if name.startswith(incomplete)]
+
+
+def complete_objective(incomplete: str) -> list[str]:
+    agent = _typed_agent()
+    return [] if agent is None else [name for name in agent.space.names if name.startswith(incomplete)]
+
+
+def _typed_agent() -> "Agent | None":
+    """The agent on the line that is completed.
+
+    It is read from what the shell handed over, because the arguments of a line that ends in an option without its
+    value are not parsed.
+    """
+    from paretofoil.agents.shelf import list_agents, load_agent
+
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    named = [word for word in line.split() if word in list_agents()]
+    try:
+        return load_agent(named[0]) if named else None
+    except (InvalidInput, OSError):  # whoever presses Tab wants names, not errors
+        return None
+
+
+_COMMAND = (
+    "What to ask for at the start: returns, such as 8,-8, or by name and with costs as positive sizes, "
+    "such as treasure=8,time=8."
+)
+_RANGE = "What may be asked for, as NAME=LOW:HIGH, with costs as positive sizes; may be repeated."
+_KEEP = "An objective that must not change; may be repeated."
+
+AgentName = Annotated[
+    str,
+    typer.Argument(help="An agent's name (see `paretofoil agents`) or folder.", autocompletion=complete_agent),
+]
+StartCommand = Annotated[str, typer.Option(help=_COMMAND)]
+Command = Annotated[str | None, typer.Option(help=_COMMAND)]
+Foil = Annotated[str | None, typer.Option(help="The action that was not chosen.", autocompletion=complete_foil)]
+Keep = Annotated[list[str] | None, typer.Option(help=_KEEP, autocompletion=complete_objective)]
+Ranges = Annotated[list[str] | None, typer.Option("--range", help=_RANGE)]
+Plot = Annotated[Path | None, typer.Option(help="Draw it into this file.")]
 Search = Annotated[str, SearchOption("How to look for the answer: auto (proves where it can), or", many=False)]
 Searches = Annotated[str, SearchOption("Searches, with commas between them:", many=True)]
 Seconds = Annotated[
     float | None, typer.Option(help="Stop the search of a question after this time, with the best so far.")
 ]
 Queries = Annotated[int | None, typer.Option(help="How often the policy may be asked about a question at most.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the search and of chance in the environment.")]
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]

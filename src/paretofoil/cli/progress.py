@@ -1,54 +1,101 @@
-"""Progress of studies: bars with counts, rate, time left and success so far, and a log for those who look later."""
+"""Progress: one kind of bar for all that takes time, and a log for those who look later."""
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Timer
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
 if TYPE_CHECKING:
     from paretofoil.study import Progress
 
+PATIENCE = 1.0
+"""Seconds before a bar is shown: what is quicker needs none."""
+
+
+class Bar(Protocol):
+    """Moves one bar."""
+
+    def __call__(self, done: int, total: int | None = None, told: str = "") -> None: ...
+
+
+@contextmanager
+def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
+    """A function that makes a bar by name: a count, words, the time that went by and the time that is left.
+
+    They are drawn on standard output, or on standard error if only that is a terminal, and vanish at the end.
+    """
+    from rich.markup import escape
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Display
+
+    from paretofoil.cli.console import console, notes
+
+    words, times = (
+        TextColumn("{task.fields[told]}", markup=False),
+        (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
+    )
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), words, *times)
+    screen = console if console.is_terminal else notes
+    hidden = quiet or not screen.is_terminal
+    # What others print goes where they meant it to go, which may be a file: nothing is redirected to the screen.
+    display = Display(
+        *columns, console=screen, disable=hidden, transient=True, redirect_stdout=False, redirect_stderr=False
+    )
+
+    def start(name: str) -> Bar:
+        task, begun = display.add_task(escape(name), start=False, total=None, told=""), False
+
+        def show(done: int, total: int | None = None, told: str = "") -> None:
+            nonlocal begun
+            if begun:
+                display.update(task, completed=done, total=total, told=told)
+            else:  # what was done before the start does not count as speed
+                display.reset(task, completed=done, total=total, told=told)
+            begun = True
+
+        return show
+
+    timer = Timer(PATIENCE, display.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield start
+    finally:
+        timer.cancel()
+        timer.join()
+        display.stop()
+
 
 @contextmanager
 def progress_of(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str], "Callable[[Progress], None] | None"]]:
     """A function that makes one bar for each study, by name."""
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Display
+    with _logging_into(log), bars(quiet) as start:
 
-    from paretofoil.cli.console import console
+        def watch(name: str) -> "Callable[[Progress], None]":
+            show = start(name)
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}"),
-        TimeElapsedColumn(),
-    )
-    with _logging_into(log), Display(*columns, console=console, disable=quiet, transient=True) as display:
+            def line(now: "Progress") -> None:
+                told = f"{now.rate:.1f}/s, {now.found / now.asked:.0%} found" if now.asked else ""
+                show(now.done, now.total, told)
 
-        def start(name: str) -> "Callable[[Progress], None]":
-            task = display.add_task(name, total=None, told="")
+            return line
 
-            def show(line: "Progress") -> None:
-                display.update(task, total=line.total, completed=line.done, told=str(line))
-
-            return show
-
-        yield start
+        yield watch
 
 
 @contextmanager
 def stopped_in_peace(advice: str) -> Iterator[None]:
     """Ctrl-C ends a study in peace: every finished chunk is in its file."""
-    from paretofoil.cli.console import console
+    from paretofoil.cli.console import say
 
     try:
         yield
     except KeyboardInterrupt:
-        console.print(f"Stopped. {advice}", highlight=False)
+        say(f"Stopped. {advice}")
         raise typer.Exit(130) from None
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import console, print_table
+from paretofoil.cli.console import console, print_table, say
 from paretofoil.cli.options import Address, Engine, Log, Quiet, Workers
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 
@@ -60,7 +60,7 @@ def reproduce(
             report.say("---", provenance(name, plan, time.perf_counter() - started))
             page = report.write(out, name)
             _print(report)
-            console.print(f"[dim]The report is in {page}.[/]\n", highlight=False)
+            say((f"The report is in {page}.\n", "dim"))
 
 
 def _print(report: "Report") -> None:

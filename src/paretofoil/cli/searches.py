@@ -3,12 +3,11 @@
 
 def searches() -> None:
     """List the searches: what each does, what it needs of a policy, and whether it proves its answer."""
-    from paretofoil.cli.console import console
+    from paretofoil.cli.console import print_rows
     from paretofoil.search.registry import methods
-    from paretofoil.show.terminal import table
 
     rows = []
     for method in methods():
         kind = method.load()
         rows.append([method.name, method.summary, kind.access, "yes" if kind.proves else ""])
-    console.print(table("Searches", ["name", "what it does", "needs", "proves"], rows))
+    print_rows("Searches", ["name", "what it does", "needs", "proves"], rows)

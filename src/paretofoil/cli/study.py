@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import console, print_table
-from paretofoil.cli.options import Address, Engine, Log, Quiet, Searches, Workers
+from paretofoil.cli.console import print_table, say
+from paretofoil.cli.options import Address, Engine, Log, Quiet, Searches, Workers, complete_agent
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 from paretofoil.core.constants import KAPPA
 
@@ -23,7 +23,7 @@ FORMATS = ("csv", "parquet", "json", "markdown", "latex")
 
 @app.command()
 def run(
-    agents: Annotated[list[str], typer.Argument(help="Agents, by name or folder.")],
+    agents: Annotated[list[str], typer.Argument(help="Agents, by name or folder.", autocompletion=complete_agent)],
     search: Searches = "cf-zoo,boundary,exact",
     out: Annotated[Path, typer.Option(help="The study's file; one that exists is gone on with.")] = Path(
         "study.sqlite"
@@ -75,11 +75,11 @@ def status(file: File) -> None:
     print_table(_summary(file.name, rows, list(configuration["searches"])))
     spent = [run for run in runs if run.asked]
     took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
-    console.print(f"{_how_far(rows, runs)}; {took}.", highlight=False)
+    say(f"{_how_far(rows, runs)}; {took}.")
     rule = [f"at most {count} {name}" for name, count in configuration["rule"].items() if count is not None]
     asked = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
     only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
-    console.print(f"[dim]{asked}{only}; seed {configuration['seed']}.[/]", highlight=False)
+    say((f"{asked}{only}; seed {configuration['seed']}.", "dim"))
 
 
 def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:
@@ -119,7 +119,7 @@ def export(
         print(table.to(form), end="")
         return
     write_whole(out, table.to(form).encode())
-    console.print(f"Wrote {len(rows):,} rows into {out}.", highlight=False)
+    say(f"Wrote {len(rows):,} rows into {out}.")
 
 
 def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
@@ -138,14 +138,14 @@ def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
     columns = {name: [row[i] for row in table.rows] for i, name in enumerate(table.columns)}
     made = pyarrow.table(columns).replace_schema_metadata({"paretofoil": json.dumps(about)})
     parquet.write_table(made, path, compression="zstd", compression_level=9)
-    console.print(f"Wrote {len(table.rows):,} rows into {path}.", highlight=False)
+    say(f"Wrote {len(table.rows):,} rows into {path}.")
 
 
 def _finish(path: Path, done: "Progress") -> None:
     from paretofoil.study import read_rows
 
     print_table(_summary(path.name, read_rows(path)))
-    console.print(f"[dim]{done.asked:,} questions in {done.seconds:.1f} s; the rows are in {path}.[/]", highlight=False)
+    say((f"{done.asked:,} questions in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
 
 
 def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":

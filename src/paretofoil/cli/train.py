@@ -6,8 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
+from paretofoil.cli.options import Quiet
+from paretofoil.core.errors import InvalidInput, did_you_mean
+
 if TYPE_CHECKING:
-    from paretofoil.envs import CatalogueEntry
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Progress, Trainer, TrainResult
 
@@ -15,13 +19,16 @@ CHECKPOINT = "checkpoint.safetensors"
 
 
 def train(
-    environment: Annotated[str, typer.Argument(help="A name from `paretofoil envs`, or any Gymnasium id.")],
+    environment: EnvironmentName,
     seed: Annotated[int, typer.Option(min=0, help="One seed gives one agent.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
     horizon: Annotated[
         bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")
     ] = False,
+    objectives: Objectives = None,
+    actions: Actions = None,
+    max_steps: MaxSteps = None,
     name: Annotated[str | None, typer.Option(help="The agent's name; that of the environment if left out.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to put it in; agents/NAME if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in that folder.")] = False,
@@ -30,16 +37,14 @@ def train(
     ] = None,
     show_settings: Annotated[bool, typer.Option("--settings", help="List all settings and stop.")] = False,
     tensorboard: Annotated[Path | None, typer.Option(help="Write TensorBoard logs into this folder.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="No progress display.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Train an agent. Ctrl-C saves; --resume goes on as if nothing had happened."""
     from paretofoil.agents.shelf import local_folder
     from paretofoil.agents.storage import save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
-    from paretofoil.cli.console import console
-    from paretofoil.core.errors import InvalidInput
 
-    entry = _entry(environment)
+    entry = find_environment(environment, objectives, actions, max_steps)
     config = _configure(preset(entry), seed, steps, minutes, horizon, settings or [])
     if show_settings:
         _list_settings(config)
@@ -52,7 +57,7 @@ def train(
         raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "none")
     trainer = resume_trainer(entry, checkpoint) if resume else make_trainer(entry, config)
     if trainer.config != config:
-        console.print("[dim]Going on with the settings of the checkpoint.[/]")
+        say(("Going on with the settings of the checkpoint.", "dim"))
     folder.mkdir(parents=True, exist_ok=True)
     result = _run(trainer, checkpoint, tensorboard, quiet)
     agent = make_agent(called, entry, result)
@@ -62,40 +67,22 @@ def train(
     _report(agent.name, result, folder)
 
 
-def _entry(environment: str) -> "CatalogueEntry":
-    """A catalogued environment, or any that Gymnasium knows; "module:id" imports that module first."""
-    from paretofoil import envs
-
-    if environment in envs.names():
-        return envs.entry(environment)
-    import gymnasium
-    import mo_gymnasium  # noqa: F401 (registers its environments)
-
-    if ":" in environment or environment in gymnasium.registry:
-        return envs.describe(environment)
-    return envs.entry(environment)  # which says what is known
-
-
 def _configure(
     config: "TrainConfig", seed: int, steps: int | None, minutes: float | None, horizon: bool, settings: list[str]
 ) -> "TrainConfig":
-    from paretofoil.core.errors import InvalidInput
-
     changes: dict[str, Any] = {"seed": seed, "horizon": horizon}
     changes |= {key: value for key, value in (("steps", steps), ("minutes", minutes)) if value is not None}
     known = {entry.name: getattr(config, entry.name) for entry in fields(config)}
     for setting in settings:
         key, _, text = setting.partition("=")
         if key not in known:
-            raise InvalidInput.expected(f"a setting among {', '.join(known)}", repr(key))
+            raise InvalidInput.expected(f"a setting among {', '.join(known)}", did_you_mean(key, known))
         changes[key] = _read(key, text, known[key])
     return replace(config, **changes)
 
 
 def _read(key: str, text: str, default: Any) -> Any:
     """A setting's text as the type of its default."""
-    from paretofoil.core.errors import InvalidInput
-
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -108,42 +95,25 @@ def _read(key: str, text: str, default: Any) -> Any:
 
 
 def _list_settings(config: "TrainConfig") -> None:
-    from paretofoil.cli.console import console
-    from paretofoil.show.terminal import table
-
     rows = [[entry.name, str(getattr(config, entry.name))] for entry in fields(config)]
-    console.print(table("Settings", ["name", "value"], rows))
+    print_rows("Settings", ["name", "value"], rows)
 
 
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Display
-
-    from paretofoil.cli.console import console
+    from paretofoil.cli.progress import bars
 
     writer = _writer(tensorboard)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[told]}"),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Display(*columns, console=console, disable=quiet, transient=True) as display:
-        exploring = display.add_task("explore", total=trainer.config.steps, told="")
-        polishing = display.add_task("polish", total=trainer.config.polish_rounds, told="", start=False)
+    totals = {"explore": trainer.config.steps, "polish": trainer.config.polish_rounds}
+    with bars(quiet) as start:
+        moves = {phase: start(phase) for phase in totals}
 
         def show(line: "Progress") -> None:
             told = (
                 f"front {line.front_size}  hypervolume {line.hypervolume:.4g}  "
                 f"reached {line.fidelity:.0%}  {line.steps_per_second:,.0f} steps/s"
             )
-            if line.phase == "explore":
-                display.update(exploring, completed=line.steps, told=told)
-            else:
-                display.start_task(polishing)
-                display.update(polishing, completed=line.iteration, told=told)
+            done = line.steps if line.phase == "explore" else line.iteration
+            moves[line.phase](done, totals[line.phase], told)
             if writer is not None:
                 for key in ("front_size", "hypervolume", "fidelity", "loss"):
                     writer.add_scalar(key, getattr(line, key), line.steps)
@@ -155,8 +125,6 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
 
 
 def _writer(folder: Path | None) -> Any:
-    from paretofoil.core.errors import InvalidInput
-
     if folder is None:
         return None
     try:
@@ -167,11 +135,8 @@ def _writer(folder: Path | None) -> Any:
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:
-    from paretofoil.cli.console import console
-
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
-    console.print(
+    say(
         f"{state} {name}: {len(result.front)} front points, {int(result.reached.sum())} of them reached, hypervolume "
-        f"{result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}.",
-        highlight=False,
+        f"{result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
     )

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput, did_you_mean
 
 NEGLIGIBLE_RANGE = 1e-9
 """An objective whose range is not larger than this has scale 1 and does not move."""
@@ -127,7 +127,8 @@ class CommandSpace:
             return self.names.index(name)
         if isinstance(name, int) and 0 <= name < self.size:
             return name
-        raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", repr(name))
+        got = did_you_mean(name, self.names) if isinstance(name, str) else repr(name)
+        raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", got)
 
     def outside(self, command: np.ndarray) -> np.ndarray:
         """(d,) bool: the objectives of which a command asks for more or less than the box holds."""

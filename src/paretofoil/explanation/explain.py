@@ -29,6 +29,9 @@ from paretofoil.search.registry import choose_search
 Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
 """What explains itself: an agent, or any policy with `log_probs(states, commands)`, or such a function."""
 
+PROOFS_AT_ONCE = 4
+"""Proofs of an episode that are sought together: each may take seconds, and answers are to come as they are found."""
+
 
 def explain(
     subject: Subject,
@@ -105,7 +108,11 @@ def explain_decision(
     if the_space is None:
         raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
     returns = front if front is not None else (agent.front if agent else None)
-    numbers = other_actions(decision) if foils is None else [find_action(foil, names) for foil in foils]
+    numbers = (
+        other_actions(decision)
+        if foils is None
+        else [find_action(foil, names, decision.valid_actions) for foil in foils]
+    )
     posed = [pose(policy, decision, number, the_space, returns, kappa=kappa, norm=norm) for number in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
@@ -127,25 +134,58 @@ def explain_episode(
     agent: Agent,
     episode: Episode | Sequence[float] | np.ndarray,
     *,
+    times: Sequence[int] | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     kappa: float = KAPPA,
     norm: Norm = "l2",
     seed: int = 0,
+    show: Callable[[Sequence[Answer], int], None] | None = None,
 ) -> FlipMap:
-    """Every decision of an episode and every valid foil, searched together; a command is rolled out first."""
+    """Every decision of an episode and every valid foil, searched together.
+
+    Args:
+        agent: whose episode it is.
+        episode: a rollout, or the command of one.
+        times: the moments to ask about; all if not given.
+        search, limits, kappa, norm, seed: as in `explain_decision`; the seed is that of the rollout as well.
+        show: called with the answers so far and the number of questions: once before the first, then as they come.
+    """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in episode for foil in d.valid_actions if foil != d.action]
+    asked = [(d, foil) for d in _moments(episode, times) for foil in d.valid_actions if foil != d.action]
     questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
     chosen = choose_search(search, agent.policy, seed)
-    answers = ask(questions, chosen, actions=agent.actions, limits=limits, phrases=agent.phrases)
-    placed = [_placed(a, d, agent) for a, (d, _) in zip(answers, asked, strict=True)]
-    times, taken = tuple(d.time for d, _ in asked), tuple(d.action for d in episode)
+    at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
+    answers: list[Answer] = []
+    tell = show or (lambda so_far, total: None)
+    tell(answers, len(asked))
+    for start in range(0, len(asked), at_once):
+        chunk = slice(start, start + at_once)
+        found = ask(questions[chunk], chosen, actions=agent.actions, limits=limits, phrases=agent.phrases)
+        answers += [_placed(a, d, agent) for a, (d, _) in zip(found, asked[chunk], strict=True)]
+        tell(answers, len(asked))
     objectives: Any = tuple(agent.space.objectives)
     return FlipMap(
-        agent.name, objectives, agent.actions, episode.command, episode.achieved, taken, times, tuple(placed)
+        agent=agent.name,
+        objectives=objectives,
+        actions=agent.actions,
+        command=episode.command,
+        achieved=episode.achieved,
+        taken=tuple(d.action for d in episode),
+        times=tuple(d.time for d, _ in asked),
+        answers=tuple(answers),
     )
+
+
+def _moments(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
+    """The decisions to ask about, in the order of the episode."""
+    if times is None:
+        return list(episode)
+    for time in times:
+        if not 0 <= time < len(episode):
+            raise InvalidInput.expected(f"moments from 0 to {len(episode) - 1} of this episode", time)
+    return [episode[time] for time in sorted(set(times))]
 
 
 def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:

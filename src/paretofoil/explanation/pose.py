@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
 
@@ -70,21 +70,27 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
     return replace(question, low=low, high=high, kept=kept, held=held)
 
 
-def find_action(action: str | int, names: Sequence[str] | None) -> int:
-    """The number of an action that is given by its name or number."""
-    if isinstance(action, str):
-        if names is None:
-            raise InvalidInput.expected("the number of an action, since the actions have no names", repr(action))
-        lowered = [name.lower() for name in names]
-        if action.lower() in lowered:
-            return lowered.index(action.lower())
-        if not action.isdecimal():
-            raise InvalidInput.expected(f"an action among {', '.join(names)}", repr(action))
-    number = int(action)
+def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
+    """The number of an action that is given by its name or number; with valid actions, a foil must be among them."""
+    number = _by_name(action, names) if isinstance(action, str) else int(action)
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
         raise InvalidInput.expected(f"an action number from 0{limit}", number)
+    if names is not None and len(valid_actions) and number not in valid_actions:
+        words = [names[a] if 0 <= a < len(names) else str(a) for a in valid_actions]
+        raise InvalidInput.expected(f"a foil among the valid actions {', '.join(words)}", names[number])
     return number
+
+
+def _by_name(action: str, names: Sequence[str] | None) -> int:
+    if names is None:
+        raise InvalidInput.expected("the number of an action, since the actions have no names", repr(action))
+    lowered = [name.lower() for name in names]
+    if action.lower() in lowered:
+        return lowered.index(action.lower())
+    if not action.isdecimal():
+        raise InvalidInput.expected(f"an action among {', '.join(names)}", did_you_mean(action, names))
+    return int(action)
 
 
 def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequence[int] | None) -> Decision:

@@ -1,28 +1,63 @@
-"""Flip maps as a table and in words."""
+"""Flip maps in lines and in words."""
 
-from rich.table import Table
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.show.terminal import table
+
+NOT_FOUND, NEVER = "not found", "never"
 
 
-def flip_map_table(flips: FlipMap) -> Table:
-    """Moments down, actions across: what was done, and how far the command must move for each foil."""
-    names = flips.actions
-    cells = {(t, a.foil): _cell(a) for t, a in zip(flips.times, flips.answers, strict=True)}
-    rows = [
-        [str(t), names[taken], *(cells.get((t, i), "·" if i != taken else "done") for i in range(len(names)))]
-        for t, taken in enumerate(flips.taken)
-    ]
-    columns = ["t", "chosen", *names]
-    return table(f"{flips.agent}: scaled change for each foil", columns, rows, right=[0, *range(2, len(columns))])
+@dataclass(frozen=True)
+class FlipMapLines:
+    """One line for each moment, which can be printed before the next one is known: all widths are fixed.
+
+    Moments go down and actions across: what was done, and how far the command must move for each foil.
+    """
+
+    actions: tuple[str, ...]
+    moments: int
+    """How many moments the episode has."""
+    room: int | None = None
+    """The width of the window; None if there is no limit."""
+
+    @property
+    def widths(self) -> list[int]:
+        number, longest = len(str(self.moments - 1)), max(map(len, self.actions))
+        return [number, max(longest, len("chosen")), *(max(len(name), len(NOT_FOUND)) for name in self.actions)]
+
+    @property
+    def narrow(self) -> bool:
+        """Whether columns do not fit, so that each line names its foils instead."""
+        return self.room is not None and sum(self.widths) + len(self.widths) - 1 > self.room
+
+    @property
+    def head(self) -> str:
+        return "t: chosen: foils" if self.narrow else self._columns(["t", "chosen", *self.actions])
+
+    def line(self, time: int, taken: int, answers: Sequence[Answer]) -> str:
+        """One moment; its answers are those of all its foils."""
+        cells = {found.foil: _cell(found) for found in answers}
+        if self.narrow:
+            told = [f"{self.actions[foil]} {cell}" for foil, cell in sorted(cells.items())]
+            return f"{time}: {self.actions[taken]}: {', '.join(told) or 'no other valid action'}"
+        others = (cells.get(i, "done" if i == taken else "·") for i in range(len(self.actions)))
+        return self._columns([str(time), self.actions[taken], *others])
+
+    def _columns(self, cells: Sequence[str]) -> str:
+        """Numbers to the right; the second cell, a word, to the left."""
+        placed = [
+            cell.ljust(width) if i == 1 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, self.widths, strict=True))
+        ]
+        return " ".join(placed)
 
 
 def _cell(found: Answer) -> str:
     if found.distance is not None:
         return f"{found.distance:.3f}"
-    return "never" if found.outcome is Outcome.PROVEN_INFEASIBLE else "not found"
+    return NEVER if found.outcome is Outcome.PROVEN_INFEASIBLE else NOT_FOUND
 
 
 def summary(flips: FlipMap) -> str:

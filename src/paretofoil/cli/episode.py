@@ -1,0 +1,94 @@
+"""paretofoil episode: every moment and every foil, told as they are answered."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from paretofoil.cli.console import note, room, say
+from paretofoil.cli.options import AgentName, Plot, Queries, Quiet, Search, Seconds, Seed, StartCommand
+
+if TYPE_CHECKING:
+    from paretofoil.agents.agent import Agent
+    from paretofoil.cli.progress import Bar
+    from paretofoil.core.answer import Answer
+    from paretofoil.core.decision import Episode
+
+
+def episode(
+    agent: AgentName,
+    command: StartCommand,
+    times: Annotated[str | None, typer.Option(help="Only these moments, such as 0-5 or 0,3,7.")] = None,
+    search: Search = "auto",
+    seconds: Seconds = None,
+    queries: Queries = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON instead of words.")] = False,
+    plot: Plot = None,
+    quiet: Quiet = False,
+) -> None:
+    """Every decision of an episode and every foil: when could the agent be steered, and how easily?"""
+    from paretofoil.agents.rollout import rollout
+    from paretofoil.agents.shelf import load_agent
+    from paretofoil.cli.progress import bars
+    from paretofoil.cli.wish import read_command, read_times
+    from paretofoil.core.limit import Limits
+    from paretofoil.explanation.explain import explain_episode
+    from paretofoil.show.figure_file import check_figure_path
+    from paretofoil.show.flip_map_table import summary
+
+    limits, moments = Limits(seconds, queries), None if times is None else read_times(times)
+    if plot is not None:
+        check_figure_path(plot)
+    loaded = load_agent(agent)
+    decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
+    with bars(quiet) as start:
+        bar = start(loaded.name)
+        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, moments, bar, quiet)
+        flips = explain_episode(loaded, decisions, times=moments, search=search, limits=limits, seed=seed, show=show)
+    if as_json:
+        print(flips.to_json(indent=1))
+    else:
+        say(summary(flips))
+    if plot is not None:
+        flips.plot(plot)
+        if not as_json:
+            say((f"The picture is in {plot}.", "dim"))
+
+
+Show = Callable[[Sequence["Answer"], int], None]
+
+
+def _count(bar: "Bar", quiet: bool) -> Show:
+    """Say first how many questions there are, then move the bar."""
+
+    def show(answers: "Sequence[Answer]", total: int) -> None:
+        if not answers and not quiet:
+            note((f"Asking {total:,} question{'s' if total != 1 else ''}.", "dim"))
+        bar(len(answers), total)
+
+    return show
+
+
+def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar: "Bar", quiet: bool) -> Show:
+    """Do that, and print a line for each moment as soon as all of its foils are answered."""
+    from paretofoil.show.flip_map_table import FlipMapLines
+
+    waiting = deque(range(len(episode)) if times is None else sorted(set(times)))
+    lines = FlipMapLines(agent.actions, len(episode), room())
+    count = _count(bar, quiet)
+
+    def show(answers: "Sequence[Answer]", total: int) -> None:
+        count(answers, total)
+        if not answers:
+            say((f"{agent.name}: scaled change for each foil", "bold"))
+            say((lines.head, "bold"))
+        while waiting:
+            decision = episode[waiting[0]]
+            known = [a for a in answers if a.time == decision.time]
+            if len(known) < len(decision.valid_actions) - 1:
+                break
+            say(lines.line(waiting.popleft(), decision.action, known))
+
+    return show

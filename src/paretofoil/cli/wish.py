@@ -1,0 +1,137 @@
+"""Wishes as people type them.
+
+Numbers alone are returns, in the order of the objectives: 8,-8. By name they have the user's sign, in which a cost is
+a positive size: treasure=8,time=8 is the same command, and time=2:5 the range of returns from -5 to -2.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from paretofoil.cli.console import note
+from paretofoil.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from paretofoil.core.command import CommandSpace, Objective
+
+
+def numbers(text: str, what: str) -> list[float]:
+    """ "8,-8" -> [8.0, -8.0]."""
+    try:
+        return [float(part) for part in text.replace(" ", "").strip("()[]").split(",")]
+    except ValueError:
+        raise InvalidInput.expected(f"{what} as numbers with commas between them, such as 8,-8", repr(text)) from None
+
+
+def read_command(text: str, space: "CommandSpace", option: str) -> "np.ndarray":
+    """A command of returns; one that the agent was not trained on is noted, one with a wrong sign is refused."""
+    from paretofoil.core.command import as_vector
+
+    values = _by_name(text, space, option) if "=" in text else numbers(text, option)
+    if len(values) != space.size:
+        names = ", ".join(space.names)
+        raise InvalidInput.expected(f"{option} with {space.size} numbers ({names})", f"{len(values)}: {text}")
+    command = as_vector(values, option)
+    if not _inside(command, space).all():
+        _refuse_wrong_sign(command, space, option, text)
+        note(f"note: {option} {text} lies outside what the agent was trained on: {_outside(command, space)}.")
+    return command
+
+
+def read_ranges(texts: Sequence[str], space: "CommandSpace", command: "np.ndarray") -> dict[str, tuple[float, float]]:
+    """["time=2:5"] -> {"time": (-5.0, -2.0)}; each must hold what the command asks for now."""
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        try:
+            low, high = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
+        i = space.index(name.strip())
+        objective = _objectives(space)[i]
+        wished = _turned(objective, float(command[i]))
+        if not low <= wished <= high:
+            raise InvalidInput.expected(f"a --range of {objective.name} that holds the command's {wished:g}", text)
+        first, second = _turned(objective, low), _turned(objective, high)
+        ranges[objective.name] = (min(first, second), max(first, second))
+    return ranges
+
+
+def read_times(text: str) -> list[int]:
+    """ "0-2,7" -> [0, 1, 2, 7]."""
+    times: list[int] = []
+    try:
+        for part in text.replace(" ", "").split(","):
+            first, _, last = part.partition("-")
+            times += range(int(first), int(last or first) + 1)
+    except ValueError:
+        times = []
+    if not times:
+        raise InvalidInput.expected("--times as moments and ranges of them, such as 0-5 or 0,3,7", repr(text))
+    return times
+
+
+def _objectives(space: "CommandSpace") -> "tuple[Objective, ...]":
+    return tuple(space.objectives)  # type: ignore[arg-type]  # names have become objectives
+
+
+def _turned(objective: "Objective", value: float) -> float:
+    """From the user's sign to that of returns, or back."""
+    return 0.0 - value if objective.cost else value
+
+
+def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
+    """ "treasure=8,time=8" -> [8.0, -8.0]; every objective once."""
+    given: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        objective = _objectives(space)[space.index(name.strip())]
+        if objective.name in given:
+            raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
+        try:
+            given[objective.name] = _turned(objective, float(number))
+        except ValueError:
+            example = f"{objective.name}=8"
+            raise InvalidInput.expected(f"{option} as NAME=NUMBER, such as {example}", repr(part)) from None
+    missing = [name for name in space.names if name not in given]
+    if missing:
+        raise InvalidInput.expected(f"{option} with {', '.join(space.names)}", f"{text} without {', '.join(missing)}")
+    return [given[name] for name in space.names]
+
+
+def _inside(command: "np.ndarray", space: "CommandSpace") -> "np.ndarray":
+    """(d,) bool: which numbers lie in the agent's box, up to rounding."""
+    slack = 1e-9 * space.scale
+    return (command >= space.low - slack) & (command <= space.high + slack)
+
+
+def _refuse_wrong_sign(command: "np.ndarray", space: "CommandSpace", option: str, text: str) -> None:
+    """If the command is understood once its costs have the other sign, that is what was meant."""
+    import numpy as np
+
+    objectives = _objectives(space)
+    wrong = np.array([o.cost for o in objectives]) & (command > 0)
+    meant = np.where(wrong, -command, command)
+    if not wrong.any() or not _inside(meant, space).all():
+        return
+    costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
+    returns = ",".join(f"{value:g}" for value in meant)
+    by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
+    raise InvalidInput.expected(
+        f"{option} with costs ({costs}) as negative returns, or as positive sizes by name",
+        f"{text} (did you mean {returns}, or {by_name}?)",
+    )
+
+
+def _outside(command: "np.ndarray", space: "CommandSpace") -> str:
+    """ "time 50 is beyond 1 to 40", in the user's sign."""
+    from paretofoil.show.quantity import short
+
+    told = []
+    for i, objective in enumerate(_objectives(space)):
+        if not _inside(command, space)[i]:
+            ends = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
+            wished = _turned(objective, float(command[i]))
+            told.append(f"{objective.name} {wished:g} is beyond {short(ends[0])} to {short(ends[1])}")
+    return "; ".join(told)

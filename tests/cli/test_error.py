@@ -1,0 +1,70 @@
+"""Bad input is one clear line; each is read here as a user reads it."""
+
+import pytest
+
+from paretofoil.core.errors import InvalidInput
+
+DEEP_SEA = ["explain", "deep-sea-treasure"]
+EXAMPLE = [*DEEP_SEA, "--command", "8,-8", "--foil", "down"]
+STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["agents", "minecrat"], "(did you mean minecart?)"),
+        ([*DEEP_SEA, "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
+        (
+            [*DEEP_SEA, "--foil", "down"],
+            "expected --command (what to ask for), or --state with --remaining, got neither",
+        ),
+        ([*DEEP_SEA, "--command", "8", "--foil", "down"], "--command with 2 numbers (treasure, time), got 1: 8"),
+        ([*DEEP_SEA, "--command", "a,b", "--foil", "down"], "expected --command as numbers"),
+        ([*DEEP_SEA, "--command", "nan,-8", "--foil", "down"], "expected --command to be finite, got [nan, -8.0]"),
+        ([*DEEP_SEA, "--command", "8,-8", "--foil", "dwn"], "up, down, left, right, got 'dwn' (did you mean down?)"),
+        ([*DEEP_SEA, "--command", "8,-8", "--foil", "left"], "a foil among the valid actions down, right, got left"),
+        ([*DEEP_SEA, *STATE, "--command", "8,-8"], "expected either --command (a moment of an episode) or --state"),
+        ([*DEEP_SEA, *STATE, "--at", "0"], "expected --at with --command only, since a state of your own is no moment"),
+        ([*DEEP_SEA, *STATE[:2], "--foil", "down"], "expected --state together with --remaining"),
+        ([*EXAMPLE, "--remaining", "8,-2"], "expected --state together with --remaining"),
+        ([*EXAMPLE, "--at", "99"], "expected a moment from 0"),
+        ([*EXAMPLE, "--search", "luck"], "a search among"),
+        ([*EXAMPLE, "--seconds", "-1"], "expected a limit of more than 0 seconds, got -1"),
+        ([*EXAMPLE, "--queries", "0"], "a limit of at least 1 query, got 0"),
+        ([*EXAMPLE, "--keep", "tresure"], "an objective among treasure, time, got 'tresure' (did you mean treasure?)"),
+        ([*EXAMPLE, "--range", "treasure=5"], "expected --range as NAME=LOW:HIGH"),
+        ([*EXAMPLE, "--axes", "time,treasure"], "expected --plot with --axes, got --axes alone"),
+        ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
+        ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
+        ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
+        (["episode", "branch-path", "--command", "3,1", "--times", "0-99"], "expected moments from 0 to"),
+        (["episode", "branch-path", "--command", "3,1", "--times", "3-0"], "--times as moments and ranges of them"),
+        (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
+        (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
+        (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
+        (["train", "reward-line", "--actions", "a,b"], "got reward-line, which the catalogue describes"),
+        (["train", "my-env-v0"], "(my_module:my-env-v0 if your module registers it), got 'my-env-v0'"),
+        (["train", "no_such_module:my-env-v0"], "expected the module no_such_module to be imported"),
+    ],
+)
+def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message):
+    told = run(*arguments, code=2)
+    assert told.err.startswith("error: expected ")
+    assert message in told.err
+    assert told.err.count("\n") == 1
+    assert told.out == ""
+
+
+def test_errors_stay_plain_lines_with_json(run):
+    told = run(*EXAMPLE, "--at", "99", "--json", code=2)
+    assert told.out == ""
+    assert told.err.startswith("error: ")
+
+
+def test_brackets_in_an_error_are_shown(run, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise InvalidInput("expected ART (pip install 'paretofoil[art]'), got\na Python without it")
+
+    monkeypatch.setattr("paretofoil.agents.shelf.load_agent", refuse)
+    told = run(*EXAMPLE, code=2)
+    assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"

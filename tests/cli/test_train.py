@@ -1,0 +1,86 @@
+"""Agents are trained from the command line, on environments of one's own as well."""
+
+import subprocess
+import sys
+
+import pytest
+
+MODULE = """
+import gymnasium, numpy as np
+
+class Mine(gymnasium.Env):
+    metadata = {"render_modes": []}
+    observation_space = gymnasium.spaces.Box(0, 3, (1,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    reward_space = gymnasium.spaces.Box(-1, 3, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.depth = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.depth += int(action)
+        reward = [0.0 if action else self.depth, -1.0]
+        return np.array([self.depth], np.float32), np.array(reward), not action or self.depth == 3, False, {}
+
+class Named(Mine):
+    objective_names = ("ore", "-fuel")
+    action_names = ("dig", "go down")
+
+gymnasium.register("my-env-v0", Mine)
+gymnasium.register("named-v0", Named, max_episode_steps=4)
+"""
+
+
+@pytest.fixture
+def module(tmp_path):
+    (tmp_path / "my_module.py").write_text(MODULE)
+    yield "my_module"
+    import gymnasium
+
+    sys.modules.pop("my_module", None)
+    for gym_id in ("my-env-v0", "named-v0"):
+        gymnasium.registry.pop(gym_id, None)
+
+
+def test_an_agent_is_trained_listed_and_explained(run):
+    told = run("train", "reward-line", "--steps", "8000", "--name", "mine", "--quiet").out
+    assert "front points" in told
+    assert "mine" in run("agents").out
+    assert "Had you asked" in run("explain", "mine", "--command", "0.5,0.5", "--foil", "left").out
+
+
+def test_an_environment_of_ones_own_is_trained_with_the_names_that_are_typed(module, tmp_path):
+    names = ["--objectives", "ore,-fuel", "--actions", "dig,go", "--max-steps", "4"]
+    brief = ["--steps", "200", "--set", "polish_rounds=1", "--name", "mine"]
+    verbs = [["train", "my_module:my-env-v0", *names, *brief], ["explain", "mine", "--command", "ore=2,fuel=3"]]
+    verbs[1] += ["--all-foils", "--search", "boundary"]
+    code = "from paretofoil.cli import main; main()"  # as the installed program: this folder is not on the path
+    told = [
+        subprocess.run([sys.executable, "-P", "-c", code, *verb], capture_output=True, text=True, cwd=tmp_path)
+        for verb in verbs
+    ]
+    assert [done.returncode for done in told] == [0, 0], told
+    assert "Asked for 2 ore and 3 fuel, the agent chooses" in told[1].stdout
+
+
+def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
+    from paretofoil.cli.environment import find_environment
+
+    run("train", "my_module:named-v0", "--settings")
+    entry = find_environment("my_module:named-v0")
+    assert [(o.name, o.cost) for o in entry.objectives] == [("ore", False), ("fuel", True)]
+    assert entry.actions == ("dig", "go down")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["my-env-v0"], "expected --max-steps, because my_module:my-env-v0 has no step limit of its own, got none"),
+        (["named-v0", "--objectives", "ore"], "expected --objectives with 2 different names, got ore"),
+        (["named-v0", "--actions", "go,go"], "expected --actions with 2 different names, got go, go"),
+    ],
+)
+def test_what_is_missing_of_an_environment_is_asked_for(run, module, arguments, message):
+    assert message in run("train", f"my_module:{arguments[0]}", *arguments[1:], code=2).err
