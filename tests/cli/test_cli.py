@@ -66,7 +66,10 @@ def test_explaining_needs_no_torch() -> None:
         (["explain", "deep-sea-treasure", "--foil", "down"], "expected --command"),
         (["explain", "deep-sea-treasure", "--command", "8", "--foil", "down"], "the command to have 2 numbers, got 1"),
         (["explain", "deep-sea-treasure", "--command", "a,b", "--foil", "down"], "expected --command as numbers"),
-        (["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "99", "--foil", "down"], "expected a moment from 0"),
+        (
+            ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "99", "--foil", "down"],
+            "expected a moment from 0",
+        ),
         (
             ["explain", "deep-sea-treasure", "--command", "8,-8", "--foil", "dive"],
             "an action among up, down, left, right",
