@@ -139,6 +139,17 @@ def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
     assert land.margins[row, column] == pytest.approx(found.rounded.sum(), abs=0.05)
 
 
+def test_a_mark_claims_no_more_than_was_proven():
+    found = replace(plane(), search="exact", rounded=None)
+    labels = {
+        outcome: list(marks(figure_decision(replace(found, outcome=outcome)).axes[0]))[1]
+        for outcome in (Outcome.FOUND, Outcome.PROVEN_OPTIMAL)
+    }
+    assert labels == {Outcome.FOUND: "Exact", Outcome.PROVEN_OPTIMAL: "closest, proven"}
+    rounded = replace(found, outcome=Outcome.PROVEN_OPTIMAL, rounded=found.command + 0.01)
+    assert "closest up to rounding, proven" in marks(figure_decision(rounded).axes[0])
+
+
 def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
     found = plane()
     missing = replace(
@@ -174,7 +185,7 @@ def test_the_only_objective_that_may_change_is_a_line_with_the_others_named():
 
 def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
     axes = figure_decision(plane(keep=["time"]), axes=("share", "time")).axes[0]
-    assert axes.get_ylim()[1] > axes.get_ylim()[0]
+    assert axes.get_ylim() == (0, 10)
     with pytest.raises(InvalidInput, match="expected two different objectives for the axes, got share twice"):
         figure_decision(plane(), axes=("share", "share"))
 

@@ -1,12 +1,13 @@
 """Landscapes as pictures: the margin in colours, where the foil wins, the change, and what else was found."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.show.axis import as_shown, axis_label, slice_note
 from paretofoil.show.landscape import Landscape, quoted
@@ -45,7 +46,7 @@ def draw_landscape(
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
-    found = [(command, mark_of(a.search)) for a in answers if (command := quoted(a)) is not None]
+    found = marked(answers)
     draw_mark(axes, _point(land, land.command), ORIGINAL, land.holds(land.command), _bounds(x, y))
     for command, mark in found:
         draw_mark(axes, _point(land, command), mark, land.holds(command), _bounds(x, y))
@@ -101,6 +102,19 @@ def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarra
     if margins.min() < kappa < margins.max():
         axes.contour(x, y, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
     return image
+
+
+def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
+    """The commands that were found, as they are quoted, each with a mark that claims no more than was proven."""
+    return [(command, _mark(found)) for found in answers if (command := quoted(found)) is not None]
+
+
+def _mark(found: Answer) -> Mark:
+    mark = mark_of(found.search)
+    if found.outcome is not Outcome.PROVEN_OPTIMAL:
+        return mark
+    rounded = found.rounded is not None and not np.array_equal(found.rounded, found.command)
+    return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")
 
 
 def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:

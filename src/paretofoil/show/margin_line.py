@@ -10,17 +10,18 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.command import Objective
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.axis import as_shown, axis_label, slice_note
-from paretofoil.show.landscape import quoted, window
+from paretofoil.show.landscape import window
 from paretofoil.show.landscape_figure import (
     DOTS,
     draw_change,
     draw_mark,
     finish,
     margin_label,
+    marked,
     missing_note,
     wins_label,
 )
-from paretofoil.show.palette import INK, MARGIN_COLOURS, ORIGINAL, mark_of
+from paretofoil.show.palette import INK, MARGIN_COLOURS, ORIGINAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +70,7 @@ def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], 
     shade: dict[str, Any] = {"facecolor": MARGIN_COLOURS[3], "edgecolor": DOTS, "alpha": 0.5, "linewidth": 0}
     axes.fill_between(x, bottom, top, where=wins, hatch="..", label=wins_label(line.kappa), zorder=0, **shade)
     bounds = np.array([[x.min(), bottom], [x.max(), top]])
-    found = [(command, mark_of(a.search)) for a in answers if (command := quoted(a)) is not None]
+    found = marked(answers)
     draw_mark(axes, line.place(line.command), ORIGINAL, True, bounds)
     for command, mark in found:
         others = np.delete(command - line.command, line.axis)

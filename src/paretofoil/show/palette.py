@@ -30,13 +30,14 @@ class Mark:
 
 ORIGINAL = Mark("original", "original command", INK, 11)
 MARKS = (
-    Mark("cf-zoo", "CF-ZOO", GREEN, 19),
-    Mark("exact", "closest, proven", BLUE, 11),
-    Mark("boundary", "Boundary", PURPLE, 11),
-    Mark("nearest-front", "nearest front point", ORANGE, 9),
-    Mark("white-cw", "White-CW", RED, 11),
-    Mark("local-zoo", "local ZOO", GREY, 11),
+    Mark("cf-zoo", "CF-ZOO", GREEN, 21),
+    Mark("exact", "Exact", BLUE, 9),
+    Mark("boundary", "Boundary", PURPLE, 14),
+    Mark("nearest-front", "nearest front point", ORANGE, 8),
+    Mark("white-cw", "White-CW", RED, 10),
+    Mark("local-zoo", "local ZOO", GREY, 12),
 )
+"""Of different sizes: where searches agree, each can still be seen."""
 
 
 def mark_of(search: str) -> Mark:
