@@ -2,6 +2,7 @@
 
 import logging
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import paretofoil as pf
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.reproduce.comparison import COLOURS
 from paretofoil.show.decision_figure import figure_decision
@@ -298,6 +300,15 @@ def test_a_long_flip_map_goes_on_in_bands_and_every_cell_keeps_its_number():
 def test_a_flip_map_without_a_single_reachable_foil_is_drawn():
     flips = long_flip_map(1)
     assert [text.get_text() for text in figure_flip_map(flips).axes[0].texts] == ["∅"]
+
+
+def test_the_submarine_leaves_every_treasure_to_be_read():
+    sea = np.zeros((4, 4))
+    sea[2, 1], sea[3, :2] = 5.0, ROCK
+    far, above = (draw_sea(SimpleNamespace(sea_map=sea, current_state=cell)) for cell in ((0, 3), (1, 1)))
+    chest = np.s_[MARGIN + 2 * CELL : MARGIN + 3 * CELL, MARGIN + CELL : MARGIN + 2 * CELL]
+    assert np.array_equal(far[chest], above[chest])
+    assert not np.array_equal(far, above)
 
 
 def test_a_landscape_survives_json():

@@ -113,7 +113,8 @@ def _mark(found: Answer) -> Mark:
     mark = mark_of(found.search)
     if found.outcome is not Outcome.PROVEN_OPTIMAL:
         return mark
-    rounded = found.rounded is not None and not np.array_equal(found.rounded, found.command)
+    command = quoted(found)
+    rounded = command is not None and found.command is not None and (command != found.command).any()
     return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")
 
 
