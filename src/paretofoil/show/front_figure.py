@@ -10,7 +10,7 @@ from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.show.axis import as_shown, axis_label
 from paretofoil.show.figure_file import check_figure_path, save_figure
-from paretofoil.show.palette import BLUE, INK, ORANGE, RED
+from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED
 from paretofoil.show.sentence import short
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ FEW = 6
 LEARNED: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE, "label": "learned front"}
 ACHIEVED: dict[str, Any] = {"marker": "x", "color": RED, "label": "achieved by rollouts"}
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
-COLOURS = (BLUE, RED, INK, ORANGE, "#009e73", "#a0468f")
+COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
 
 
 def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
