@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.envs.drawing import AGENT, FLOOR, INK, LINE, PURPLE, RED, Canvas, Colour, arrow_head, mix
+from paretofoil.envs.drawing import AGENT, FLOOR, INK, LINE, RED, Canvas, Colour, arrow_head, mix
 
 FIELD, MARGIN, LEGEND = 480, 44, 48
 """Pixels of the field's side, of the space around it, and of the legend below."""
-ORES: tuple[Colour, ...] = ((46, 134, 171), PURPLE)
+ORES: tuple[Colour, ...] = ((22, 88, 140), (240, 176, 60))
+"""Dark and light, so that they are told apart without colours too."""
 RICHEST = 0.4
 """The yield of the richest mine fills its disc."""
 

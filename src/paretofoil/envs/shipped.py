@@ -89,6 +89,12 @@ def _set_cart(env: Any, snapshot: dict[str, Any]) -> None:
     cart.speed, cart.angle, cart.departed = snapshot["speed"], snapshot["angle"], snapshot["departed"]
 
 
+def _draw_sea(env: Any) -> np.ndarray:
+    from paretofoil.envs.sea_picture import draw_sea
+
+    return draw_sea(env)
+
+
 def _draw_minecart(env: Any) -> np.ndarray:
     from paretofoil.envs.minecart_picture import draw_minecart
 
@@ -217,6 +223,7 @@ SHIPPED = (
         mask=_sea_mask,
         reference=(0.0, -50.0),
         state=("current_state",),
+        draw=_draw_sea,
         description="Steer a submarine to one of ten treasures: the richer, the farther away.",
     ),
     CatalogueEntry(

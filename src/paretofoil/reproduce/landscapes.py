@@ -7,7 +7,8 @@ from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search import NearestFront
-from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
+from paretofoil.show.landscape import landscape, two_objectives
+from paretofoil.show.landscape_figure import draw_landscape, margin_label
 from paretofoil.show.quantity import short
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Case, Row
@@ -19,12 +20,13 @@ RULE = (
     "Rule: each panel has an environment of its own. Among the comparison's cases there that CF-ZOO solved and "
     "White-CW did not (panel b: both solved), the one whose CF-ZOO distance is the median; where there is none, the "
     "median of all that CF-ZOO solved. The axes are the two objectives that the answers change most; the others "
-    "stay as in the original, and an answer that changes them too is drawn as if it did not. The line is where the "
-    "foil wins by kappa. The bold arrow is the direction in which the margin grows fastest at the original command, "
-    "the faint ones elsewhere: where the bold one points away from every valid command, following it cannot help."
+    "stay as in the original, and an answer that changes them too is hollow: it does not lie in the slice. The line is "
+    "where the foil wins by kappa; dots fill the side on which it does. The bold arrow is the change that CF-ZOO "
+    "found. The thin blue ones show where the margin grows, the longer one at the original command: where that one "
+    "points away from every valid command, following it cannot help."
 )
-SHOWN = ("white-cw", "cf-zoo")
-"""The searches whose answers are marked; the nearest front point is added."""
+SHOWN = ("cf-zoo", "white-cw")
+"""The searches whose answers are marked, the one whose change is drawn first; the nearest front point is added."""
 
 
 def reproduce_landscapes(plan: Plan) -> Report:
@@ -52,9 +54,10 @@ def reproduce_landscapes(plan: Plan) -> Report:
         answers = [given[label] for label in SHOWN]
         title = _title(letter, environment, case, answers[0], command)
         land = landscape(question, *two_objectives(question, answers), shown=answers)
-        image = draw_landscape(axes, land, [*answers, *ask([question], NearestFront())], title=title)
-        foil = answers[0].actions[answers[0].foil]
-        figure.colorbar(image, ax=axes, fraction=0.046, label=f"margin of {foil}", extend="both")
+        front = ask([question], NearestFront())
+        image = draw_landscape(axes, land, [*answers, *front], title=title, gradient=True)
+        label = margin_label(answers[0].actions[answers[0].foil])
+        figure.colorbar(image, ax=axes, fraction=0.046, label=label, extend="both")
         fallback = "" if given["white-cw"].found == both else " (no case of the wanted kind)"
         report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
     return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))

@@ -1,16 +1,29 @@
 """One decision as a picture: the environment in that state, and the landscape of the foil."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.answer import Answer
+import numpy as np
+
+from paretofoil.core.answer import Answer, Asked
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.landscape import draw_landscape, landscape, two_objectives
+from paretofoil.core.question import Question
+from paretofoil.show.figure_file import check_figure_path, save_figure
+from paretofoil.show.landscape import landscape, two_objectives
+from paretofoil.show.landscape_figure import draw_landscape, margin_label
+from paretofoil.show.margin_line import draw_margin_line, margin_line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+WIDE = 1.6
+"""A scene that is so many times as wide as high stands above the landscape, not beside it."""
+
+log = logging.getLogger(__name__)
 
 
 def figure_decision(
@@ -21,29 +34,72 @@ def figure_decision(
 ) -> "Figure":
     """Draw an answer, or several to the same question, on the landscape of the foil; the scene is beside it.
 
-    The axes are two objectives by name or number; by default those that the first answer changes most.
+    The axes are two objectives by name or number; by default those that the first answer changes most. With more
+    objectives the landscape is a slice, through the command of the first answer that was found. Where the command
+    can change in one objective only, the margin is a line over that one.
     """
+    if path is not None:
+        check_figure_path(path)
+    shown = [answers] if isinstance(answers, Answer) else list(answers)
+    if not shown or shown[0].asked is None:
+        raise InvalidInput.expected("an answer of this process (it knows its question)", "one read from JSON")
+    first, asked = shown[0], shown[0].asked
+    figure, panel, beside = _layout(_scene(asked))
+    foil = first.actions[first.foil]
+    title = f"why {first.actions[first.chosen]}, and not {foil}?"
+    title = f"{first.agent}, t = {first.time}: {title}" if first.agent else title
+    pair = _pair(asked.question, shown, axes)
+    if len(pair) == 1:
+        draw_margin_line(panel, margin_line(asked.question, pair[0], shown), shown, foil)
+    else:
+        through = next((found.command for found in shown if found.command is not None), None)
+        land = landscape(asked.question, *pair, shown=shown, through=through)
+        image = draw_landscape(panel, land, shown, proven_range=first.proven_range)
+        figure.colorbar(image, ax=panel, label=margin_label(foil), fraction=0.046, extend="both")
+    if beside is None:
+        panel.set_title("\n".join(filter(None, (title, panel.get_title()))), fontsize=9)
+    else:
+        beside.set_title(title, fontsize=10)
+    figure.suptitle(fill(str(first), round(10 * figure.get_figwidth())), fontsize=11)
+    return save_figure(figure, path)
+
+
+def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> list[int]:
+    """The objectives to draw: two, or the only one that may change."""
+    if axes is not None:
+        return [question.space.index(axis) for axis in axes]
+    movable = np.flatnonzero(question.high > question.low).tolist()
+    if question.space.size == 1 or len(movable) == 1:
+        return movable or [0]
+    return list(two_objectives(question, shown))
+
+
+def _scene(asked: Asked) -> np.ndarray | None:
+    """The environment at that moment, or None where it cannot be drawn: its landscape still can."""
+    if asked.scene is None:
+        return None
+    try:
+        return asked.scene()
+    except Exception as error:  # a drawing of the user's own environment may raise anything
+        log.warning("the scene is left out, it could not be drawn: %r", error)
+        return None
+
+
+def _layout(scene: np.ndarray | None) -> tuple["Figure", "Axes", "Axes | None"]:
+    """The figure, the panel of the landscape, and that of the scene, which is drawn."""
     from matplotlib.figure import Figure
 
-    shown = [answers] if isinstance(answers, Answer) else list(answers)
-    found = shown[0]
-    if found.asked is None:
-        raise InvalidInput.expected("an answer of this process (it knows its question)", "one read from JSON")
-    question, scene = found.asked.question, found.asked.scene
-    first, second = two_objectives(question, shown) if axes is None else map(question.space.index, axes)
-    land = landscape(question, first, second, shown=shown)
-    figure = Figure(figsize=(11 if scene is not None else 6.4, 5.4), dpi=150, layout="constrained")
+    common: dict[str, Any] = {"dpi": 150, "layout": "constrained"}
     if scene is None:
-        panel = figure.subplots()
+        figure = Figure(figsize=(6.8, 5.8), **common)
+        return figure, figure.subplots(), None
+    height, width = scene.shape[:2]
+    if width > WIDE * height:
+        figure = Figure(figsize=(8.2, 5.6 + 8 * height / width), **common)
+        beside, panel = figure.subplots(2, 1, height_ratios=[8 * height / width, 5])
     else:
-        beside, panel = figure.subplots(1, 2, width_ratios=[1, 1.15])
-        beside.imshow(scene())
-        beside.set_axis_off()
-        chosen, foil = found.actions[found.chosen], found.actions[found.foil]
-        beside.set_title(f"{found.agent}, t = {found.time}: why {chosen}, and not {foil}?", fontsize=10)
-    image = draw_landscape(panel, land, shown, proven_range=found.proven_range)
-    figure.colorbar(image, ax=panel, label=f"margin of {found.actions[found.foil]}", fraction=0.046, extend="both")
-    figure.suptitle(fill(str(found), 110 if scene is not None else 66), fontsize=11)
-    if path is not None:
-        figure.savefig(path)
-    return figure
+        figure = Figure(figsize=(11.5, 5.6), **common)
+        beside, panel = figure.subplots(1, 2, width_ratios=[1, 1.2])
+    beside.imshow(scene)
+    beside.set_axis_off()
+    return figure, panel, beside

@@ -1,53 +1,104 @@
 """Flip maps as a picture: time across, foils down, coloured by how far the command must move."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paretofoil.core.answer import Outcome
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.show.figure_file import check_figure_path, save_figure
 from paretofoil.show.palette import INK
 from paretofoil.show.quantity import values
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LEGEND = "● chosen   ∅ proven impossible   ? not found   grey: not a valid action"
+BAND = 30
+"""Moments side by side; a longer episode goes on in a further band below, so that its numbers can still be read."""
+CELL = 0.4
+"""Inches of a cell's side."""
+IMPOSSIBLE, INVALID = "#d3d3d8", "#f4f4f6"
 
 
 def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
-    """Time across, foils down: how far the command must move for each, and what cannot be reached."""
+    """Draw how large a change each foil needs at each moment: a number and a colour, the darker, the larger."""
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
 
-    distances = flips.distances().T  # (actions, moments)
-    names = flips.actions
-    figure = Figure(
-        figsize=(max(6.0, 0.42 * distances.shape[1] + 2.5), 0.62 * distances.shape[0] + 1.9),
-        dpi=150,
-        layout="constrained",
-    )
-    axes = figure.subplots()
-    shown = np.where(np.isfinite(distances), distances, np.nan)
-    image = axes.imshow(shown, cmap="viridis_r", vmin=0, aspect="auto")
-    for found, time in zip(flips.answers, flips.times, strict=True):
-        if found.found:
-            dark = found.distance > 0.55 * np.nanmax(shown)
-            text, colour = f"{found.distance:.2g}", "white" if dark else INK
-        else:
-            text, colour = ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK
-        axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour)
-    axes.plot(range(len(flips.taken)), flips.taken, "o", color=INK, markersize=6, label="chosen")
-    axes.set_yticks(range(len(names)), names)
-    axes.set_xticks(range(distances.shape[1]))
-    axes.set_xlabel(f"time step\n{LEGEND}", fontsize=8)
-    axes.set_title(f"{flips.agent}, asked for {values(flips.objectives, flips.command)}", fontsize=10)
-    axes.set_xticks(np.arange(distances.shape[1] + 1) - 0.5, minor=True)
-    axes.set_yticks(np.arange(distances.shape[0] + 1) - 0.5, minor=True)
-    axes.grid(which="minor", color="white", linewidth=1.5)
-    axes.tick_params(which="minor", length=0)
-    axes.set_facecolor("#ececec")
-    figure.colorbar(image, ax=axes, label="scaled change of the command", fraction=0.04)
     if path is not None:
-        figure.savefig(path)
-    return figure
+        check_figure_path(path)
+    moments, actions = len(flips.taken), len(flips.actions)
+    bands = max(1, -(-moments // BAND))
+    across = min(moments, BAND)
+    size = (max(6.4, CELL * across + 2.8), bands * (CELL * actions + 0.55) + 1.4)
+    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    panels = figure.subplots(bands, 1, squeeze=False)[:, 0]
+    largest = max((a.distance for a in flips.answers if a.distance is not None), default=1.0)
+    colours = LinearSegmentedColormap.from_list("change", ("#fff3c4", "#f6b44b", "#c4572b", "#5b1f45"))
+    norm = Normalize(0, largest)
+    images = [_draw_band(panel, flips, band * BAND, across, colours, norm) for band, panel in enumerate(panels)]
+    panels[-1].set_xlabel("time step")
+    figure.colorbar(
+        images[0], ax=list(panels), label="scaled change of the command", fraction=0.04, aspect=22, pad=0.01
+    )
+    figure.suptitle(f"{flips.agent}, asked for {values(flips.objectives, flips.command)}", fontsize=11)
+    figure.legend(
+        handles=_legend(), loc="outside lower center", ncols=5 if across > 14 else 3, frameon=False, fontsize=8
+    )
+    return save_figure(figure, path)
+
+
+def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: Any, norm: Any) -> Any:
+    """The moments from `start` on; all bands are equally wide."""
+    from matplotlib.patches import Rectangle
+
+    actions, end = len(flips.actions), min(start + across, len(flips.taken))
+    distances = flips.distances().T  # (actions, moments)
+    shown = np.full((actions, across), np.nan)
+    shown[:, : end - start] = np.where(np.isfinite(distances), distances, np.nan)[:, start:end]
+    frame = (start - 0.5, start + across - 0.5, actions - 0.5, -0.5)
+    axes.add_patch(Rectangle((start - 0.5, -0.5), end - start, actions, color=INVALID, zorder=0))
+    image = axes.imshow(shown, cmap=colours, norm=norm, extent=frame, aspect="auto", zorder=1)
+    for found, time in zip(flips.answers, flips.times, strict=True):
+        if not start <= time < end:
+            continue
+        text, colour = _cell(found, norm)
+        if not found.found:
+            axes.add_patch(Rectangle((time - 0.5, found.foil - 0.5), 1, 1, color=IMPOSSIBLE, linewidth=0, zorder=1))
+        axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour, zorder=3)
+    axes.plot(range(start, end), flips.taken[start:end], "o", color=INK, markersize=6, zorder=3)
+    axes.set_yticks(range(actions), flips.actions)
+    axes.set_xticks(range(start, end))
+    axes.tick_params(which="both", length=0, labelsize=8)
+    for line in range(start, end + 1):
+        axes.vlines(line - 0.5, -0.5, actions - 0.5, color="white", linewidth=1.5, zorder=2)
+    axes.hlines(np.arange(actions + 1) - 0.5, start - 0.5, end - 0.5, color="white", linewidth=1.5, zorder=2)
+    axes.spines[:].set_visible(False)
+    axes.set(xlim=frame[:2], ylim=frame[2:])
+    return image
+
+
+def _cell(found: Any, norm: Any) -> tuple[str, str]:
+    """What stands in a cell, and in which colour."""
+    if found.distance is None:
+        return ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK
+    text = "<.01" if found.distance < 0.005 else f"{found.distance:.2f}".removeprefix("0")
+    return text, "white" if norm(found.distance) > 0.55 else INK
+
+
+def _legend() -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    def sign(marker: str, label: str, size: float = 7) -> Line2D:
+        return Line2D([], [], linestyle="none", marker=marker, markersize=size, color=INK, label=label)
+
+    return [
+        sign("o", "chosen"),
+        sign("$.12$", "change that makes it the choice", 14),
+        sign("$\\varnothing$", "proven impossible"),
+        sign("$?$", "none found"),
+        Patch(color=INVALID, label="empty: not a valid action"),
+    ]

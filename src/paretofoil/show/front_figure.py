@@ -6,91 +6,126 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.palette import BLUE, INK, ORANGE
+from paretofoil.show.axis import as_shown, axis_label
+from paretofoil.show.figure_file import check_figure_path, save_figure
+from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED
+from paretofoil.show.quantity import short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+FEW = 6
+"""A front of up to so many points has a line for each; a larger one has a panel for each pair of objectives."""
+LEARNED: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE, "label": "learned front"}
+ACHIEVED: dict[str, Any] = {"marker": "x", "color": RED, "label": "achieved by rollouts"}
+STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
+COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
+
 
 def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
-    """Every pair of objectives in a panel of its own; three objectives also get a view in space."""
-    from matplotlib.figure import Figure
-
+    """One panel for two objectives; for more, a line for each point if there are few, else every pair of objectives."""
+    if path is not None:
+        check_figure_path(path)
     if agent.achieved is None or not len(agent.front):
         raise InvalidInput.expected("an agent with a front and measured returns", "one without")
-    learned = agent.front[:, : agent.achieved.shape[1]]
-    size = learned.shape[1]
-    pairs = [(0, 1)] if size == 2 else [(0, 1), (0, 2), (1, 2)] if size == 3 else []
-    reached = int(agent.reached().sum())
-    title = f"{agent.name}: {len(learned)} learned points, {reached} reached"
-    if not pairs:
-        figure = _parallel(agent, learned)
+    size = agent.achieved.shape[1]
+    objectives: Any = agent.space.objectives[:size]
+    learned, achieved = (_as_shown(objectives, points) for points in (agent.front[:, :size], agent.achieved))
+    if size == 1 or (size > 2 and len(learned) <= FEW):
+        figure = _lines(objectives, learned, achieved)
     else:
-        panels = len(pairs) + (size == 3)
-        columns = 2 if panels == 4 else 1
-        figure = Figure(figsize=(5.2 * columns, 4.4 * columns), dpi=150, layout="constrained")
-        for i, (p, q) in enumerate(pairs):
-            _scatter(figure.add_subplot(columns, columns, i + 1 + (size == 3)), agent, learned, p, q)
-        if size == 3:
-            _space(figure.add_subplot(columns, columns, 1, projection="3d"), agent, learned)
-        figure.axes[0].legend(loc="best", frameon=False, fontsize=8)
-    figure.suptitle(title, fontsize=11)
-    if path is not None:
-        figure.savefig(path)
+        error = agent.error if agent.error is not None and agent.error.any() else None
+        figure = _pairs(objectives, learned, achieved, error)
+    reached = int(agent.reached().sum())
+    figure.suptitle(f"{agent.name}: {len(learned)} learned points, {reached} reached", fontsize=11)
+    return save_figure(figure, path)
+
+
+def _as_shown(objectives: tuple[Objective, ...], points: np.ndarray) -> np.ndarray:
+    return np.stack([as_shown(objective, points[:, i]) for i, objective in enumerate(objectives)], axis=1)
+
+
+def _label(objective: Objective) -> str:
+    return axis_label(objective) + (", less is better" if objective.cost else "")
+
+
+def _pairs(
+    objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None
+) -> "Figure":
+    """Below the diagonal one panel for each pair; three objectives also get a view in space, in the free corner."""
+    from matplotlib.figure import Figure
+
+    count = len(objectives) - 1
+    side = {1: 5.4, 2: 4.6}.get(count, 2.1)
+    figure = Figure(figsize=(side * count, side * count * 0.88), dpi=150, layout="constrained")
+    panels = figure.subplots(count, count, squeeze=False, sharex="col", sharey="row")
+    for row in range(count):
+        for column in range(count):
+            if column > row:
+                panels[row, column].set_axis_off()
+            else:
+                _scatter(panels[row, column], learned, achieved, error, column, row + 1)
+        panels[row, 0].set_ylabel(_label(objectives[row + 1]))
+        panels[-1, row].set_xlabel(_label(objectives[row]))
+    if count == 2:
+        _space(figure.add_subplot(2, 2, 2, projection="3d"), objectives, learned, achieved)
+    handles = panels[0, 0].get_legend_handles_labels()
+    figure.legend(*handles, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 
 
-def _label(agent: Agent, i: int) -> str:
-    objective: Any = agent.space.objectives[i]
-    return f"{objective.name} ({objective.unit}, as a return)" if objective.unit else objective.name
-
-
-def _scatter(axes: Any, agent: Agent, learned: np.ndarray, p: int, q: int) -> None:
-    achieved: Any = agent.achieved
+def _scatter(axes: Any, learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, p: int, q: int) -> None:
+    small = len(learned) > 40
     for a, b in zip(learned, achieved, strict=True):
         axes.plot([a[p], b[p]], [a[q], b[q]], color=INK, linewidth=0.6, alpha=0.5, zorder=1)
-    axes.plot(
-        learned[:, p], learned[:, q], "o", markersize=9, markerfacecolor="none", color=BLUE, label="learned front"
-    )
-    if agent.error is not None and agent.error.any():
-        axes.errorbar(
-            achieved[:, p], achieved[:, q], agent.error[:, q], agent.error[:, p], fmt="none", color=ORANGE, zorder=2
-        )
-    axes.plot(achieved[:, p], achieved[:, q], "x", markersize=6, color=ORANGE, label="achieved by rollouts")
-    axes.set_xlabel(_label(agent, p))
-    axes.set_ylabel(_label(agent, q))
+    axes.plot(learned[:, p], learned[:, q], linestyle="none", markersize=5 if small else 9, **LEARNED)
+    if error is not None:
+        axes.errorbar(achieved[:, p], achieved[:, q], error[:, q], error[:, p], fmt="none", color=RED, zorder=2)
+    axes.plot(achieved[:, p], achieved[:, q], linestyle="none", markersize=3 if small else 6, **ACHIEVED)
     axes.grid(alpha=0.25)
 
 
-def _space(axes: Any, agent: Agent, learned: np.ndarray) -> None:
-    achieved: Any = agent.achieved
-    axes.plot(*learned.T, "o", markersize=8, markerfacecolor="none", color=BLUE, label="learned front")
-    axes.plot(*achieved.T, "x", markersize=6, color=ORANGE, label="achieved by rollouts")
+def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> None:
+    axes.plot(*learned.T, linestyle="none", markersize=8, **LEARNED)
+    axes.plot(*achieved.T, linestyle="none", markersize=6, **ACHIEVED)
     floor = min(learned[:, 2].min(), achieved[:, 2].min())
     for point in learned:
         axes.plot([point[0]] * 2, [point[1]] * 2, [floor, point[2]], color=BLUE, linewidth=0.6, alpha=0.4)
-    axes.set_xlabel(_label(agent, 0))
-    axes.set_ylabel(_label(agent, 1))
-    axes.set_zlabel(_label(agent, 2))
+    axes.set(xlabel=axis_label(objectives[0]), ylabel=axis_label(objectives[1]), zlabel=axis_label(objectives[2]))
     axes.view_init(elev=24, azim=-128)
 
 
-def _parallel(agent: Agent, learned: np.ndarray) -> "Figure":
-    """Four objectives and more: one line per point over the objectives, each scaled to its range."""
+def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> "Figure":
+    """Few points: each is a line over the objectives, whose axes have numbers of their own; the better is higher."""
     from matplotlib.figure import Figure
 
-    achieved: Any = agent.achieved
-    size = learned.shape[1]
-    low, scale = agent.space.low[:size], agent.space.scale[:size]
-    figure = Figure(figsize=(7.5, 4.6), dpi=150, layout="constrained")
-    axes = figure.subplots()
-    axes.plot(range(size), ((learned - low) / scale).T, color=BLUE, linewidth=0.9, alpha=0.45)
-    axes.plot(range(size), ((achieved - low) / scale).T, "x", color=ORANGE, markersize=5)
-    axes.plot([], [], color=BLUE, label="learned front")
-    axes.plot([], [], "x", color=ORANGE, label="achieved by rollouts")
-    axes.set_xticks(range(size), [_label(agent, i) for i in range(size)])
-    axes.set_ylabel("share of the objective's range")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False, fontsize=8)
-    axes.grid(axis="x", alpha=0.4)
+    both = np.concatenate([learned, achieved])
+    low, width = both.min(axis=0), np.ptp(both, axis=0)
+    costs = np.array([objective.cost for objective in objectives])
+
+    def heights(points: np.ndarray) -> np.ndarray:
+        share = np.where(width > 0, (points - low) / np.where(width > 0, width, 1), 0.5)
+        return np.where(costs, 1 - share, share).T  # (objectives, points)
+
+    figure = Figure(figsize=(max(5.2, 2.1 * len(objectives)), 4.4), dpi=150, layout="constrained")
+    axes, places = figure.subplots(), range(len(objectives))
+    for i, line in enumerate(heights(learned).T):
+        name = ", ".join(short(float(number)) for number in learned[i])
+        style = STYLES[i % len(STYLES)]
+        axes.plot(places, line, color=COLOURS[i % len(COLOURS)], linestyle=style, linewidth=2, label=f"learned: {name}")
+    axes.plot(places, heights(achieved), linestyle="none", markersize=8, marker="x", color=INK, markeredgewidth=1.6)
+    axes.plot([], [], linestyle="none", marker="x", color=INK, label="achieved by rollouts")
+    for i in places:
+        axes.axvline(i, color=INK, linewidth=0.8, zorder=0)
+        for number in np.unique(learned[:, i]):
+            height = heights(np.where(np.arange(len(objectives)) == i, number, low)[None])[i, 0]
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.8, "alpha": 0.8}
+            axes.annotate(short(float(number)), (i, height), (9, -3), textcoords="offset points", fontsize=9, bbox=box)
+    axes.set_xticks(places, [axis_label(objective) for objective in objectives])
+    axes.set(yticks=[], xlim=(-0.2, len(objectives) - 0.6), ylim=(-0.08, 1.12), ylabel="better →")
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncols=2, frameon=False, fontsize=8)
     return figure

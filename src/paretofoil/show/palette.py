@@ -1,9 +1,16 @@
-"""Colours and markers that all figures share."""
+"""Colours and markers that all figures share.
+
+The colours are Okabe and Ito's, which stay apart for colour-blind readers; each has a marker of its own all the same.
+"""
 
 from dataclasses import dataclass
 
 INK = "#222222"
-BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#2b6cb0", "#dd6b20", "#2f855a", "#c53030", "#6b46c1", "#718096"
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#a0468f", "#6b7280"
+MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o"}
+"""The marker of each colour: all can be filled or hollow."""
+MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
+"""From a foil that loses to one that wins; never so dark that an arrow would vanish on it."""
 
 
 @dataclass(frozen=True)
@@ -13,18 +20,26 @@ class Mark:
     name: str
     """The name of the search, or "original"."""
     label: str
-    marker: str
     colour: str
     size: float
 
+    @property
+    def marker(self) -> str:
+        return MARKERS[self.colour]
 
+
+ORIGINAL = Mark("original", "original command", INK, 11)
 MARKS = (
-    Mark("original", "original command", "o", INK, 12),
-    Mark("cf-zoo", "CF-ZOO", "*", GREEN, 22),
-    Mark("exact", "closest, proven", "P", BLUE, 8),
-    Mark("boundary", "Boundary", "^", PURPLE, 10),
-    Mark("nearest-front", "nearest front point", "D", ORANGE, 8),
-    Mark("white-cw", "White-CW", "x", RED, 9),
-    Mark("local-zoo", "local ZOO", "+", GREY, 11),
-    Mark("other", "answer", "s", BLUE, 9),
+    Mark("cf-zoo", "CF-ZOO", GREEN, 21),
+    Mark("exact", "Exact", BLUE, 9),
+    Mark("boundary", "Boundary", PURPLE, 14),
+    Mark("nearest-front", "nearest front point", ORANGE, 8),
+    Mark("white-cw", "White-CW", RED, 10),
+    Mark("local-zoo", "local ZOO", GREY, 12),
 )
+"""Of different sizes: where searches agree, each can still be seen."""
+
+
+def mark_of(search: str) -> Mark:
+    """The mark of a search; one that has none of its own is drawn as Exact is, under its own name."""
+    return next((mark for mark in MARKS if mark.name == search), Mark(search, search, BLUE, 11))

@@ -1,0 +1,320 @@
+"""Figures: what stands in them is true, visible without colours, and in the user's sign."""
+
+import logging
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from policies import LinearPolicy
+
+import paretofoil as pf
+from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
+from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.reproduce.comparison import COLOURS
+from paretofoil.show.decision_figure import figure_decision
+from paretofoil.show.figure_file import ENDINGS, check_figure_path
+from paretofoil.show.flip_map_figure import BAND, figure_flip_map
+from paretofoil.show.front_figure import figure_front
+from paretofoil.show.landscape import Landscape, landscape
+from paretofoil.show.landscape_figure import draw_landscape
+from paretofoil.show.palette import MARKS, ORIGINAL
+from paretofoil.show.rates_figure import Series, figure_rates
+from paretofoil.study.statistics import Proportion
+
+SHARES = Objective("share")
+TIME = Objective("time", "steps", cost=True)
+
+
+def answer(weights: list[float], command: list[float], space: CommandSpace, **options) -> Answer:
+    """The foil wins where weights @ R > 0: the answer is the nearest command there."""
+    policy = LinearPolicy(np.array([np.zeros(len(weights)), weights]), np.zeros(2))
+    options = {"space": space, "actions": ("stay", "go"), "search": "grid", **options}
+    return pf.explain(policy, foil="go", state=[0.0], command=command, **options)
+
+
+def plane(**options) -> Answer:
+    """Two objectives, one of them a cost: (0.2, 6 steps)."""
+    space = CommandSpace([0.0, -10.0], [1.0, 0.0], [SHARES, TIME])
+    return answer([10.0, 1.0], [0.2, -6.0], space, **options)
+
+
+def cube(weights=(1.0, 1.0, 1.0), **options) -> Answer:
+    """Three objectives."""
+    space = CommandSpace([-1.0] * 3, [1.0] * 3, ["A", "B", "C"])
+    return answer(list(weights), [-0.4, -0.3, -0.25], space, **options)
+
+
+def arrows(axes) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+    """From where to where each bold arrow goes."""
+    return [(tuple(text.xyann), tuple(text.xy)) for text in axes.texts if getattr(text, "arrow_patch", None)]
+
+
+def marks(axes) -> dict[str, object]:
+    """The marked commands of a landscape by their labels."""
+    return {line.get_label(): line for line in axes.lines if len(line.get_xdata()) == 1}
+
+
+def legend(axes) -> list[str]:
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_the_bold_arrow_goes_from_the_original_command_to_the_quoted_one():
+    found = plane()
+    [(start, end)] = arrows(figure_decision(found).axes[0])
+    assert start == (0.2, 6.0)
+    assert end == (found.command[0], -found.command[1])
+    assert "the change" in legend(figure_decision(found).axes[0])
+
+
+def test_the_arrow_ends_at_what_the_sentence_says_not_at_the_unrounded_command():
+    found = replace(plane(), command=np.array([0.75, -5.0]))
+    [(_, end)] = arrows(figure_decision(found).axes[0])
+    assert end == (0.75, 5.0)
+
+
+def test_costs_stand_on_axes_as_positive_numbers_with_their_unit():
+    figure = figure_decision(plane())
+    figure.canvas.draw()
+    axes = figure.axes[0]
+    assert axes.get_ylabel() == "time (steps)"
+    low, high = axes.get_ylim()
+    assert 0 <= low < 6 < high
+    assert not any(tick.get_text().startswith(("−", "-")) for tick in axes.get_yticklabels())
+
+
+def test_the_colours_of_a_cost_axis_are_mirrored_with_its_numbers():
+    found = plane()
+    axes = figure_decision(found).axes[0]
+    mesh = axes.collections[0]
+    x, y = (np.unique(mesh.get_coordinates()[:, :, i].round(9)) for i in (0, 1))
+    margins = np.asarray(mesh.get_array())
+    column, row = np.searchsorted(x, 0.2) - 1, np.searchsorted(y, 6.0) - 1
+    assert margins[row, column] == pytest.approx(10 * 0.2 - 6.0, abs=0.3)
+
+
+def test_the_gradient_is_drawn_on_demand_only_thinner_and_with_a_legend_entry_of_its_own():
+    found = plane()
+    land = landscape(found.asked.question, shown=[found])
+    plain, marked = Figure().subplots(1, 2)
+    draw_landscape(plain, land, [found])
+    draw_landscape(marked, land, [found], gradient=True)
+    assert "where the margin grows" not in legend(plain)
+    assert {"where the margin grows", "the change"} <= set(legend(marked))
+    at_original = marked.collections[-1]
+    assert (at_original.U[0] > 0, at_original.V[0] < 0) == (True, True)  # more share, fewer steps
+    change = next(text for text in marked.texts if text.arrow_patch).arrow_patch
+    assert to_hex(at_original.get_facecolor()[0]) != to_hex(change.get_edgecolor())
+
+
+def test_three_objectives_are_a_slice_and_the_picture_says_through_what():
+    found = cube()
+    assert (found.command != found.original).all()
+    title = figure_decision(found, axes=("A", "B")).axes[0].get_title()
+    assert f"slice at C = {found.command[2]:g}, the answer's (the original has C = -0.25)" in title
+    infeasible = answer([-1.0, 0.0, 0.0], [0.5, 0.5, 0.2], CommandSpace([0.1] * 3, [1.0] * 3, ["A", "B", "C"]))
+    assert "slice at C = 0.2, the original's" in figure_decision(infeasible).axes[0].get_title()
+
+
+def test_two_objectives_are_no_slice():
+    assert "slice" not in figure_decision(plane()).axes[0].get_title()
+
+
+def test_what_does_not_lie_in_the_slice_is_hollow_and_the_legend_says_so():
+    axes = figure_decision(cube(), axes=("A", "B")).axes[0]
+    hollow = {label for label, line in marks(axes).items() if line.get_markerfacecolor() == "white"}
+    assert hollow == {"original command (not in this slice)"}
+    inside = figure_decision(cube((1.0, 1.0, 0.0), keep=["C"])).axes[0]
+    assert all(line.get_markerfacecolor() != "white" for line in marks(inside).values())
+
+
+def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
+    found = cube()
+    land = landscape(found.asked.question, shown=[found], through=found.command)
+    row, column = np.abs(land.y - found.command[land.q]).argmin(), np.abs(land.x - found.command[land.p]).argmin()
+    assert land.margins[row, column] == pytest.approx(found.command.sum(), abs=0.05)
+
+
+def test_a_mark_claims_no_more_than_was_proven():
+    found = replace(plane(), search="exact")
+    labels = {
+        outcome: list(marks(figure_decision(replace(found, outcome=outcome)).axes[0]))[1]
+        for outcome in (Outcome.FOUND, Outcome.PROVEN_OPTIMAL)
+    }
+    assert labels == {Outcome.FOUND: "Exact", Outcome.PROVEN_OPTIMAL: "closest, proven"}
+    rounded = replace(found, outcome=Outcome.PROVEN_OPTIMAL, command=found.command + 0.01)
+    assert "closest up to rounding, proven" in marks(figure_decision(rounded).axes[0])
+
+
+def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
+    found = plane()
+    missing = replace(
+        found, outcome=Outcome.NOT_FOUND, command=None, rounded=None, distance=None, search="white-cw", margin=None
+    )
+    axes = figure_decision([found, missing]).axes[0]
+    assert len(marks(axes)) == 2
+    assert "White-CW: none found" in axes.get_title()
+
+
+def test_an_impossible_foil_leaves_only_the_original_command():
+    impossible = answer([-1.0, 0.0], [0.5, 0.5], CommandSpace([0.1, 0.1], [1.0, 1.0]))
+    axes = figure_decision(impossible).axes[0]
+    assert list(marks(axes)) == ["original command"]
+    assert arrows(axes) == []
+    assert "none found" not in axes.get_title()
+
+
+def test_a_command_of_one_objective_is_a_line():
+    found = answer([1.0], [-2.0], CommandSpace([-10.0], [10.0], [TIME]))
+    axes = figure_decision(found).axes[0]
+    [(start, end)] = arrows(axes)
+    assert (start, end[0]) == ((2.0, pytest.approx(-2.0)), -found.command[0])
+    assert axes.get_xlabel() == "time (steps)"
+
+
+def test_the_only_objective_that_may_change_is_a_line_with_the_others_named():
+    figure = figure_decision(plane(keep=["time"]))
+    assert len(figure.axes) == 1
+    assert figure.axes[0].get_xlabel() == "share"
+    assert "slice at time = 6 steps, the original's" in figure.axes[0].get_title()
+
+
+def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
+    axes = figure_decision(plane(keep=["time"]), axes=("share", "time")).axes[0]
+    assert axes.get_ylim() == (0, 10)
+    with pytest.raises(InvalidInput, match="expected two different objectives for the axes, got share twice"):
+        figure_decision(plane(), axes=("share", "share"))
+
+
+@pytest.mark.parametrize("scene", [None, lambda: (_ for _ in ()).throw(NotImplementedError("no render"))])
+def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
+    found = plane()
+    found = replace(found, asked=replace(found.asked, scene=scene, agent="mine", time=3))
+    with caplog.at_level(logging.WARNING):
+        figure = figure_decision(found, tmp_path / "a.png")
+    assert len(figure.axes) == 2  # the landscape and its colour bar
+    assert "why stay, and not go?" in figure.axes[0].get_title()
+    assert ("no render" in caplog.text) == (scene is not None)
+
+
+def test_a_scene_stands_beside_the_landscape_and_a_wide_one_above_it():
+    def places(height: int, width: int):
+        found = plane()
+        scene = replace(found.asked, scene=lambda: np.zeros((height, width, 3), dtype=np.uint8))
+        figure = figure_decision(replace(found, asked=scene))
+        figure.canvas.draw()
+        return [axes.get_position() for axes in figure.axes[:2]]
+
+    scene, panel = places(20, 20)
+    assert scene.x1 < panel.x0
+    scene, panel = places(20, 60)
+    assert scene.y0 > panel.y1
+
+
+@pytest.mark.parametrize("name", ["a.xyz", "a", "a.pngg", ".png"])
+def test_an_unknown_ending_is_refused_with_the_known_ones(name, tmp_path):
+    with pytest.raises(InvalidInput, match=r"ends in \.png, \.svg, \.pdf"):
+        check_figure_path(tmp_path / name)
+
+
+def test_a_figure_goes_into_a_folder_that_exists(tmp_path):
+    with pytest.raises(InvalidInput, match="in a folder that exists"):
+        check_figure_path(tmp_path / "none" / "a.png")
+    (tmp_path / "b.png").mkdir()
+    with pytest.raises(InvalidInput, match="got the folder"):
+        check_figure_path(tmp_path / "b.png")
+    assert check_figure_path(str(tmp_path / "A.PNG")) == tmp_path / "A.PNG"
+
+
+def test_matplotlib_can_write_every_known_ending():
+    assert set(ENDINGS) <= set(FigureCanvasBase.get_supported_filetypes())
+
+
+def test_figures_refuse_a_bad_path_before_they_ask_the_policy():
+    asked = []
+
+    def policy(states, commands):
+        asked.append(len(commands))
+        return np.stack([np.zeros(len(commands)), np.asarray(commands).sum(axis=1)], axis=1)
+
+    space = CommandSpace([-1.0, -1.0], [1.0, 1.0])
+    found = pf.explain(
+        policy, foil=1, state=[0.0], command=[-0.5, -0.5], space=space, actions=("a", "b"), search="grid"
+    )
+    asked.clear()
+    with pytest.raises(InvalidInput, match="ends in"):
+        found.plot("a.xyz")
+    assert asked == []
+
+
+def test_no_two_series_of_the_comparison_share_their_marker_and_filling():
+    series = [Series(label, colour, {"all": Proportion(3, 10)}) for label, colour in COLOURS.items()]
+    series += [Series("paper", COLOURS["cf-zoo"], {"all": Proportion(4, 10)}, hollow=True)]
+    lines = [bars.lines[0] for bars in figure_rates(["all"], series).axes[0].containers]
+    looks = [(line.get_marker(), line.get_markerfacecolor() == "white") for line in lines]
+    assert len(set(looks)) == len(series)
+
+
+def test_no_two_searches_share_a_marker_on_a_landscape():
+    assert len({mark.marker for mark in (*MARKS, ORIGINAL)}) == len(MARKS) + 1
+
+
+def test_a_front_with_a_cost_has_positive_numbers():
+    figure = figure_front(pf.load_agent("deep-sea-treasure"))
+    assert figure.axes[0].get_ylabel() == "time (steps), less is better"
+    assert figure.axes[0].get_ylim()[0] > -1.0
+    assert figure.axes[0].lines[-1].get_ydata().min() == 1.0
+
+
+@pytest.mark.parametrize(("name", "panels"), [
+    ("branch-path", 1), ("breakable-bottles", 1), ("resource-gathering", 1), ("minecart", 4), ("collect-two", 6),
+])  # fmt: skip
+def test_a_front_has_no_more_panels_than_it_needs(name, panels):
+    figure = figure_front(pf.load_agent(name))
+    assert sum(axes.axison or axes.name == "3d" for axes in figure.axes) == panels
+
+
+def long_flip_map(moments: int):
+    found = plane()
+    none = replace(found, outcome=Outcome.PROVEN_INFEASIBLE, command=None, rounded=None, distance=None)
+    answers = tuple(none if time % 3 == 0 else found for time in range(moments))
+    taken, times = (0,) * moments, tuple(range(moments))
+    return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)
+
+
+def test_a_long_flip_map_goes_on_in_bands_and_every_cell_keeps_its_number():
+    figure = figure_flip_map(long_flip_map(70))
+    bands = figure.axes[:-1]  # the last is the colour bar
+    assert len(bands) == 3
+    assert [len(axes.texts) for axes in bands] == [BAND, BAND, 70 - 2 * BAND]
+    assert {text.get_text() for axes in bands for text in axes.texts} >= {"∅"}
+    assert len({axes.get_xlim()[1] - axes.get_xlim()[0] for axes in bands}) == 1
+
+
+def test_a_flip_map_without_a_single_reachable_foil_is_drawn():
+    flips = long_flip_map(1)
+    assert [text.get_text() for text in figure_flip_map(flips).axes[0].texts] == ["∅"]
+
+
+def test_the_submarine_leaves_every_treasure_to_be_read():
+    sea = np.zeros((4, 4))
+    sea[2, 1], sea[3, :2] = 5.0, ROCK
+    far, above = (draw_sea(SimpleNamespace(sea_map=sea, current_state=cell)) for cell in ((0, 3), (1, 1)))
+    chest = np.s_[MARGIN + 2 * CELL : MARGIN + 3 * CELL, MARGIN + CELL : MARGIN + 2 * CELL]
+    assert np.array_equal(far[chest], above[chest])
+    assert not np.array_equal(far, above)
+
+
+def test_a_landscape_survives_json():
+    found = cube()
+    land = landscape(found.asked.question, shown=[found], through=found.command, resolution=5)
+    back = Landscape.from_json(land.to_json())
+    assert np.array_equal(back.through, land.through)
+    assert np.array_equal(back.margins, land.margins)
+    assert (back.p, back.q, back.objectives) == (land.p, land.q, land.objectives)
