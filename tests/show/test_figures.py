@@ -142,7 +142,8 @@ def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
 
 
 def test_a_mark_claims_no_more_than_was_proven():
-    found = replace(plane(), search="exact")
+    found = plane()
+    found = replace(found, search="exact", closest=found.command)
     labels = {
         outcome: list(marks(figure_decision(replace(found, outcome=outcome)).axes[0]))[1]
         for outcome in (Outcome.FOUND, Outcome.PROVEN_OPTIMAL)
@@ -155,7 +156,7 @@ def test_a_mark_claims_no_more_than_was_proven():
 def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
     found = plane()
     missing = replace(
-        found, outcome=Outcome.NOT_FOUND, command=None, rounded=None, distance=None, search="white-cw", margin=None
+        found, outcome=Outcome.NOT_FOUND, command=None, closest=None, distance=None, search="white-cw", margin=None
     )
     axes = figure_decision([found, missing]).axes[0]
     assert len(marks(axes)) == 2
@@ -195,7 +196,7 @@ def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
 @pytest.mark.parametrize("scene", [None, lambda: (_ for _ in ()).throw(NotImplementedError("no render"))])
 def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
     found = plane()
-    found = replace(found, asked=replace(found.asked, scene=scene, agent="mine", time=3))
+    found = replace(found, asked=replace(found.asked, scene=scene), agent="mine", time=3)
     with caplog.at_level(logging.WARNING):
         figure = figure_decision(found, tmp_path / "a.png")
     assert len(figure.axes) == 2  # the landscape and its colour bar
@@ -282,7 +283,7 @@ def test_a_front_has_no_more_panels_than_it_needs(name, panels):
 
 def long_flip_map(moments: int):
     found = plane()
-    none = replace(found, outcome=Outcome.PROVEN_INFEASIBLE, command=None, rounded=None, distance=None)
+    none = replace(found, outcome=Outcome.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
     answers = tuple(none if time % 3 == 0 else found for time in range(moments))
     taken, times = (0,) * moments, tuple(range(moments))
     return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)

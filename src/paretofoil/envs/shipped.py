@@ -11,10 +11,10 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.catalogue_entry import CatalogueEntry, OneHot
+from paretofoil.envs.fruit import NUTRIENTS
 from paretofoil.envs.move import MOVES, Cell, neighbours
 
 GONE = tuple(f"gone {move}" for move in MOVES)
-NUTRIENTS = ("protein", "carbs", "fats", "vitamins", "minerals", "water")
 _ROCK = -10
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.envs.drawing import AGENT, FLOOR, GREEN, INK, LINE, Canvas, Colour, face, mix
-from paretofoil.envs.shipped import NUTRIENTS
+from paretofoil.envs.fruit import NUTRIENTS
 
 WIDTH, LEFT, RIGHT, TOP = 1220, 84, 20, 26
 """Pixels: the picture, and the space beside and above the tree."""
