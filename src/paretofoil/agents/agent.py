@@ -84,8 +84,8 @@ class Agent:
         off = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
         return (off <= tolerance + 3 * error).all(axis=1)
 
-    def decision_at(self, state: Any, command: Any) -> Decision:
-        """What it decides in a state of your own, under a remaining command; nothing was collected before.
+    def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
+        """What it decides in a state of your own, under a remaining command; zero was collected if not given.
 
         The state is the environment's observation, raw or as the policy sees it. In the shipped environments it
         is looked up, which gives its valid actions; elsewhere all actions count as valid.
@@ -101,8 +101,10 @@ class Agent:
             valid = self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0]
         scores = np.where(valid, self.policy.log_probs(flat[None], remaining[None])[0], -np.inf)
         valid_actions = tuple(np.flatnonzero(valid).tolist())
-        nothing = np.zeros(remaining.size)
-        return Decision(flat, remaining, valid_actions, int(scores.argmax()), nothing, snapshot=snapshot)
+        before = np.zeros(remaining.size)
+        if collected is not None:
+            before = as_vector(collected, "what was collected", remaining.size)
+        return Decision(flat, remaining, valid_actions, int(scores.argmax()), before, snapshot=snapshot)
 
     def _flatten(self, state: Any) -> np.ndarray:
         size = self.environment.observation_size

@@ -51,15 +51,24 @@ def explain(
         decision: a decision of a rollout; or give `state` and `command` (and what follows) instead.
         foil: the action that was not chosen, by name or number.
         collected: what was collected before this state; zero if not given.
-        valid_actions: the actions that can be taken here; all if not given.
+        valid_actions: the actions that can be taken here; if not given, an agent looks them up, a policy has all.
         options: everything that `explain_decision` takes.
     """
     if decision is None:
-        decision = as_decision(state, command, collected, valid_actions)
+        decision = _own_decision(subject, state, command, collected, valid_actions)
     elif any(value is not None for value in (state, command, collected, valid_actions)):
         raise InvalidInput.expected("either a decision, or a state and a command", "both")
     [answer] = explain_decision(subject, decision, foils=[foil], **options)
     return answer
+
+
+def _own_decision(
+    subject: Subject, state: Any, command: Any, collected: Any, valid_actions: Sequence[int] | None
+) -> Decision:
+    """An agent looks up which actions are valid in a state, and what follows; of a policy all of that is given."""
+    if isinstance(subject, Agent) and state is not None and command is not None and valid_actions is None:
+        return subject.decision_at(state, command, collected)
+    return as_decision(state, command, collected, valid_actions)
 
 
 def explain_decision(

@@ -100,5 +100,5 @@ def _legend() -> list[Any]:
         sign("$.12$", "change that makes it the choice", 14),
         sign("$\\varnothing$", "proven impossible"),
         sign("$?$", "none found"),
-        Patch(color=INVALID, label="empty: not a valid action"),
+        Patch(color=INVALID, label="empty: not valid, or not asked"),
     ]
