@@ -60,7 +60,7 @@ def test_certificates_go_through_json_unchanged() -> None:
 def test_a_certificate_says_what_it_assumes() -> None:
     _question, certificate = certified()[0]
     assert "float64" in certificate.assumptions
-    assert "0.05 - 0.0001" in certificate.assumptions
+    assert f"{certificate.kappa:g} - {certificate.slack:g}" in certificate.assumptions
     assert certificate.deviation < certificate.slack
     assert certificate.pad < 1e-6
 

@@ -13,7 +13,7 @@ from paretofoil.proof.margin import MarginNetwork, margin_network
 
 SLACK = 1e-4
 """Ranges are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
-_LEAST_SLACK = 4e-5
+_LEAST_SLACK = 1e-6
 _CAUTION = 1.5
 """The slack of a range is at least this many times the deviation of the policy that probes in it show."""
 _SHARES = 0.5 ** np.arange(12)
