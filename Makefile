@@ -28,6 +28,7 @@ format: $(VENV)/tested ## format and repair what can be repaired
 SHIPPED := src/paretofoil/agents/shipped
 TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) $(3)
 
+# Minecart ships the seed with the largest hypervolume of 0 to 3.
 agents: $(VENV)/installed ## train the shipped agents again (some minutes)
 	$(call TRAIN,branch-path,branch-path)
 	$(call TRAIN,collect-two,collect-two)
