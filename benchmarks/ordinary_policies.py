@@ -13,14 +13,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import torch
 from cf_zoo_speed import TorchPolicy
+from rich.console import Console
 from rich.progress import track
-from threadpoolctl import threadpool_limits
 
 from paretofoil.agents import list_agents, load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
@@ -62,7 +62,7 @@ def provable(name: str, count: int) -> tuple[list[Question], list[float]]:
 def ask_all(questions: list[Question], search: Boundary | CFZoo | Exact, name: str) -> list[Answer]:
     parts = [questions[first : first + AT_ONCE] for first in range(0, len(questions), AT_ONCE)]
     kind = type(questions[0].policy).__name__
-    shown = track(parts, f"{name}: {search.name} on {kind}", disable=not sys.stderr.isatty(), transient=True)
+    shown = track(parts, f"{name}: {search.name} on {kind}", console=Console(stderr=True), transient=True)
     return [answer for part in shown for answer in ask(part, search)]
 
 
@@ -95,6 +95,5 @@ def tell(name: str, label: str, row: np.ndarray) -> None:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    with threadpool_limits(1):
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:] or list_agents())
+    with one_thread():
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:] or list(list_agents()))

@@ -1,32 +1,39 @@
 """What every black-box search promises on policies as users have them, whose answers depend a little on the batch."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from ordinary import KINDS, NumpyPolicy, Rebuild, TorchPolicy, dropout_left_on
+from networks import layered_question, random_layers
+from ordinary import KINDS, NumpyPolicy, Rebuild, dropout_left_on
 from policies import random_pcn, random_question
 
 from paretofoil.agents import load_agent
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import Limits
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import explain
 from paretofoil.explanation.noise import measure_noise
-from paretofoil.search import Boundary, CFZoo
+from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.search.registry import methods
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
 QUICK: dict[str, dict[str, Any]] = {
-    "CFZoo": {"directions": 200, "max_queries": 301},
-    "ReferenceCFZoo": {"config": CFZoo(directions=20, max_queries=31)},
-    "LocalZoo": {"max_queries": 601},
+    "CFZoo": {"directions": 100, "max_queries": 151},
+    "ReferenceCFZoo": {"config": CFZoo(directions=8, max_queries=13)},
+    "LocalZoo": {"max_queries": 301},
     "Boundary": {"max_queries": 1500},
     "Grid": {"values": 12, "first": False},
 }
+"""Small settings: half precision is slow on a CPU."""
 SEARCHES = [
     replace(search, **QUICK.get(type(search).__name__, {}))  # type: ignore[type-var]
     for search in {search.name: search for search in (method.make() for method in methods())}.values()
@@ -38,9 +45,16 @@ HALF = ("torch float16", "torch bfloat16", "torch autocast", "numpy stored as fl
 NEARLY_EXACT = ("torch float32", "torch float64", "numpy float32", "numpy float64")
 
 
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    """Tiny products are slower on several threads."""
+    with one_thread():
+        yield
+
+
 def random_questions() -> list[Question]:
     policy = random_pcn(3, objectives=3)
-    return [random_question(policy, seed) for seed in range(10)]
+    return [random_question(policy, seed) for seed in range(6)]
 
 
 def shipped_questions(name: str, count: int = 20) -> list[Question]:
@@ -74,11 +88,13 @@ def lowest_margins(questions: list[Question], answers: list[Answer]) -> np.ndarr
 
 @each_search
 @each_kind
-def test_what_is_found_wins_by_kappa_in_whatever_batch_it_is_asked_about_again(rebuild: Rebuild, search: Search) -> None:
+def test_what_is_found_wins_by_kappa_in_whatever_batch_it_is_asked_about_again(
+    rebuild: Rebuild, search: Search
+) -> None:
     questions = rebuilt(random_questions(), rebuild)
     margins = lowest_margins(questions, ask(questions, search))
     assert len(margins) > 0
-    assert (margins >= questions[0].kappa).all()
+    assert (margins >= questions[0].kappa - 1e-9).all()
 
 
 @pytest.mark.parametrize("kind", NEARLY_EXACT)
@@ -141,8 +157,9 @@ def test_dropout_that_is_switched_off_is_no_noise() -> None:
 
 @each_search
 def test_actions_that_a_policy_masks_with_minus_infinity_are_found_where_it_allows_them(search: Search) -> None:
-    questions = [replace(question, foil=2) for question in rebuilt(random_questions(), KINDS["masked with -inf"])]
-    questions = rebuilt(questions, lambda _: questions[0].policy)  # type: ignore[arg-type,return-value]
+    pcn = random_pcn(5, objectives=3)
+    masked = [replace(random_question(pcn, seed), foil=2) for seed in range(12)]
+    questions = rebuilt(masked, KINDS["masked with -inf"])
     found = [answer for answer in ask(questions, search) if answer.found]
     assert found
     for answer in found:
@@ -179,11 +196,32 @@ def test_logarithms_of_tiny_probabilities_do_not_push_answers_away() -> None:
     assert np.mean(ratios) < 1.01
 
 
-def test_a_plain_torch_module_is_explained_in_five_lines() -> None:
-    question = shipped_questions("deep-sea-treasure")[0]
-    module: TorchPolicy = KINDS["torch float32"](question.policy)  # type: ignore[assignment,arg-type]
-    answer = explain(
-        module.log_probs, state=question.state, command=question.command, foil=question.foil, space=question.space
-    )
-    assert answer.search == "boundary"
+def test_a_plain_torch_function_is_explained_rolled_out_and_studied_without_a_warning() -> None:
+    """Torch warns of arrays that cannot be written to, but once only: the function looks for itself."""
+    agent = load_agent("deep-sea-treasure")
+    policy = KINDS["torch float32"](agent.policy)  # type: ignore[arg-type]
+
+    def my_policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        assert states.flags.writeable
+        assert commands.flags.writeable
+        return policy.log_probs(states, commands)
+
+    mine = Agent("mine", my_policy, agent.environment, agent.space, agent.front)  # type: ignore[arg-type]
+    decision = rollout(mine, agent.front[3])[2]
+    assert mine.decision_at(decision.state, decision.command).action == decision.action
+    foil = next(action for action in decision.valid_actions if action != decision.action)
+    asked: dict[str, Any] = {"foil": foil, "search": Boundary(max_queries=500)}
+    answer = explain(my_policy, state=decision.state, command=decision.command, space=agent.space, **asked)
+    assert answer.found
     assert "noise" in answer.queries
+    assert explain(mine, decision, **asked).found
+
+
+def test_what_was_asked_before_the_search_is_not_taken_off_its_limit() -> None:
+    """Noise is measured with more queries than this limit has."""
+    policy = random_layers(1, (2, 16, 16, 3), ("tanh", "relu"))
+    limits = Limits(queries=200)
+    for search in (Boundary(), Exact()):
+        answers = [ask([layered_question(policy, seed)], search, limits=limits)[0] for seed in range(6)]
+        assert any(answer.found for answer in answers)
+        assert all(answer.queries["noise"] > 200 for answer in answers)

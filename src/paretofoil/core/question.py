@@ -189,7 +189,8 @@ def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
     else:
 
         def ask(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-            return policy.log_probs(states[rows], commands)
+            # Copies: some policies scale what they are given in place, and torch warns of what cannot be written to.
+            return policy.log_probs(np.array(states[rows]), np.array(commands))
 
     def checked(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
         scores = np.asarray(ask(rows, commands))

@@ -19,7 +19,8 @@ def sure_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
         return float(batch.margins_at(np.array([row]), command[None], "verify")[0])
     asked = [batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES]
     margins = np.concatenate(asked)
-    return float(margins.min() - max(batch.clearance / CAUTION, np.ptp(margins)))
+    noise = max(batch.clearance / CAUTION, float(np.ptp(margins)))
+    return float(margins.min()) - (noise if noise > ROUNDING else 0.0)
 
 
 def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
@@ -34,5 +35,7 @@ def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | 
     return None
 
 
+ROUNDING = 1e-12
+"""Noise up to this is that of float64 numbers: it must not turn down a short number that lies right on the edge."""
 UNCHANGED = 1e-9
 """A scaled change up to this counts as no change: the objective keeps its number."""
