@@ -99,7 +99,8 @@ class Agent:
         elif self.environment.locate is not None:
             snapshot = self.environment.locate(flat)
             valid = self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0]
-        scores = np.where(valid, self.policy.log_probs(flat[None], remaining[None])[0], -np.inf)
+        asked = np.array([flat]), np.array([remaining])  # copies, for policies that write to what they are given
+        scores = np.where(valid, self.policy.log_probs(*asked)[0], -np.inf)
         valid_actions = tuple(np.flatnonzero(valid).tolist())
         before = np.zeros(remaining.size)
         if collected is not None:

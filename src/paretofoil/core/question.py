@@ -189,10 +189,13 @@ def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
     else:
 
         def ask(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-            return policy.log_probs(states[rows], commands)
+            # Copies: some policies scale what they are given in place, and torch warns of what cannot be written to.
+            return policy.log_probs(np.array(states[rows]), np.array(commands))
 
     def checked(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
         scores = np.asarray(ask(rows, commands))
+        if scores.dtype == np.float16:
+            scores = scores.astype(np.float32)  # its sums overflow, and IMPOSSIBLE is none of its numbers
         count = len(commands)
         if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
             raise InvalidInput.expected(f"log-probabilities of shape ({count}, actions)", f"shape {scores.shape}")

@@ -76,6 +76,7 @@ class _Asking:
         """Together; `alone` are the objectives that each may change, where others are locked to change few."""
         started = now()
         batch = QuestionBatch(questions)
+        batch.keep_clear(clearance(batch))  # first: what else is asked of a random policy means nothing
         scores = batch.scores_at(np.arange(batch.size), batch.commands, "original")
         names = _names(self.actions, "action {}", scores.shape[1])
         phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
@@ -83,7 +84,6 @@ class _Asking:
             replace(_unanswered(q, row, names, self.search), phrases=phrases, alone=alone[i] if alone else ())
             for i, (q, row) in enumerate(zip(questions, scores, strict=True))
         ]
-        batch.keep_clear(clearance(batch))
         findings = self.search.run(batch, self.limits)
         answers = [
             check(batch, row, finding, nothing)

@@ -3,18 +3,24 @@
 import numpy as np
 
 from paretofoil.core.question import QuestionBatch
-from paretofoil.explanation.noise import BATCHES, exact_rows
+from paretofoil.explanation.noise import BATCHES, CAUTION, exact_rows
 
 OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """By which shares of its size a change is enlarged, one after the other, until the policy confirms it."""
 
 
-def lowest_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
-    """The smallest margin of a command (d,) over ways to ask about it: alone, and in each place of small batches."""
+def sure_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
+    """A margin that a command (d,) has however the policy is asked.
+
+    It is the smallest one, alone and in each place of small batches, less the policy's noise: what its probes showed,
+    or what shows here, if that is more.
+    """
     if exact_rows(batch):
         return float(batch.margins_at(np.array([row]), command[None], "verify")[0])
     asked = [batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES]
-    return float(np.concatenate(asked).min())
+    margins = np.concatenate(asked)
+    noise = max(batch.clearance / CAUTION, float(np.ptp(margins)))
+    return float(margins.min()) - (noise if noise > ROUNDING else 0.0)
 
 
 def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
@@ -24,10 +30,12 @@ def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | 
     for share in OUTWARDS:
         command = question.command + (1 + share) * change * question.space.scale
         command = np.where(still, question.command, np.clip(command, question.low, question.high))
-        if lowest_margin(batch, row, command) >= question.kappa:
+        if sure_margin(batch, row, command) >= question.kappa:
             return command
     return None
 
 
+ROUNDING = 1e-12
+"""Noise up to this is that of float64 numbers: it must not turn down a short number that lies right on the edge."""
 UNCHANGED = 1e-9
 """A scaled change up to this counts as no change: the objective keeps its number."""

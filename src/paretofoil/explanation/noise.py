@@ -11,10 +11,13 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import ExactRows
 from paretofoil.core.question import IMPOSSIBLE, QuestionBatch
 
-PROBES = 64
-"""Commands that are asked about together, and again in another order."""
+CANDIDATES = 128
+"""Random commands that are asked about first, together."""
+PROBES = 32
+"""Of those, so many whose margins are nearest to kappa are asked about again: far away, where an action is all but
+impossible, logarithms of tiny probabilities can be much noisier than where answers lie."""
 BATCHES = (1, 2, 7)
-"""Sizes of the small batches in which some of them are asked about once more."""
+"""Sizes of the batches in which each probe is asked about, and an answer when it is checked."""
 CAUTION = 4.0
 """Searches keep clear of kappa by so many times the noise that the probes show."""
 RANDOM = 1e-3
@@ -36,32 +39,35 @@ def exact_rows(batch: QuestionBatch) -> bool:
 def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
     """The largest difference of a margin between two ways to ask about the same command; a random policy is refused."""
     generator = np.random.default_rng(seed)
-    rows = np.arange(PROBES) % batch.size
+    rows = np.arange(CANDIDATES) % batch.size
     commands = batch.commands[rows] + generator.uniform(batch.low[rows], batch.high[rows]) * batch.scale[rows]
+    candidates = batch.margins_at(rows, commands, "noise")
+    near = np.argsort(np.abs(candidates - batch.kappa[rows]), kind="stable")[:PROBES]
+    rows, commands = rows[near], commands[near]
 
-    def ask(which: np.ndarray) -> np.ndarray:
-        return batch.margins_at(rows[which], commands[which], "noise")
+    def ask(order: np.ndarray, size: int) -> np.ndarray:
+        margins = np.empty(PROBES)
+        for some in np.split(order, range(size, PROBES, size)):
+            margins[some] = batch.margins_at(rows[some], commands[some], "noise")
+        return margins
 
-    everything, shuffled = ask(np.arange(PROBES)), generator.permutation(PROBES)
-    noise = _difference(everything[shuffled], ask(shuffled))
-    for size in BATCHES:
-        few = generator.choice(PROBES, size, replace=False)
-        small = ask(few)
-        noise = max(noise, _difference(everything[few], small))
-    _refuse_random(small, ask(few))
-    return noise
+    together, again = (ask(np.arange(PROBES), PROBES) for _ in range(2))
+    _refuse_random(together, again)
+    apart = [ask(generator.permutation(PROBES), size) for size in BATCHES]
+    return float(_differences(candidates[near], together, *apart).max(initial=0.0))
 
 
-def _difference(one: np.ndarray, other: np.ndarray) -> float:
-    """The largest, where both are numbers of ordinary size: -inf for an action that cannot be is no noise."""
-    usual = (np.abs(one) < _HUGE) & (np.abs(other) < _HUGE)
-    return float(np.abs(one - other)[usual].max(initial=0.0))
+def _differences(*ways: np.ndarray) -> np.ndarray:
+    """Between the lowest and the highest margin of each command (N,) over ways to ask, where all are of ordinary size:
+    -inf for an action that cannot be is no noise."""
+    usual = np.max(np.abs(ways), axis=0) < _HUGE
+    return np.ptp(ways, axis=0)[usual]
 
 
 def _refuse_random(one: np.ndarray, other: np.ndarray) -> None:
-    differs = _difference(one, other)
-    usual = np.abs(one)[np.abs(one) < _HUGE]
-    if differs > RANDOM * max(1.0, float(np.median(usual))):
+    differs = float(_differences(one, other).max(initial=0.0))
+    size = np.abs(one)[np.abs(one) < _HUGE]
+    if differs > RANDOM * max(1.0, float(np.median(size)) if len(size) else 0.0):
         raise InvalidInput.expected(
             "a policy that answers the same question in the same way",
             f"one whose margins differ by up to {differs:.3g} when the very same batch is asked twice: it is random "

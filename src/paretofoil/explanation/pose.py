@@ -105,7 +105,7 @@ def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequenc
 
 
 def _all_actions(policy: Policy, decision: Decision) -> tuple[int, ...]:
-    scores = np.asarray(policy.log_probs(decision.state[None], decision.command[None]))
+    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))
     if scores.ndim != 2:
         raise InvalidInput.expected("log-probabilities of shape (1, actions)", f"shape {scores.shape}")
     return tuple(range(scores.shape[1]))

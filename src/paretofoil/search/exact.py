@@ -59,9 +59,13 @@ class Exact(Search):
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that Exact can look inside (for a black box use Boundary())"
         policy = foldable(batch.questions[0].policy, why)
+        before = [sum(batch.queries(row).values()) for row in range(batch.size)]
         began, started = now(), self._start(batch, limits)
         share = (now() - began) / batch.size
-        return [self._prove(batch, row, policy, change, limits, share) for row, change in enumerate(started)]
+        return [
+            self._prove(batch, row, policy, change, _after(limits, before[row]), share)
+            for row, change in enumerate(started)
+        ]
 
     def _start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
         """What the warm start finds, with at most half of what there is."""
@@ -117,6 +121,11 @@ class Exact(Search):
         )
         stop = Stop.OUT_OF_QUERIES if proof.stop is Stop.OUT_OF_BOXES and budget.cut[0] else proof.stop
         return Finding(incumbent.change, stop, certificate)
+
+
+def _after(limits: Limits, queries: int) -> Limits:
+    """The same limits, where so many queries were made before the search began and do not count."""
+    return limits if limits.queries is None else replace(limits, queries=limits.queries + queries)
 
 
 def _status(proof: Proof, upper: float) -> Status:

@@ -1,0 +1,99 @@
+"""Does a search find on an ordinary policy what it finds on the exact one? Both side by side, against proofs.
+
+Every shipped agent is asked twice: as the NumPy policy that gives a row the same bits in any batch, and rebuilt as a
+torch float32 module, as a user would write it, which does not. Of the questions that Exact proves feasible it counts
+what each search reports, how much further it is than the proven answer, and the answers under which the foil does not
+win by kappa when the policy is asked again in other batches. Prints a Markdown table.
+
+python benchmarks/ordinary_policies.py [questions per agent] [agents ...]
+"""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from cf_zoo_speed import TorchPolicy
+from rich.console import Console
+from rich.progress import track
+
+from paretofoil.agents import list_agents, load_agent
+from paretofoil.core.answer import Answer
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.threads import one_thread
+from paretofoil.explanation.ask import ask
+from paretofoil.search import Boundary, CFZoo, Exact
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
+
+SEARCHES = (Boundary(), CFZoo())
+AT_ONCE = 64
+"""Questions that are asked together, as in a study."""
+BATCHES = (1, 2, 3, 7, 64, 1000)
+"""How many commands are asked about together when answers are checked again."""
+
+
+def main(count: int, names: Sequence[str]) -> None:
+    head = ("agent", "search", "feasible", "found: NumPy", "torch", "mean ratio: NumPy", "torch", "bad: NumPy", "torch")
+    print(f"| {' | '.join(head)} |\n|---|---|" + "---:|" * (len(head) - 2), flush=True)
+    totals = {search.name: np.zeros(7) for search in SEARCHES}
+    for name in names:
+        feasible, proven = provable(name, count)
+        module = TorchPolicy(feasible[0].policy)  # type: ignore[arg-type]
+        rebuilt = [replace(question, policy=module) for question in feasible]
+        for search in SEARCHES:
+            judged = [judge(asked, ask_all(asked, search, name), proven) for asked in (feasible, rebuilt)]
+            row = np.array([len(feasible), *(number for pair in zip(*judged, strict=True) for number in pair)])
+            totals[search.name] += row
+            tell(name, search.name, row)
+    for label, row in totals.items():
+        tell("all", label, row)
+
+
+def provable(name: str, count: int) -> tuple[list[Question], list[float]]:
+    """Evenly spread questions of an agent that Exact proves feasible, and how far its answers are."""
+    agent = load_agent(name)
+    cases = list(enumerate_cases(agent))
+    questions = [pose_case(agent, *cases[i]) for i in evenly(len(cases), count)]
+    answers = ask_all(questions, Exact(), name)
+    pairs = [(q, a.closest_distance) for q, a in zip(questions, answers, strict=True) if a.closest_distance is not None]
+    return [question for question, _ in pairs], [distance for _, distance in pairs]
+
+
+def ask_all(questions: list[Question], search: Boundary | CFZoo | Exact, name: str) -> list[Answer]:
+    parts = [questions[first : first + AT_ONCE] for first in range(0, len(questions), AT_ONCE)]
+    kind = type(questions[0].policy).__name__
+    shown = track(parts, f"{name}: {search.name} on {kind}", console=Console(stderr=True), transient=True)
+    return [answer for part in shown for answer in ask(part, search)]
+
+
+def judge(questions: list[Question], answers: list[Answer], proven: list[float]) -> tuple[int, float, int]:
+    """(found, sum of the ratios to the proven distances, answers that do not hold when they are asked about again)."""
+    found = [row for row, answer in enumerate(answers) if answer.found]
+    ratios = [answers[row].closest_distance / proven[row] for row in found]  # type: ignore[operator]
+    return len(found), float(sum(ratios)), bad_answers([questions[i] for i in found], [answers[i] for i in found])
+
+
+def bad_answers(questions: list[Question], answers: list[Answer]) -> int:
+    """Under how many the foil does not win by kappa, both as quoted and as found, in some batch and order."""
+    if not answers:
+        return 0
+    batch, generator, bad = QuestionBatch(questions), np.random.default_rng(0), np.zeros(len(answers), dtype=bool)
+    for commands in (np.array([a.command for a in answers]), np.array([a.closest for a in answers])):
+        for size in BATCHES:
+            order = generator.permutation(max(size, len(answers))) % len(answers)
+            for first in range(0, len(order), size):
+                rows = order[first : first + size]
+                bad[rows] |= batch.margins_at(rows, commands[rows], "again") < batch.kappa[rows]
+    return int(bad.sum())
+
+
+def tell(name: str, label: str, row: np.ndarray) -> None:
+    feasible, *found, numpy_ratios, torch_ratios, numpy_bad, torch_bad = row
+    ratios = [total / number for total, number in zip((numpy_ratios, torch_ratios), found, strict=True)]
+    cells = [*(f"{n:.0f}" for n in (feasible, *found)), *(f"{r:.4f}" for r in ratios), f"{numpy_bad:.0f}"]
+    print(f"| {name} | {label} | {' | '.join(cells)} | {torch_bad:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    with one_thread():
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000, sys.argv[2:] or list(list_agents()))

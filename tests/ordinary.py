@@ -1,0 +1,130 @@
+"""Policies as users have them: a shipped or random PCN, rebuilt in torch and in plain NumPy, in every precision.
+
+None of them promises a row the same bits in any batch. (There is none in ONNX: onnxruntime is not installed.)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import nn
+
+from paretofoil.pcn.policy import PCNPolicy
+
+
+class Network(nn.Module):
+    """A PCN as a plain module."""
+
+    def __init__(self, weights: dict[str, np.ndarray], dropout: float = 0.0) -> None:
+        super().__init__()
+        for layer in ("state", "command", "hidden", "output"):
+            weight, bias = weights[f"{layer}_weight"], weights[f"{layer}_bias"]
+            linear = nn.Linear(weight.shape[1], weight.shape[0])
+            linear.load_state_dict({"weight": torch.tensor(weight), "bias": torch.tensor(bias)})
+            self.add_module(layer, linear)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        embedded = torch.sigmoid(self.state(states)) * torch.sigmoid(self.command(commands))
+        hidden = self.dropout(torch.relu(self.hidden(embedded)))
+        return torch.log_softmax(self.output(hidden), dim=1)
+
+
+@dataclass(eq=False)
+class TorchPolicy:
+    """A module, asked as one does."""
+
+    network: nn.Module
+    dtype: torch.dtype = torch.float32
+
+    def __post_init__(self) -> None:
+        self.network.to(self.dtype)
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            scores = self.network(torch.as_tensor(states).to(self.dtype), torch.as_tensor(commands).to(self.dtype))
+        return (scores.float() if scores.dtype is torch.bfloat16 else scores).numpy()  # NumPy has no bfloat16
+
+
+@dataclass(eq=False)
+class AutocastPolicy(TorchPolicy):
+    """A float32 module whose products are computed in bfloat16."""
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return super().log_probs(states, commands)
+
+
+@dataclass(eq=False)
+class NumpyPolicy:
+    """Matrix products without any padding, whose last bits depend on the batch."""
+
+    weights: dict[str, np.ndarray]
+    dtype: type[np.floating] = np.float32
+    stored: type[np.floating] | None = None
+    """What each layer's result is rounded to, as on a GPU that multiplies half precision with longer sums."""
+    _cast: dict[str, np.ndarray] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._cast = {name: array.astype(self.dtype) for name, array in self.weights.items()}
+
+    def layer(self, name: str, inputs: np.ndarray) -> np.ndarray:
+        result = inputs.astype(self.dtype) @ self._cast[f"{name}_weight"].T + self._cast[f"{name}_bias"]
+        return result if self.stored is None else result.astype(self.stored).astype(self.dtype)
+
+    def logits(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        states, commands = self.layer("state", states), self.layer("command", commands)
+        embedded = 1 / (1 + np.exp(-states)) * (1 / (1 + np.exp(-commands)))
+        return self.layer("output", np.maximum(self.layer("hidden", embedded), 0))
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        logits = self.logits(states, commands)
+        logits = logits - logits.max(axis=1, keepdims=True)
+        return logits - np.log(np.exp(logits).sum(axis=1, keepdims=True))
+
+
+@dataclass(eq=False)
+class MaskedPolicy(NumpyPolicy):
+    """Says -inf for actions that it will not take: the last one, where the first objective is asked for less."""
+
+    above: float = 0.0
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        scores = super().log_probs(states, commands)
+        scores[commands[:, 0] < self.above, -1] = -np.inf
+        return scores
+
+
+@dataclass(eq=False)
+class LoggedPolicy(NumpyPolicy):
+    """Logarithms of float32 probabilities of a sharp policy: tiny ones have few bits, the tiniest are 0."""
+
+    sharpness: float = 8.0
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        logits = self.dtype(self.sharpness) * self.logits(states, commands)
+        weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+        with np.errstate(divide="ignore"):
+            return np.log(weights / weights.sum(axis=1, keepdims=True))
+
+
+def dropout_left_on(pcn: PCNPolicy) -> TorchPolicy:
+    torch.manual_seed(0)
+    return TorchPolicy(Network(pcn.arrays(), dropout=0.1).train())
+
+
+Rebuild = Callable[[PCNPolicy], TorchPolicy | NumpyPolicy]
+KINDS: dict[str, Rebuild] = {
+    "torch float32": lambda pcn: TorchPolicy(Network(pcn.arrays())),
+    "torch float64": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.float64),
+    "torch float16": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.float16),
+    "torch bfloat16": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.bfloat16),
+    "torch autocast": lambda pcn: AutocastPolicy(Network(pcn.arrays())),
+    "numpy float32": lambda pcn: NumpyPolicy(pcn.arrays()),
+    "numpy float64": lambda pcn: NumpyPolicy(pcn.arrays(), np.float64),
+    "numpy stored as float16": lambda pcn: NumpyPolicy(pcn.arrays(), np.float32, np.float16),
+    "masked with -inf": lambda pcn: MaskedPolicy(pcn.arrays(), above=0.3),
+    "logs of probabilities": lambda pcn: LoggedPolicy(pcn.arrays()),
+}
+"""Every kind that answers a question the same way each time, up to noise."""
