@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from answers import TIME, TREASURE, achieved, answer, proven, proven_range
 
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Answer, Start
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.flip_map import FlipMap
@@ -43,6 +43,11 @@ def the_answer() -> Answer:
         proven_range=proven_range([1, -2], [6.3, -2]),
         consequence=achieved(5, -7),
         original_consequence=achieved(8, -8),
+        start=Start(np.array([8.0, -8.0]), np.array([6.3, -8.0]), False),
+        agent="mine",
+        time=6,
+        kept=(1,),
+        wanted=3,
         alternatives=(answer([8.0, -1.0]),),
     )
 
@@ -111,7 +116,7 @@ REFUSED = [
     *[("episode", field, "x") for field in ("command", "decisions", "achieved")],
     *[("landscape", field, "x") for field in ("command", "scale", "x", "y", "margins", "slope", "kappa", "p", "q")],
     *[("answer", field, "x") for field in ("outcome", "stop", "original", "objectives", "probabilities", "command")],
-    *[("answer", field, "x") for field in ("rounded", "lower_bound", "certificate", "proven_range", "consequence")],
+    *[("answer", field, "x") for field in ("closest", "lower_bound", "certificate", "proven_range", "consequence")],
     *[("flip map", field, "x") for field in ("objectives", "answers")],
 ]
 
@@ -121,9 +126,10 @@ REFUSED += [
     ("episode", "terminated", "x"),
     *[("landscape", field, None) for field in ("command", "scale", "x", "y", "margins", "slope")],
     *[("answer", field, "x") for field in ("actions", "valid_actions", "chosen", "foil", "kappa", "seed", "queries")],
-    *[("answer", field, "x") for field in ("seconds", "distance", "margin")],
-    *[("answer", field, 3.5) for field in ("norm", "search")],
-    *[("answer", field, None) for field in ("original", "probabilities")],
+    *[("answer", field, "x") for field in ("seconds", "distance", "closest_distance", "margin", "low", "high")],
+    *[("answer", field, "x") for field in ("phrases", "outside", "kept", "held", "alone", "time", "start", "wanted")],
+    *[("answer", field, 3.5) for field in ("norm", "search", "agent", "time", "kept")],
+    *[("answer", field, None) for field in ("original", "probabilities", "low", "high", "wanted")],
     ("flip map", "agent", 3.5),
     *[("flip map", field, "x") for field in ("actions", "command", "achieved", "taken", "times")],
 ]

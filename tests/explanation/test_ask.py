@@ -11,7 +11,8 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import Wishes, ask
@@ -44,6 +45,7 @@ def test_a_claim_that_does_not_flip_the_action_is_not_found(claim: tuple[float, 
     question = Question(SLOPED, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE)
     [found] = ask([question], Liar(claim))
     assert found.outcome is Outcome.NOT_FOUND
+    assert found.stop is Stop.NOT_CONFIRMED
     assert found.command is None
 
 
@@ -155,13 +157,15 @@ def test_no_shape_box_or_command_leads_to_a_wrong_answer(
             assert (found.command <= np.maximum(space.high, command)).all()
 
 
-def test_small_changes_are_undone_where_the_foil_still_wins() -> None:
-    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.02]]), np.array([0.0, -0.7]))
+@pytest.mark.parametrize("k", [1, 2])
+def test_objectives_that_would_change_little_are_locked_and_the_rest_is_searched_again(k: int) -> None:
+    policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.3]]), np.array([0.0, -0.83]))
     plain = explain(policy, **asked(search=Boundary()))  # type: ignore[arg-type]
-    snapped = explain(policy, **asked(search=Liar((0.4, 0.005)), min_change=0.01))  # type: ignore[arg-type]
-    assert plain.change[1] != 0  # type: ignore[index]
-    assert snapped.change.tolist() == pytest.approx([0.4, 0.0])  # type: ignore[union-attr]
-    assert snapped.command[1] == 0.5  # type: ignore[index]
+    locked = explain(policy, **asked(search=Boundary(), min_change=0.1, k=k))  # type: ignore[arg-type]
+    assert 0 < plain.change[1] < 0.1  # type: ignore[index]
+    assert locked.change[1] == 0  # type: ignore[index]
+    assert locked.alone == (0,)
+    assert locked.change[0] == pytest.approx(0.23, abs=0.01)  # what the other one lacks it makes up for
 
 
 def test_a_small_change_that_is_needed_stays() -> None:
@@ -197,16 +201,31 @@ def test_further_answers_change_other_objectives_or_directions() -> None:
     assert distances == sorted(distances)  # type: ignore[type-var]
 
 
-def test_the_rounded_command_is_short_and_still_flips_the_action() -> None:
+def test_the_quoted_command_is_short_and_all_that_is_told_is_about_it() -> None:
     for seed in range(8):
         question = random_question(random_pcn(2), seed)
         [found] = ask([question], QUICK)
-        if found.found:
-            scores = question.policy.log_probs(question.state[None], found.rounded[None])[0]  # type: ignore[index]
-            assert scores.argmax() == question.foil
-            assert max(len(f"{v:.12g}") for v in found.rounded) <= 8  # type: ignore[union-attr]
-            told, meant = found.rounded - question.command, found.command - question.command  # type: ignore[operator]
-            assert (told * meant >= 0).all()  # no wish is turned around by rounding
+        if found.command is None or found.closest is None:
+            continue
+        scores = question.policy.log_probs(question.state[None], found.command[None])[0]
+        rivals = [a for a in question.valid_actions if a != question.foil]
+        assert found.margin == pytest.approx(scores[question.foil] - scores[rivals].max(), abs=1e-6)
+        assert found.margin >= question.kappa  # type: ignore[operator]
+        assert found.distance == question.space.distance(found.command, question.command)
+        assert found.closest_distance == question.space.distance(found.closest, question.command)
+        assert max(len(f"{v:.12g}") for v in found.command) <= 8
+        told, meant = found.command - question.command, found.closest - question.command
+        assert (told * meant >= 0).all()  # no wish is turned around by rounding
+
+
+def test_where_kappa_is_zero_a_draw_is_no_answer() -> None:
+    def draw(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return np.zeros((len(commands), 2))
+
+    question = Question(CallablePolicy(draw), np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE, kappa=0.0)
+    [found] = ask([question], Liar((0.1, 0.1)))
+    assert found.command is None
+    assert found.stop is Stop.NOT_CONFIRMED
 
 
 def test_a_function_is_a_policy() -> None:

@@ -19,8 +19,10 @@ def line(threshold: float) -> LinearPolicy:
 
 
 def question(policy: Any, command: Any = (0.5, 0.5), space: CommandSpace | None = None, **changes: Any) -> Question:
+    """The foil need only win: by how much is a matter of one test."""
     box = space or CommandSpace([0.0, 0.0], [1.0, 1.0])
-    return Question(policy, np.zeros(1), np.array(command, dtype=np.float64), 1, (0, 1), box, **changes)
+    wanted = {"kappa": 0.0} | changes
+    return Question(policy, np.zeros(1), np.array(command, dtype=np.float64), 1, (0, 1), box, **wanted)
 
 
 def rounded(asked: Question, command: Any) -> list[float]:
@@ -52,6 +54,15 @@ def test_a_rounded_command_is_inside_the_same_way_hardly_farther_and_flips(
 def test_the_shortest_numbers_that_flip_are_told() -> None:
     assert rounded(question(line(0.78)), [0.7934, 0.5]) == [0.8, 0.5]
     assert rounded(question(line(0.792)), [0.79213, 0.5]) == [0.8, 0.5]
+
+
+def test_numbers_under_which_the_foil_wins_by_less_than_kappa_are_not_told() -> None:
+    assert rounded(question(line(0.762), kappa=0.05), [0.8134, 0.5]) == [0.82, 0.5]
+
+
+def test_where_kappa_is_zero_a_draw_is_not_told() -> None:
+    halves = question(line(0.75), command=(0.5, 0.5))
+    assert rounded(halves, [0.7512, 0.5]) == [0.76, 0.5]  # 0.75 is nearer, and as good for both actions
 
 
 def test_numbers_are_rounded_away_from_where_the_foil_loses() -> None:

@@ -3,7 +3,6 @@
 import base64
 import io
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -15,7 +14,7 @@ from policies import random_pcn
 
 import paretofoil as pf
 from paretofoil import envs
-from paretofoil.core.answer import Answer, Asked, Outcome
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.limit import Stop
 
@@ -117,9 +116,10 @@ def test_names_are_escaped() -> None:
         actions=(NASTY, NASTY + "2", "left", NASTY),
         objectives=(Objective(NASTY, NASTY), TIME),
         search=NASTY,
+        agent=NASTY,
+        time=3,
     )
-    asked = Asked(None, NASTY, 3)  # type: ignore[arg-type]
-    shown = [replace(named, asked=asked), flip_map((named,), name=NASTY), agent(name=NASTY)]
+    shown = [named, flip_map((named,), name=NASTY), agent(name=NASTY)]
     for thing in shown:
         html = thing._repr_html_()
         assert "<script" not in html
@@ -148,16 +148,15 @@ def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> N
 
 
 def test_an_answer_names_its_agent_and_moment_where_it_knows_them() -> None:
-    found = answer([6.3, -1.7])
-    placed = replace(found, asked=Asked(None, "minecart", 4))  # type: ignore[arg-type]
+    found, placed = answer([6.3, -1.7]), answer([6.3, -1.7], agent="minecart", time=4)
     assert read(found._repr_html_()).words[0] == "Why right, and not down?"
     assert read(placed._repr_html_()).words[0] == "minecart, t = 4: why right, and not down?"
 
 
 def test_an_answer_shows_the_same_after_json() -> None:
-    found = proven([6.3, -2.0], alternatives=(answer([8.0, -1.0]),))
+    found = proven([6.3, -2.0], agent="mine", time=0, alternatives=(answer([8.0, -1.0]),))
     assert Answer.from_json(found.to_json())._repr_html_() == found._repr_html_()
-    assert "Or: Had you asked for 1 step less time" in "".join(read(found._repr_html_()).words)
+    assert "Or: Had you asked for 1 fewer step of time" in "".join(read(found._repr_html_()).words)
 
 
 def bars(found: Answer) -> list[tuple[str, float, float]]:
@@ -181,6 +180,20 @@ def test_numbers_in_the_picture_are_in_the_users_sign() -> None:
     assert "2 → 1 step" in words
     kept = answer([1.5, -0.5], original=[1.0, -0.5], objectives=(Objective("ore"), FUEL))
     assert "stays 0.5" in read(kept._repr_html_()).words
+
+
+def test_a_probability_in_the_picture_is_in_percent() -> None:
+    risk, chance = Objective("death", cost=True, probability=True), Objective("gold", probability=True)
+    words = read(answer([-0.07, 0.9], original=[-0.0968, 0.9], objectives=(risk, chance))._repr_html_()).words
+    assert "9.68 → 7 %" in words
+    assert "stays 90 %" in words
+
+
+def test_what_stays_is_told_in_few_digits_and_what_changes_in_all() -> None:
+    found = answer([6.123456, -2.345678], original=[8.0, -2.345678])
+    words = read(found._repr_html_()).words
+    assert "8 → 6.123456" in words
+    assert "stays 2.346 steps" in words
 
 
 def test_more_and_less_have_different_colours_and_what_stays_has_none() -> None:

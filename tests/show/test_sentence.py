@@ -1,242 +1,254 @@
-"""What people read, word for word. A sentence that many answers share stands once, so that it is changed once."""
+"""What people read, word for word: how a question ended, what restricted it, and how sure the answer is."""
 
 import numpy as np
 import pytest
-from answers import FUEL, TIME, TREASURE, achieved, answer, certificate, proven, proven_range
+from answers import answer, certificate, proven
+from phrases import (
+    ASKED,
+    BOTH,
+    CAVEAT,
+    CLOSEST,
+    ELSEWHERE,
+    LESS_TREASURE,
+    MARGIN,
+    NEVER,
+    NONE_FOUND,
+    NOTHING_PROVEN,
+    ODDS,
+    PERHAPS,
+    RANGE,
+    SHARES,
+    SIZES,
+    TIME_STAYS,
+    TRY_EXACT,
+)
 
 from paretofoil.core.answer import Answer
-from paretofoil.core.command import Objective
 from paretofoil.core.limit import Stop
-from paretofoil.show.sentence import inward, one_line, paragraph, percent, short, value
-
-FOOD = tuple(Objective(name) for name in ("protein", "carbs", "fats", "vitamins", "minerals", "water"))
-
-ASKED = "Asked for 8 treasure and 2 steps of time, the agent chooses right here (70 %; down has 20 %)."
-BOTH = (
-    "Had you asked for 1.7 less treasure (6.3 instead of 8) and 0.3 steps less time (1.7 steps instead of 2), "
-    "the agent would have chosen down instead of right."
-)
-LESS_TREASURE = (
-    "Had you asked for 1.7 less treasure (6.3 instead of 8), the agent would have chosen down instead of right."
-)
-SHARES = "Under that command down has 50 % and right 47.5 %."
-TIME_STAYS = "The wish for time stays as it is."
-CLOSEST = "No smaller change does it: this one has scaled size 0.1250, and every one below 0.1241 is proven to fail."
-CAVEAT = "Such a command is something to ask for; it need not be achievable."
-NEVER = "No command within the agent's range makes it choose down instead of right here; this is proven."
-NONE_FOUND = "No command was found under which the agent would choose down instead of right here."
+from paretofoil.show.sentence import one_line, paragraph
 
 OUTCOMES = {
-    "found": (answer([6.3, -1.7]), [ASKED, BOTH, SHARES, CAVEAT]),
+    "found": (answer([6.3, -1.7]), [ASKED, BOTH, SHARES, PERHAPS, CAVEAT]),
     "found-with-a-gap": (
         answer([6.3, -1.7], certificate=certificate("gap", 0.03), lower_bound=0.03, stop=Stop.OUT_OF_TIME),
-        [ASKED, BOTH, SHARES, CAVEAT],
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            f"There may be a smaller change {MARGIN}: its scaled size is 0.125, and only those below 0.03 are proven "
+            "to fail.",
+            "The search stopped because its time ran out.",
+            CAVEAT,
+        ],
+    ),
+    "found-before-the-queries-ran-out": (
+        answer([6.3, -1.7], stop=Stop.OUT_OF_QUERIES),
+        [ASKED, BOTH, SHARES, PERHAPS, "The search stopped because it had used all its queries.", CAVEAT],
     ),
     "proven-optimal": (proven([6.3, -1.7]), [ASKED, BOTH, SHARES, CLOSEST, CAVEAT]),
-    "proven-infeasible": (
-        proven(),
-        [
-            ASKED,
-            NEVER,
-            "The agent has not learned to do that in this state, whatever it is asked for.",
-            "Ask about another foil or another moment, or widen the command space.",
-        ],
-    ),
-    "not-found": (
-        answer(),
-        [
-            ASKED,
-            NONE_FOUND,
-            "9,001 queries were spent, which proves nothing.",
-            'Try a larger budget, or search="exact", which finds one or proves that there is none.',
-        ],
+    "proven-infeasible": (proven(), [ASKED, f"U{NEVER}", RANGE, ODDS, ELSEWHERE]),
+    "not-found": (answer(), [ASKED, NONE_FOUND, NOTHING_PROVEN, TRY_EXACT]),
+    "not-found-in-time": (
+        answer(stop=Stop.OUT_OF_TIME),
+        [ASKED, NONE_FOUND, NOTHING_PROVEN, "The search stopped because its time ran out.", TRY_EXACT],
     ),
     "not-found-but-bounded": (
         answer(certificate=certificate("gap", 0.03, np.inf), lower_bound=0.03, stop=Stop.OUT_OF_BOXES),
         [
             ASKED,
             NONE_FOUND,
-            "9,001 queries were spent; any answer changes the command by more than 0.0300 (scaled).",
+            "9,001 queries were spent; any answer changes the command by more than 0.03 (scaled).",
+            "The search stopped because its proof had looked at as many boxes of commands as it may.",
             "Try a larger limit.",
         ],
     ),
-}
-
-OBJECTIVES = {
-    "a-gain-changes": (answer([6.3, -2.0]), [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, CAVEAT]),
-    "a-cost-changes-to-one-step": (
-        answer([8.0, -1.0]),
+    "not-confirmed": (
+        answer(stop=Stop.NOT_CONFIRMED),
         [
             ASKED,
-            "Had you asked for 1 step less time (1 step instead of 2), "
-            "the agent would have chosen down instead of right.",
-            SHARES,
-            "The wish for treasure stays as it is.",
-            CAVEAT,
-        ],
-    ),
-    "a-cost-without-a-unit": (
-        answer([1.5, -0.9], original=[1.2, -1.25], objectives=(Objective("ore"), FUEL)),
-        [
-            "Asked for 1.2 ore and 1.25 fuel, the agent chooses right here (70 %; down has 20 %).",
-            "Had you asked for 0.3 more ore (1.5 instead of 1.2) and 0.35 less fuel (0.9 instead of 1.25), "
-            "the agent would have chosen down instead of right.",
-            SHARES,
-            CAVEAT,
-        ],
-    ),
-    "most-of-six-stay": (
-        answer([1, 2, 3.25, 4, 5, 5.5], original=[1, 2, 3, 4, 5, 6], objectives=FOOD),
-        [
-            "Asked for 1 protein, 2 carbs, 3 fats, 4 vitamins, 5 minerals and 6 water, the agent chooses right here "
-            "(70 %; down has 20 %).",
-            "Had you asked for 0.25 more fats (3.25 instead of 3) and 0.5 less water (5.5 instead of 6), "
-            "the agent would have chosen down instead of right.",
-            SHARES,
-            "The wish for protein, carbs, vitamins and minerals stays as it is.",
-            CAVEAT,
-        ],
-    ),
-    "a-horizon-is-asked-for-but-not-achieved": (
-        answer(
-            [6.3, -2, 5],
-            original=[8, -2, 4],
-            objectives=(TREASURE, TIME, Objective("horizon", "steps")),
-            consequence=achieved(5, -7),
-            original_consequence=achieved(8, -8),
-        ),
-        [
-            "Asked for 8 treasure, 2 steps of time and 4 steps of horizon, the agent chooses right here "
-            "(70 %; down has 20 %).",
-            "Had you asked for 1.7 less treasure (6.3 instead of 8) and 1 step more horizon (5 steps instead of 4), "
-            "the agent would have chosen down instead of right.",
-            SHARES,
-            TIME_STAYS,
-            "Issued here, it leads to 5 treasure and 7 steps of time in the end; "
-            "the original command leads to 8 treasure and 8 steps of time.",
-            CAVEAT,
-        ],
-    ),
-    "near-certainty": (
-        answer(
-            [6.3, -1.7],
-            probabilities=np.array([0.0, 0.0, 0.0, 1.0]),
-            counterfactual_probabilities=np.array([0.0, 0.9999, 0.0, 0.0001]),
-        ),
-        [
-            "Asked for 8 treasure and 2 steps of time, the agent chooses right here (100 %; down has 0 %).",
-            BOTH,
-            "Under that command down has over 99.9 % and right under 0.1 %.",
-            CAVEAT,
+            NONE_FOUND,
+            NOTHING_PROVEN,
+            "The search named a command, but the policy, asked again, does not choose the foil there clearly enough.",
+            TRY_EXACT,
         ],
     ),
 }
 
-RANGES = {
-    "of-a-gain-and-a-cost": (
-        proven([6.3, -1.7], proven_range=proven_range([1.001, -1.7499], [6.3049, -1.6])),
-        [
-            ASKED,
-            BOTH,
-            SHARES,
-            "So does any wish for 1.01 to 6.3 of treasure and 1.6 to 1.749 steps of time: "
-            "this is proven for the whole range.",
-            CLOSEST,
-            CAVEAT,
-        ],
-    ),
-    "where-one-objective-was-kept": (
-        proven([6.3, -2.0], proven_range=proven_range([1.0, -2.0], [6.3, -2.0])),
+RESTRICTED = {
+    "one-is-kept": (
+        proven([6.3, -2.0], kept=(1,)),
         [
             ASKED,
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            "So does any wish for 1 to 6.3 of treasure with the rest as in that command: "
-            "this is proven for the whole range.",
-            CLOSEST,
+            "This change is at most 0.73 % larger than the smallest one, with the wish for time kept, "
+            f"{MARGIN}: {SIZES}",
+            CAVEAT,
+        ],
+    ),
+    "one-is-held-to-a-range": (
+        proven([6.3, -1.7], held=(0,), low=[5.0, -3.0], high=[10.0, -1.0]),
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            "This change is at most 0.73 % larger than the smallest one, with only 5 to 10 treasure allowed, "
+            f"{MARGIN}: {SIZES}",
+            CAVEAT,
+        ],
+    ),
+    "few-were-to-change": (
+        proven([6.3, -2.0], alone=(0,)),
+        [
+            ASKED,
+            LESS_TREASURE,
+            SHARES,
+            TIME_STAYS,
+            f"This change is at most 0.73 % larger than the smallest one of treasure alone {MARGIN}: {SIZES}",
+            CAVEAT,
+        ],
+    ),
+    "none-with-one-kept-and-one-held": (
+        proven(kept=(1,), held=(0,), low=[5.0, -2.0], high=[10.0, -2.0]),
+        [
+            ASKED,
+            f"With the wish for time kept and only 5 to 10 treasure allowed, u{NEVER}",
+            "That range is 5 to 10 treasure, with the rest as it was.",
+            ODDS,
+            ELSEWHERE,
+        ],
+    ),
+    "none-with-both-kept": (
+        proven(kept=(0, 1), low=[8.0, -2.0], high=[8.0, -2.0]),
+        [ASKED, f"With the wishes for treasure and time kept, u{NEVER}", ODDS, ELSEWHERE],
+    ),
+    "a-range-without-width-is-told-as-kept": (
+        proven(held=(1,), low=[7.0, -2.0], high=[9.0, -2.0]),
+        [
+            ASKED,
+            f"With the wish for time kept, u{NEVER}",
+            "That range is 7 to 9 treasure, with the rest as it was.",
+            ODDS,
+            ELSEWHERE,
+        ],
+    ),
+    "not-found-with-one-kept": (
+        answer(kept=(0,)),
+        [
+            ASKED,
+            "No command was found, with the wish for treasure kept, under which the agent would have gone down "
+            "instead of right here.",
+            NOTHING_PROVEN,
+            TRY_EXACT,
+        ],
+    ),
+    "found-with-a-gap-and-one-kept": (
+        answer([6.3, -2.0], kept=(1,), certificate=certificate("gap", 0.03), lower_bound=0.03),
+        [
+            ASKED,
+            LESS_TREASURE,
+            SHARES,
+            TIME_STAYS,
+            f"There may be a smaller change, with the wish for time kept, {MARGIN}: "
+            "its scaled size is 0.125, and only those below 0.03 are proven to fail.",
             CAVEAT,
         ],
     ),
 }
 
-ORIGINAL_RUNS = achieved(8, -8, error=[0.25, 0.0], repeats=200)
-CONSEQUENCES = {
-    "another-result": (
-        (achieved(5, -7), achieved(8, -8)),
-        "Issued here, it leads to 5 treasure and 7 steps of time in the end; "
-        "the original command leads to 8 treasure and 8 steps of time.",
+MARGINS = {
+    "kappa-is-zero": (
+        proven([6.3, -1.7], kappa=0.0),
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            f"This change is at most 0.73 % larger than the smallest one that lets down win: {SIZES}",
+            CAVEAT,
+        ],
     ),
-    "the-same-result": (
-        (achieved(8, -8), achieved(8, -8)),
-        "Issued here, it leads to the same result in the end: 8 treasure and 8 steps of time.",
+    "kappa-is-zero-and-there-is-none": (
+        proven(kappa=0.0),
+        [
+            ASKED,
+            "Under no command within its range would the agent have gone down here; this is proven.",
+            RANGE,
+            ELSEWHERE,
+        ],
     ),
-    "many-runs": (
-        (achieved(5.25, -7.5, error=[0.125, 0.0625], repeats=200), ORIGINAL_RUNS),
-        "Issued here, it leads to 5.25 treasure and 7.5 steps of time on average over 200 runs "
-        "(standard errors 0.125, 0.0625) in the end; the original command leads to "
-        "8 treasure and 8 steps of time on average over 200 runs (standard errors 0.25, 0).",
+    "kappa-is-large": (
+        proven(kappa=3.0),
+        [
+            ASKED,
+            "Under no command within its range would the agent have gone down here (by a margin of 3); this is proven.",
+            RANGE,
+            "Only commands count under which down is at least 20.09 times as likely as any other action.",
+            ELSEWHERE,
+        ],
     ),
-    "some-runs-are-stopped": (
-        (achieved(5.25, -7.5, error=[0.125, 0.0625], repeats=200, finished=0.75), ORIGINAL_RUNS),
-        "Issued here, it leads to 5.25 treasure and 7.5 steps of time on average over 200 runs "
-        "(standard errors 0.125, 0.0625) (25 % of the runs are stopped by the step limit) in the end; "
-        "the original command leads to 8 treasure and 8 steps of time on average over 200 runs "
-        "(standard errors 0.25, 0).",
+    "kappa-is-huge": (
+        proven(kappa=1000.0),
+        [
+            ASKED,
+            "Under no command within its range would the agent have gone down here (by a margin of 1000); "
+            "this is proven.",
+            RANGE,
+            ELSEWHERE,
+        ],
     ),
-    "the-only-run-is-stopped": (
-        (achieved(0, -100, finished=0.0), achieved(8, -8)),
-        "Issued here, it leads to 0 treasure and 100 steps of time (stopped by the step limit) in the end; "
-        "the original command leads to 8 treasure and 8 steps of time.",
+    "another-norm": (
+        proven([6.3, -1.7], norm="l1"),
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            f"This change is at most 0.73 % larger than the smallest one {MARGIN}: its scaled size (l1) is 0.125, "
+            "and none below 0.1241 does it; this is proven.",
+            CAVEAT,
+        ],
     ),
-    "every-run-is-always-stopped": (
-        (achieved(0, -100, finished=0.0), achieved(8, -100, finished=0.0)),
-        "Issued here, it leads to 0 treasure and 100 steps of time in the end; "
-        "the original command leads to 8 treasure and 100 steps of time.",
+    "a-change-as-small-as-the-gap": (
+        proven([6.3, -1.7], lower_bound=0.0),
+        [
+            ASKED,
+            BOTH,
+            SHARES,
+            f"No change {MARGIN} is smaller by more than that: its scaled size is 0.125; this is proven.",
+            CAVEAT,
+        ],
     ),
 }
 
-COUNTED = [
-    "0.5 more protein (1.5 instead of 1)",
-    "0.5 more protein (1.5 instead of 1) and 0.5 more carbs (2.5 instead of 2)",
-    "0.5 more protein (1.5 instead of 1), 0.5 more carbs (2.5 instead of 2) and 0.5 more fats (3.5 instead of 3)",
-    "0.5 more protein (1.5 instead of 1), 0.5 more carbs (2.5 instead of 2), 0.5 more fats (3.5 instead of 3) "
-    "and 0.5 more vitamins (4.5 instead of 4)",
-    "0.5 more protein (1.5 instead of 1), 0.5 more carbs (2.5 instead of 2), 0.5 more fats (3.5 instead of 3), "
-    "0.5 more vitamins (4.5 instead of 4) and 0.5 more minerals (5.5 instead of 5)",
-    "0.5 more protein (1.5 instead of 1), 0.5 more carbs (2.5 instead of 2), 0.5 more fats (3.5 instead of 3), "
-    "0.5 more vitamins (4.5 instead of 4), 0.5 more minerals (5.5 instead of 5) and 0.5 more water (6.5 instead of 6)",
-]
+ALL = OUTCOMES | RESTRICTED | MARGINS
 
 
-@pytest.mark.parametrize("name", OUTCOMES | OBJECTIVES | RANGES)
+@pytest.mark.parametrize("name", ALL)
 def test_an_answer_reads_word_for_word(name: str) -> None:
-    found, sentences = (OUTCOMES | OBJECTIVES | RANGES)[name]
-    assert one_line(found) == str(found) == sentences[1]
+    found, sentences = ALL[name]
     assert paragraph(found) == found.paragraph() == " ".join(sentences)
+    assert one_line(found) == str(found) == sentences[1]
 
 
-@pytest.mark.parametrize("name", CONSEQUENCES)
-def test_a_consequence_reads_word_for_word(name: str) -> None:
-    (new, old), sentence = CONSEQUENCES[name]
-    found = answer([6.3, -1.7], consequence=new, original_consequence=old)
-    assert paragraph(found) == " ".join([ASKED, BOTH, SHARES, sentence, CAVEAT])
-
-
-@pytest.mark.parametrize("count", range(1, 7))
-def test_one_to_six_objectives_are_told_as_a_list(count: int) -> None:
-    original = np.arange(1.0, count + 1)
-    found = answer(original + 0.5, original=original, objectives=FOOD[:count])
-    assert one_line(found) == (
-        f"Had you asked for {COUNTED[count - 1]}, the agent would have chosen down instead of right."
-    )
+@pytest.mark.parametrize(
+    ("others", "sentence"),
+    [
+        (0, "You asked for 3 answers; no other was found that clearly differs."),
+        (1, "You asked for 3 answers; only 2 were found that clearly differ."),
+        (2, ""),
+    ],
+)
+def test_fewer_answers_than_were_wanted_are_told(others: int, sentence: str) -> None:
+    found = answer([6.3, -2.0], wanted=3, alternatives=(answer([8.0, -1.0]),) * others)
+    told = [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, PERHAPS, sentence, CAVEAT]
+    assert paragraph(found) == " ".join(filter(None, told))
 
 
 def test_further_answers_speak_for_themselves() -> None:
     other = answer([8.0, -1.0])
     found = answer([6.3, -2.0], alternatives=(other,))
     assert one_line(found) == LESS_TREASURE
-    assert one_line(found.alternatives[0]) == OBJECTIVES["a-cost-changes-to-one-step"][1][1]
+    assert one_line(found.alternatives[0]) == one_line(other) != one_line(found)
 
 
 @pytest.mark.parametrize(
@@ -250,61 +262,16 @@ def test_further_answers_speak_for_themselves() -> None:
             Stop.OUT_OF_BOXES,
             "The search stopped because its proof had looked at as many boxes of commands as it may.",
         ),
+        (
+            Stop.NOT_CONFIRMED,
+            "The search named a command, but the policy, asked again, does not choose the foil there clearly enough.",
+        ),
     ],
 )
 def test_every_reason_to_stop_has_its_sentence(stop: Stop, sentence: str) -> None:
     assert stop.sentence == sentence
 
 
-@pytest.mark.parametrize(
-    ("objective", "number", "words"),
-    [
-        (TREASURE, 8.0, "8 treasure"),
-        (TIME, -2.0, "2 steps of time"),
-        (TIME, -1.0, "1 step of time"),
-        (TIME, -0.0, "0 steps of time"),
-        (TIME, 3.0, "-3 steps of time"),
-        (FUEL, -0.96, "0.96 fuel"),
-        (TREASURE, 123456.0, "1.235e+05 treasure"),
-    ],
-)
-def test_a_wish_is_told_in_the_users_sign(objective: Objective, number: float, words: str) -> None:
-    assert value(objective, number) == words
-
-
-@pytest.mark.parametrize(
-    ("probability", "words"),
-    [
-        (0.0, "0 %"),
-        (0.0004, "under 0.1 %"),
-        (0.476, "47.6 %"),
-        (0.9994, "99.9 %"),
-        (0.9995, "over 99.9 %"),
-        (1.0, "100 %"),
-    ],
-)
-def test_a_probability_is_never_rounded_to_certainty(probability: float, words: str) -> None:
-    assert percent(probability) == words
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_a_range_is_told_from_inside_it(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.integers(-3, 4))
-    lowest, highest = (float(text) for text in inward(low, high))
-    assert low - 1e-9 <= lowest <= highest <= high + 1e-9
-
-
-def test_numbers_are_short() -> None:
-    assert [short(number) for number in (-0.0, 1.0, 2.50, 0.123456, -1e-9)] == ["0", "1", "2.5", "0.1235", "-1e-09"]
-
-
 def test_every_outcome_has_a_golden() -> None:
     told: list[Answer] = [found for found, _ in OUTCOMES.values()]
     assert {found.outcome for found in told} == set(type(told[0].outcome))
-
-
-@pytest.mark.xfail(strict=True, reason="a proven range without width leaves its empty sentence behind")
-def test_a_range_without_width_is_not_told() -> None:
-    found = proven([6.3, -2.0], proven_range=proven_range([6.3, -2.0], [6.3, -2.0]))
-    assert paragraph(found) == " ".join([ASKED, LESS_TREASURE, SHARES, TIME_STAYS, CLOSEST, CAVEAT])

@@ -34,7 +34,9 @@ _SENTENCES = {
     Stop.OUT_OF_TIME: "The search stopped because its time ran out.",
     Stop.OUT_OF_QUERIES: "The search stopped because it had used all its queries.",
     Stop.OUT_OF_BOXES: "The search stopped because its proof had looked at as many boxes of commands as it may.",
-    Stop.NOT_CONFIRMED: "The search named a command, but the policy, asked again, does not choose the foil there.",
+    Stop.NOT_CONFIRMED: (
+        "The search named a command, but the policy, asked again, does not choose the foil there clearly enough."
+    ),
 }
 
 

@@ -245,7 +245,7 @@ SHIPPED = (
     CatalogueEntry(
         name="resource-gathering",
         gym_id="mo_gymnasium:resource-gathering-v0",
-        objectives=(_risk("danger"), *_gains(1.0, "gold", "diamond", probability=True)),
+        objectives=(_risk("death"), *_gains(1.0, "gold", "diamond", probability=True)),
         actions=MOVES,
         phrases=GONE,
         max_steps=100,

@@ -147,7 +147,8 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
             break
     if not tried:  # nothing may move at all
         return asking.ask([question])[0]
-    distinct = _distinct(question, tried, sparse=wishes.sparse)
+    plain = [a for a in tried if a.found and not _small_changes(question, a, wishes.min_change)]
+    distinct = _distinct(question, plain or tried, sparse=wishes.sparse)
     total: dict[str, Any] = {**_spent(*tried), "wanted": wishes.k}
     if not distinct:
         return replace(tried[-1], **total)  # the last one may move every objective
@@ -158,7 +159,7 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
 
 
 def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[Answer]:
-    """The best answers, of which no two change the same objectives in the same directions.
+    """The best answers, of which any two differ.
 
     With `sparse` those that change fewest objectives come first, otherwise the one that may change all of them.
     """
@@ -166,20 +167,30 @@ def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[
     def rank(answer: Answer) -> tuple[int, float]:
         return (len(answer.alone) or question.space.size if sparse else bool(answer.alone)), float(answer.distance or 0)
 
-    best: dict[tuple[float, ...], Answer] = {}
+    chosen: list[Answer] = []
     for answer in sorted((a for a in tried if a.found), key=rank):
-        best.setdefault(tuple(_pattern(question, answer)), answer)
-    return list(best.values())
+        if all(_differ(question, answer, other) for other in chosen):
+            chosen.append(answer)
+    return chosen
+
+
+def _differ(question: Question, one: Answer, other: Answer) -> bool:
+    """Whether two answers change other objectives or in other directions, and are not nearly the same command."""
+    sizes = [a.distance or 0.0 for a in (one, other)]
+    far = question.space.distance(one.command, other.command, question.norm) >= APART * min(sizes)  # type: ignore[arg-type]
+    return bool(far and (_pattern(question, one) != _pattern(question, other)).any())
+
+
+APART = 0.5
+"""Two answers lie at least this share of their size apart: less is a variation of the same answer."""
+HARDLY = 0.05
+"""An objective that changes by less than this share of the largest change does not count as changed."""
 
 
 def _pattern(question: Question, answer: Answer) -> np.ndarray:
     """Which objectives an answer changes, and which way: -1, 0 or 1 each; what is hardly changed does not count."""
     change = (answer.command - question.command) / question.space.scale
     return np.where(np.abs(change) <= HARDLY * np.abs(change).max(), 0.0, np.sign(change))
-
-
-HARDLY = 0.05
-"""An objective that changes by less than this share of the largest change does not make an answer another one."""
 
 
 def _allow(question: Question, objectives: Sequence[int]) -> Question:
@@ -191,13 +202,13 @@ def _allow(question: Question, objectives: Sequence[int]) -> Question:
 
 def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -> Answer:
     """Lock what would change by less, the smallest first, and search again, as long as there is an answer."""
-    while answer.asked is not None and answer.closest is not None:
+    while answer.asked is not None and answer.found:
         question = answer.asked.question
-        sizes = np.abs(answer.closest - question.command) / question.space.scale
-        small = [i for i in np.argsort(sizes, kind="stable").tolist() if 0 < sizes[i] < min_change]
         free = np.flatnonzero(question.high > question.low).tolist()
-        for i in small:
+        for i in _small_changes(question, answer, min_change):
             left = tuple(j for j in free if j != i)
+            if not left:
+                continue
             [again] = asking.ask([_allow(question, left)], [left])
             spent = _spent(answer, again)
             answer = replace(answer, **spent)
@@ -207,6 +218,12 @@ def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -
         else:
             return answer
     return answer
+
+
+def _small_changes(question: Question, answer: Answer, min_change: float) -> list[int]:
+    """The objectives that an answer changes by less than this share of their range, the smallest first."""
+    sizes = np.abs(answer.command - question.command) / question.space.scale
+    return [i for i in np.argsort(sizes, kind="stable").tolist() if 0 < sizes[i] < min_change]
 
 
 def _spent(*answers: Answer) -> dict[str, Any]:

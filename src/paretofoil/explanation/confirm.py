@@ -23,6 +23,12 @@ def sure_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
     return float(margins.min()) - (noise if noise > ROUNDING else 0.0)
 
 
+def flips(batch: QuestionBatch, row: int, command: np.ndarray) -> bool:
+    """Whether the foil wins there by kappa however it is asked; where kappa is 0, a draw does not count."""
+    margin = sure_margin(batch, row, command)
+    return margin >= batch.questions[row].kappa and margin > 0
+
+
 def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
     """The command of a scaled change, walked outwards until the policy confirms it; None if it never does."""
     question = batch.questions[row]
@@ -30,7 +36,7 @@ def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | 
     for share in OUTWARDS:
         command = question.command + (1 + share) * change * question.space.scale
         command = np.where(still, question.command, np.clip(command, question.low, question.high))
-        if sure_margin(batch, row, command) >= question.kappa:
+        if flips(batch, row, command):
             return command
     return None
 

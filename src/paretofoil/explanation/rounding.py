@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.confirm import sure_margin
+from paretofoil.explanation.confirm import flips
 
 DIGITS = range(1, 10)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
@@ -28,7 +28,7 @@ def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.nda
             continue
         margins = batch.margins_at(np.full(len(candidates), row), candidates, "round")
         for candidate in candidates[margins >= kappa]:
-            if sure_margin(batch, row, candidate) >= kappa:
+            if flips(batch, row, candidate):
                 return candidate
     return command
 

@@ -13,7 +13,7 @@ from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map_figure import figure_flip_map
 from paretofoil.show.flip_map_table import summary
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
-from paretofoil.show.quantity import counted, exact, short
+from paretofoil.show.quantity import beside, clean, counted, short
 
 RIM = {
     Outcome.FOUND: BLUE,
@@ -34,7 +34,7 @@ LONGEST_NAME = 18
 def answer_html(found: Answer) -> str:
     """The sentence, the change as bars, and the outcome and its proof in one line."""
     question = f"Why {found.actions[found.chosen]}, and not {found.actions[found.foil]}?"
-    if found.asked is not None and found.agent:
+    if found.agent:
         question = f"{found.agent}, t = {found.time}: {question[0].lower()}{question[1:]}"
     others = [_line(f"Or: {other}") for other in found.alternatives]
     parts = [_heading(question), _line(str(found)), _change_picture(found), *others, _small(_outcome(found))]
@@ -97,12 +97,16 @@ def _outcome(found: Answer) -> str:
 def _range(objective: Objective, low: float, high: float) -> str:
     """ "time 1 to 40 steps": what can be asked for, a cost by its size."""
     lowest, highest = (short(number) for number in sorted((_told(objective, low), _told(objective, high))))
-    return f"{objective.name} {lowest} to {counted(objective, highest)}"
+    return f"{objective.name} {lowest} to {_with_unit(objective, highest)}"
 
 
 def _told(objective: Objective, number: float) -> float:
-    """A number as the user thinks of it: a cost by its size; no -0."""
-    return float(-number if objective.cost else number) + 0.0
+    """A number as the user thinks of it: a cost by its size, a probability in percent; no -0."""
+    return float(-number if objective.cost else number) * (100.0 if objective.probability else 1.0) + 0.0
+
+
+def _with_unit(objective: Objective, shown: str) -> str:
+    return f"{shown} %" if objective.probability else counted(objective, shown)
 
 
 def _change_picture(found: Answer) -> str:
@@ -124,8 +128,9 @@ def _row(top: int, objective: Objective, old: float, new: float) -> str:
     colour = BLUE if new > old else ORANGE
     change = _bar(before, after, top, f'fill="{colour}"') if new != old else ""
     tick = f'<path d="M{before:.1f} {top + 4}v{ROW - 8}" stroke="currentColor" stroke-width="2"/>'
-    shown = counted(objective, exact(new))  # all its digits, as in the sentence
-    numbers = f"{short(old)} → {shown}" if new != old else f"stays {shown}"
+    numbers = f"stays {_with_unit(objective, short(old))}"
+    if new != old:
+        numbers = f"{beside(old, new)} → {_with_unit(objective, clean(new))}"  # all its digits, as in the sentence
     return (
         _text(NAME_END, middle, "end", _cut(objective.name), objective.name)
         + _bar(zero, before, top, 'fill="currentColor" fill-opacity=".2"')

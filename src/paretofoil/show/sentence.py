@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
@@ -9,54 +10,82 @@ from paretofoil.core.answer import Answer, Outcome, Start
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.proven_range import ProvenRange
-from paretofoil.show.quantity import change, join, percent, short, span, value, values
+from paretofoil.show.quantity import change, join, listing, percent, result, short, short_change, span, value
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
+AMBIGUOUS = ("all", "any", "none", "nothing")
+"""Names of actions that stand in quotes, since they would be read as something else."""
+MANY = 3
+"""From so many changed objectives on, only their old and new numbers are told."""
+LARGE_KAPPA = 20.0
+"""Beyond this a margin is not told as a ratio of probabilities, which nobody could read."""
 
 
 def one_line(found: Answer) -> str:
     """The answer in one sentence."""
-    foil = found.phrases[found.foil]
+    where = _restrictions(found)
     if found.command is not None:
         now = " now" if found.time else ""
-        return f"Had you{now} asked for {_changes(found)}, the agent would have {_instead(found)}."
+        wish = _changes(found.objectives, found.original, found.command)
+        return f"Had you{now} asked for {wish}, the agent would have {_instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        where = _restrictions(found)
-        under = f"{where}, under" if where else "Under"
-        return (
-            f"{under} no command within its range would the agent have {foil} here{_by_margin(found)}; this is proven."
-        )
-    where = f" {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
+        under = f"With {where}, under" if where else "Under"
+        margin = f" ({_margin(found)})" if found.kappa > 0 else ""
+        did = found.phrases[found.foil]
+        return f"{under} no command within its range would the agent have {did} here{margin}; this is proven."
+    where = f", with {where}," if where else ""
     return f"No command was found{where} under which the agent would have {_instead(found)} here."
 
 
 def paragraph(found: Answer) -> str:
-    """The answer at length."""
-    chosen, foil = found.actions[found.chosen], found.actions[found.foil]
-    before, wishes = found.probabilities, values(found.objectives, found.original)
-    asked = f"With {wishes} left" if found.time else f"Asked for {wishes}"
-    shares = f"{percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}"
-    parts = [f"{asked}, the agent chooses {chosen} here ({shares}).", *_outside(found), one_line(found)]
+    """The answer at length: what it is, what it leads to, and how sure it is."""
+    parts = [_situation(found), _outside(found), one_line(found)]
     if found.command is None:
-        return " ".join([*parts, *_advice(found)])
+        return _text([*parts, *_advice(found)])
     after: np.ndarray = found.counterfactual_probabilities  # type: ignore[assignment]
-    parts.append(
-        f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}."
-    )
-    same = [o.name for o, old, new in zip(found.objectives, found.original, found.command, strict=True) if old == new]
-    if same:
-        parts.append(f"The wish for {join(same)} stays as it is.")
-    if found.proven_range is not None:
-        parts.append(_proven_range(found.objectives, found.proven_range))
-    if found.outcome is Outcome.PROVEN_OPTIMAL:
-        parts.append(_proof(found))
+    foil, chosen = _action(found, found.foil), _action(found, found.chosen)
+    shares = f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}."
+    parts += [shares, _unchanged(found)]
     if found.consequence is not None and found.original_consequence is not None:
-        parts.append(_consequences(found.objectives, found.consequence, found.original_consequence))
+        parts.append(_consequences(found, found.consequence, found.original_consequence))
     if found.start is not None:
-        parts.append(_start(found.objectives, found.start))
-    if found.wanted > 1 + len(found.alternatives):
-        parts.append(_fewer(found))
-    return " ".join(filter(None, [*parts, CAVEAT]))
+        parts.append(_start(found, found.start))
+    if found.proven_range is not None:
+        parts.append(_proven_range(found, found.proven_range, found.command))
+    parts.append(_proof(found) if found.outcome is Outcome.PROVEN_OPTIMAL else _doubt(found))
+    return _text([*parts, _fewer(found), CAVEAT])
+
+
+def _text(sentences: Sequence[str]) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _situation(found: Answer) -> str:
+    """ "With 8 treasure and 2 steps of time left, the agent chooses right here (70 %; down has 20 %)."."""
+    told = [value(o, float(n)) for o, n in zip(found.objectives, found.original, strict=True)]
+    wishes = [wish for wish in told if not wish.startswith("already")]
+    excess = [wish for wish in told if wish.startswith("already")]
+    listed = listing(found.objectives, wishes)
+    asked = f"With {listed} left" if found.time else f"Asked for {listed}"
+    if excess:
+        beside = " and" if found.time else ", with"
+        asked = f"{asked}{beside} {join(excess)}" if wishes else f"With {join(excess)}"
+    chosen, foil = _action(found, found.chosen), _action(found, found.foil)
+    before = found.probabilities
+    shares = f"{percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}"
+    return f"{asked}, the agent chooses {chosen} here ({shares})."
+
+
+def _outside(found: Answer) -> str:
+    if not found.outside:
+        return ""
+    names = join([found.objectives[i].name for i in found.outside])
+    return f"Such a wish for {names} lies outside what the agent was trained on."
+
+
+def _action(found: Answer, action: int) -> str:
+    name = found.actions[action]
+    return f'"{name}"' if name.lower() in AMBIGUOUS else name
 
 
 def _instead(found: Answer) -> str:
@@ -68,115 +97,183 @@ def _instead(found: Answer) -> str:
     return f"{foil} rather than {chosen}"
 
 
-def _changes(found: Answer) -> str:
-    """ "1.7 less treasure (6.3 instead of 8) and 0.3 fewer steps of time (1.7 instead of 2)"."""
+def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
+    """ "1.7 less treasure (6.3 instead of 8) and 2 fewer steps of time (6 instead of 8)"."""
+    triples = [(o, float(old), float(new)) for o, old, new in zip(objectives, before, after, strict=True) if old != new]
+    told = change if len(triples) < MANY else short_change
+    return join([told(*triple) for triple in triples])
+
+
+def _unchanged(found: Answer) -> str:
     triples = zip(found.objectives, found.original, found.command, strict=True)  # type: ignore[arg-type]
-    return join([change(o, float(old), float(new)) for o, old, new in triples if old != new])
-
-
-def _by_margin(found: Answer) -> str:
-    """By how much the foil was to win: a proof is about no less."""
-    return f" by a margin of {short(found.kappa)}" if found.kappa > 0 else ""
+    same = [o.name for o, old, new in triples if old == new]
+    if len(same) > 1:
+        return "The other wishes stay as they are."
+    return f"The wish for {same[0]} stays as it is." if same else ""
 
 
 def _restrictions(found: Answer) -> str:
-    """ "With time kept at 2 steps and treasure held to 5 to 10": what the user ruled out, or nothing."""
-    kept = [f"{value(found.objectives[i], float(found.original[i]))} kept" for i in found.kept]
-    held = [span(found.objectives[i], float(found.low[i]), float(found.high[i])) for i in found.held]
-    return f"With {join([*kept, *filter(None, held)])}" if kept or held else ""
+    """ "the wish for time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
+    spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i])) for i in found.held}
+    kept = [found.objectives[i].name for i in (*found.kept, *(i for i, told in spans.items() if told is None))]
+    parts = [f"the wish{'es' if len(kept) > 1 else ''} for {join(kept)} kept"] if kept else []
+    held = [told for i, told in spans.items() if told is not None and i not in found.kept]
+    return join([*parts, f"only {join(held)} allowed"] if held else parts) if kept or held else ""
 
 
-def _outside(found: Answer) -> list[str]:
-    if not found.outside:
-        return []
-    names = join([found.objectives[i].name for i in found.outside])
-    return [f"Such a wish for {names} lies outside what the agent was trained on."]
+def _margin(found: Answer) -> str:
+    """By how much the foil was to win: a proof is about no less."""
+    return f"by a margin of {short(found.kappa)}"
+
+
+def _smallest(found: Answer) -> str:
+    """What a proof of a change is about: "of time alone that lets down win by a margin of 0.05"."""
+    alone = f" of {join([found.objectives[i].name for i in found.alone])} alone" if found.alone else ""
+    where = f", with {_restrictions(found)}," if _restrictions(found) else ""
+    margin = f" {_margin(found)}" if found.kappa > 0 else ""
+    return f"{alone}{where} that lets {_action(found, found.foil)} win{margin}"
+
+
+def _size(found: Answer) -> str:
+    norm = "" if found.norm == "l2" else f" ({found.norm})"
+    return f"its scaled size{norm} is {short(found.distance or 0.0)}"
 
 
 def _proof(found: Answer) -> str:
     """How much smaller another change could be at most."""
-    alone = f" of {join([found.objectives[i].name for i in found.alone])} alone" if found.alone else ""
-    where = f", {_restrictions(found).replace('With', 'with', 1)}" if _restrictions(found) else ""
-    does = f"lets {found.actions[found.foil]} win{_by_margin(found)}{where}"
-    size, bound = float(found.distance or 0.0), found.lower_bound
-    sizes = f"its scaled size is {short(size)}, and every one below {rounded_down(bound)} is proven to fail"
+    size, bound = found.distance or 0.0, found.lower_bound
     if bound <= 0:
-        return f"No change{alone} that {does} can be noticeably smaller: {sizes}."
-    more = percent_up(size / bound - 1)
-    return f"It is at most {more} larger than the smallest change{alone} that {does}: {sizes}."
-
-
-def rounded_down(number: float) -> str:
-    """Four digits, rounded down: what is proven below it is proven."""
-    if number <= 0:
-        return "0"
-    unit = 10.0 ** (math.floor(math.log10(number)) - 3)
-    return short(math.floor(number / unit * (1 - 1e-12)) * unit)
-
-
-def percent_up(share: float) -> str:
-    """A share in percent, rounded up to two digits: "at most" stays true."""
-    hundredths = max(np.ceil(1e4 * share - 1e-9), 1.0)
-    return f"{short(float(hundredths) / 100)} %"
-
-
-def _proven_range(objectives: Sequence[Objective], proven: ProvenRange) -> str:
-    """The proven box, with a bound per objective."""
-    wishes = [span(o, float(a), float(b)) for o, a, b in zip(objectives, proven.low, proven.high, strict=True)]
-    told = [wish for wish in wishes if wish is not None]
-    if not told:
-        return ""
-    rest = " with the rest as in that command" if len(told) < len(objectives) else ""
-    return f"Any wish for {join(told)}{rest} does the same: this is proven for the whole range."
-
-
-def _consequences(objectives: Sequence[Objective], new: Consequence, old: Consequence) -> str:
-    stopped = new.finished < old.finished  # some environments always end by their step limit: that is no news
-    if np.allclose(new.achieved, old.achieved):
-        return f"Issued here, it leads to the same result in the end: {_consequence(objectives, new, stopped)}."
+        return f"No change{_smallest(found)} is smaller by more than that: {_size(found)}; this is proven."
+    more = rounded_up(100 * (size / bound - 1), 2)
     return (
-        f"Issued here, it leads to {_consequence(objectives, new, stopped)} in the end; "
-        f"the original command leads to {_consequence(objectives, old)}."
+        f"This change is at most {more} % larger than the smallest one{_smallest(found)}: {_size(found)}, "
+        f"and none below {rounded_down(bound)} does it; this is proven."
     )
 
 
-def _consequence(objectives: Sequence[Objective], result: Consequence, stopped: bool = False) -> str:
-    rewards = objectives[: len(result.achieved)]  # a horizon is no return
-    text = values(rewards, result.achieved)
-    if result.repeats > 1:
-        errors = ", ".join(f"{short(float(e))}" for e in result.error)
-        text += f" on average over {result.repeats} runs (standard errors {errors})"
-    if stopped:
-        share = f"{percent(1 - result.finished)} of the runs are " if result.finished else ""
-        text += f" ({share}stopped by the step limit)"
-    return text
+def _doubt(found: Answer) -> str:
+    """What is not known of an answer without a proof."""
+    reason = f" {found.stop.sentence}" if found.stop.early else ""
+    if found.lower_bound > 0:
+        known = f"{_size(found)}, and only those below {rounded_down(found.lower_bound)} are proven to fail"
+        return f"There may be a smaller change{_smallest(found)}: {known}.{reason}"
+    return f"There may be a smaller change; that it is the smallest is not proven.{reason}"
 
 
-def _start(objectives: Sequence[Objective], start: Start) -> str:
-    told = f"At the start that would have been {values(objectives, start.command)}"
-    instead = f"instead of {values(objectives, start.issued)}"
+def rounded_down(number: float, digits: int = 4) -> str:
+    """Rounded down: what is proven below it is proven."""
+    return short(float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(number))))
+
+
+def rounded_up(number: float, digits: int = 4) -> str:
+    """Rounded up, and to no less than 0.01: "at most" stays true."""
+    number = max(number, 0.01)
+    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
+
+
+def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
+    """The proven box, with a bound per objective."""
+    sides = zip(found.objectives, proven.low, proven.high, command, found.original, strict=True)
+    # An objective that keeps its number may have a long one, which is not told again.
+    spans = [span(o, float(a), float(b), float(c) if c != old else None) for o, a, b, c, old in sides]
+    told = list(filter(None, spans))
+    if not told:
+        return ""
+    rest = ", with the rest as in that command," if len(told) < len(spans) else ""
+    return f"Any wish for {join(told)}{rest} does it as well; this is proven."
+
+
+def _consequences(found: Answer, new: Consequence, old: Consequence) -> str:
+    """What the command leads to, beside what the original one does."""
+    led, notes = _results(found.objectives, new), _runs(new, old) + _stopped(new, old)
+    if np.allclose(new.achieved, old.achieved) and np.allclose(new.error, old.error):
+        return f"Issued here, it leads to the same in the end{notes}: {led}."
+    reached = "what it asks for" if _fulfilled(found, old) else _results(found.objectives, old)
+    return f"Issued here, it leads to {led} in the end{notes}; the original command leads to {reached}."
+
+
+def _runs(new: Consequence, old: Consequence) -> str:
+    if new.repeats == 1:
+        return ""
+    if new.error.any() or old.error.any():
+        return f", on average over {new.repeats} runs (± standard error)"
+    return f", in each of {new.repeats} runs"
+
+
+def _stopped(new: Consequence, old: Consequence) -> str:
+    if new.finished >= old.finished:  # some environments always end by their step limit: that is no news
+        return ""
+    share = f"{percent(1 - new.finished)} of them are " if new.finished else ""
+    return f" ({share}stopped by the step limit)"
+
+
+def _results(objectives: Sequence[Objective], achieved: Consequence) -> str:
+    rewards = objectives[: len(achieved.achieved)]  # a horizon is no return
+    triples = zip(rewards, achieved.achieved, achieved.error, strict=True)
+    return listing(rewards, [result(o, float(mean), float(error)) for o, mean, error in triples])
+
+
+def _fulfilled(found: Answer, old: Consequence) -> bool:
+    """Whether the original command leads to what it asked for, as far as that is known."""
+    if found.start is None and found.time:
+        return False  # what had been collected before is not known
+    asked = found.original if found.start is None else found.start.issued
+    return bool(np.allclose(asked[: len(old.achieved)], old.achieved))
+
+
+def _start(found: Answer, start: Start) -> str:
+    """The command that this would have been at the start, and whether it leads here."""
+    if np.array_equal(start.issued, found.original):  # nothing was collected yet
+        told, which = "Issued at the start, the same command", ""
+    else:
+        told = f"At the start that would have been {_changes(found.objectives, start.issued, start.command)}"
+        which = ", which"
     if start.leads_here is None:
-        return f"{told} {instead}."
-    leads = "leads through this very state" if start.leads_here else "does not lead through this state"
-    return f"{told} {instead}; issued then, it {leads}."
+        chance = "may lead here or not, by chance"
+        return f"{told} {chance}." if not which else f"{told}; it is up to chance whether that leads here."
+    leads = "leads to this very state" if start.leads_here else "does not lead to this state at this moment"
+    return f"{told}{which} {leads}."
 
 
 def _fewer(found: Answer) -> str:
     count = 1 + len(found.alternatives)
-    known = "no other one was" if count == 1 else f"no more than these {count} were"
-    return f"You asked for {found.wanted} answers; {known} found that differ in what they change, or which way."
+    if found.wanted <= count:
+        return ""
+    if count == 1:
+        return f"You asked for {found.wanted} answers; no other was found that clearly differs."
+    return f"You asked for {found.wanted} answers; only {count} were found that clearly differ."
 
 
 def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
     spent = f"{found.total_queries:,} queries were spent"
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        spans = [span(o, float(a), float(b)) for o, a, b in zip(found.objectives, found.low, found.high, strict=True)]
-        within = f"That range is {join([s for s in spans if s])}." if any(spans) else ""
-        return list(filter(None, [within, "Ask about another foil or another moment, or widen what may be asked for."]))
-    reason = [found.stop.sentence] if found.stop.early else []
-    if found.lower_bound > 0:
+        return [
+            _range(found),
+            _odds(found),
+            "Ask about another foil or another moment, or widen what may be asked for.",
+        ]
+    reason = found.stop.sentence if found.stop.early else ""
+    if found.certificate is not None:
         bound = f"any answer changes the command by more than {rounded_down(found.lower_bound)} (scaled)"
-        return [f"{spent}; {bound}.", *reason, "Try a larger limit."]
-    hint = 'Try a larger budget, or search="exact", which finds one or proves that there is none.'
-    return [f"{spent}, which proves nothing.", *reason, hint]
+        return [f"{spent}; {bound}." if found.lower_bound > 0 else f"{spent}.", reason, "Try a larger limit."]
+    hint = 'Try a larger budget, or, if the policy can be looked into, search="exact".'
+    return [f"{spent}, which proves nothing.", reason, hint]
+
+
+def _range(found: Answer) -> str:
+    """What could have been asked for."""
+    sides = zip(found.objectives, found.low, found.high, strict=True)
+    spans = [span(o, float(low), float(high)) for o, low, high in sides]
+    told = list(filter(None, spans))
+    rest = ", with the rest as it was" if len(told) < len(spans) else ""
+    return f"That range is {join(told)}{rest}." if told else ""
+
+
+def _odds(found: Answer) -> str:
+    """The margin as a ratio of probabilities."""
+    if not 0 < found.kappa <= LARGE_KAPPA:
+        return ""
+    times = rounded_up(math.exp(found.kappa))
+    foil = _action(found, found.foil)
+    return f"Only commands count under which {foil} is at least {times} times as likely as any other action."

@@ -1,0 +1,152 @@
+"""Numbers in words: in few digits, in the user's sign, and rounded to the side on which they stay true."""
+
+import math
+
+import numpy as np
+import pytest
+from answers import FUEL, TIME, TREASURE
+from phrases import BUDGET, DEATH, DIAMOND, FOOD, GOLD, ORE, STEPS
+
+from paretofoil.core.command import Objective
+from paretofoil.show.quantity import beside, change, inward, percent, result, short, short_change, span, value, values
+from paretofoil.show.sentence import rounded_down, rounded_up
+
+
+@pytest.mark.parametrize(
+    ("objective", "number", "words"),
+    [
+        (TREASURE, 8.0, "8 treasure"),
+        (TREASURE, 0.0, "0 treasure"),
+        (TREASURE, -3.0, "-3 treasure"),
+        (GOLD, 0.0, "no gold"),
+        (GOLD, -3.0, "already 3 gold in excess"),
+        (TIME, -2.0, "2 steps of time"),
+        (TIME, -1.0, "1 step of time"),
+        (TIME, 3.0, "-3 steps of time"),
+        (STEPS, -0.0, "no steps of time"),
+        (STEPS, 1.0, "already 1 step of time over budget"),
+        (ORE, 0.35, "0.35 of ore 0"),
+        (ORE, 1e-12, "no ore 0"),
+        (FUEL, -0.96, "0.96 fuel"),
+        (TREASURE, 123456.0, "123456 treasure"),
+        (DEATH, -0.0968, "a 9.7 % risk of death"),
+        (DEATH, -0.08, "an 8 % risk of death"),
+        (DEATH, -0.118, "an 11.8 % risk of death"),
+        (DEATH, -0.0, "no risk of death"),
+        (DEATH, 0.1, "already a 10 % risk of death over budget"),
+        (DEATH, -0.0002, "a 0.02 % risk of death"),
+        (DIAMOND, 1.0, "a 100 % chance of diamond"),
+        (DIAMOND, 0.9999, "a 99.99 % chance of diamond"),
+    ],
+)
+def test_a_wish_is_told_in_the_users_sign(objective: Objective, number: float, words: str) -> None:
+    assert value(objective, number) == words
+
+
+@pytest.mark.parametrize(
+    ("objective", "old", "new", "words", "short_words"),
+    [
+        (STEPS, -8.0, -6.0, "2 fewer steps of time (6 instead of 8)", "6 steps of time instead of 8"),
+        (STEPS, -1.0, -2.0, "1 more step of time (2 instead of 1)", "2 steps of time instead of 1"),
+        (ORE, 0.42, 0.41, "0.01 less of ore 0 (0.41 instead of 0.42)", "0.41 of ore 0 instead of 0.42"),
+        (ORE, 0.42, 0.0, "no ore 0 instead of 0.42", "no ore 0 instead of 0.42"),
+        (BUDGET, 0.2, 0.1, "0.1 more fuel (0.1 over budget instead of 0.2 over budget)", None),
+        (GOLD, -2.0, 1.0, "3 more gold (1 instead of 2 in excess)", "1 gold instead of 2 in excess"),
+        (DEATH, -0.0968, -0.0, "no risk of death instead of 9.7 %", None),
+        (DEATH, -0.09684, -0.0969, "a 9.69 % risk of death instead of 9.684 %", None),
+        (FOOD[0], 1.1942933, 1.3, "0.106 more protein (1.3 instead of 1.194)", "1.3 protein instead of 1.194"),
+        (FOOD[0], 3.59192, 3.5919, "0.00002 less protein (3.5919 instead of 3.59192)", None),
+    ],
+)
+def test_a_change_is_told_by_more_or_less_and_both_numbers(
+    objective: Objective, old: float, new: float, words: str, short_words: str | None
+) -> None:
+    assert change(objective, old, new) == words
+    if short_words is not None:
+        assert short_change(objective, old, new) == short_words
+
+
+@pytest.mark.parametrize(
+    ("numbers", "words"),
+    [
+        ((0.8, 0.0, 0.0), "0.8 gold and nothing else"),
+        ((0.0, 0.0, 0.0), "nothing"),
+        ((0.8, 0.0, 1.0), "0.8 gold, no silver and 1 tin"),
+    ],
+)
+def test_several_of_which_there_is_none_are_told_as_nothing_else(numbers: tuple[float, ...], words: str) -> None:
+    metals = [Objective(name, natural_low=0.0) for name in ("gold", "silver", "tin")]
+    assert values(metals, np.array(numbers)) == words
+
+
+def test_where_something_is_spent_every_objective_is_named() -> None:
+    assert values([GOLD, ORE, STEPS], np.array([0.0, 0.0, -2.0])) == "no gold, no ore 0 and 2 steps of time"
+
+
+@pytest.mark.parametrize(
+    ("probability", "words"),
+    [
+        (0.0, "0 %"),
+        (0.0004, "under 0.1 %"),
+        (0.0006, "0.1 %"),
+        (0.476, "47.6 %"),
+        (0.9994, "99.9 %"),
+        (0.9995, "over 99.9 %"),
+        (1.0, "100 %"),
+    ],
+)
+def test_a_probability_is_never_rounded_to_certainty(probability: float, words: str) -> None:
+    assert percent(probability) == words
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_a_range_is_told_from_inside_it_and_holds_what_is_quoted(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    low, high = np.sort(rng.normal(size=2) * 10.0 ** rng.integers(-3, 4))
+    quoted = float(f"{rng.uniform(low, high):.6g}")
+    lowest, highest = (float(text) for text in inward(low, high))
+    assert low - 1e-9 <= lowest <= highest <= high + 1e-9
+    lowest, highest = (float(text) for text in inward(low, high, quoted))
+    assert low - 1e-9 <= lowest <= quoted <= highest <= high + 1e-9
+    assert [float(text) for text in inward(low, high, high)][1] == pytest.approx(high, rel=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("objective", "low", "high", "words"),
+    [
+        (GOLD, 0.0, 0.5, "at most 0.5 gold"),
+        (TREASURE, 0.0, 0.5, "0 to 0.5 treasure"),
+        (STEPS, -40.0, -1.0, "1 to 40 steps of time"),
+        (DEATH, -0.326, 0.0, "at most 32 % risk of death"),
+        (DIAMOND, 0.7, 1.0, "70 to 100 % chance of diamond"),
+        (ORE, 0.25, 0.5, "0.25 to 0.5 of ore 0"),
+        (ORE, 0.25, 0.25, None),
+    ],
+)
+def test_a_span_reads_word_for_word(objective: Objective, low: float, high: float, words: str | None) -> None:
+    assert span(objective, low, high) == words
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_bounds_are_rounded_to_the_side_on_which_they_stay_true(seed: int) -> None:
+    number = float(np.random.default_rng(seed).lognormal(sigma=3))
+    assert number * (1 - 1e-3) <= float(rounded_down(number)) <= number
+    assert number <= float(rounded_up(number, 2)) * (1 + 1e-11)
+    assert float(rounded_up(number, 2)) <= max(0.01, 1.1 * number)
+
+
+def test_the_old_number_has_the_digits_that_show_the_change() -> None:
+    assert beside(1.1942933, 1.3) == "1.194"
+    assert beside(1.1942933, 1.1944) == "1.19429"
+    assert math.isclose(float(beside(1.1942933, 1.194293301)), 1.1942933)
+
+
+def test_a_mean_has_the_digits_of_its_standard_error() -> None:
+    assert result(TIME, -25.638, 0.723) == "25.64 ± 0.72 steps of time"
+    assert result(DEATH, -0.255, 0.0309) == "a 25.5 ± 3.1 % risk of death"
+    assert result(TREASURE, 1234.4, 56.0) == "1234 ± 56 treasure"
+
+
+def test_numbers_are_short() -> None:
+    assert [short(number) for number in (-0.0, 1.0, 2.50, 0.123456, -1e-9)] == ["0", "1", "2.5", "0.1235", "-1e-09"]
+    assert [short(number) for number in (9999.6, 12345.6, -1e7)] == ["10000", "12346", "-10000000"]
