@@ -26,6 +26,7 @@ def the_landscape() -> Landscape:
     return Landscape(
         (TREASURE, TIME),
         np.array([8.0, -2.0]),
+        np.array([6.3, -2.0]),
         np.array([123.0, 39.0]),
         0.05,
         0,
@@ -114,7 +115,10 @@ def test_a_document_that_lacks_a_field_is_refused_by_the_name_of_the_field(name:
 REFUSED = [
     *[("decision", field, "x") for field in ("state", "command", "collected", "valid_actions", "action", "time")],
     *[("episode", field, "x") for field in ("command", "decisions", "achieved")],
-    *[("landscape", field, "x") for field in ("command", "scale", "x", "y", "margins", "slope", "kappa", "p", "q")],
+    *[
+        ("landscape", field, "x")
+        for field in ("command", "through", "scale", "x", "y", "margins", "slope", "kappa", "p", "q")
+    ],
     *[("answer", field, "x") for field in ("outcome", "stop", "original", "objectives", "probabilities", "command")],
     *[("answer", field, "x") for field in ("closest", "lower_bound", "certificate", "proven_range", "consequence")],
     *[("flip map", field, "x") for field in ("objectives", "answers")],
@@ -124,7 +128,7 @@ REFUSED += [
     ("decision", "action", 3.5),
     ("decision", "time", 3.5),
     ("episode", "terminated", "x"),
-    *[("landscape", field, None) for field in ("command", "scale", "x", "y", "margins", "slope")],
+    *[("landscape", field, None) for field in ("command", "through", "scale", "x", "y", "margins", "slope")],
     *[("answer", field, "x") for field in ("actions", "valid_actions", "chosen", "foil", "kappa", "seed", "queries")],
     *[("answer", field, "x") for field in ("seconds", "distance", "closest_distance", "margin", "low", "high")],
     *[("answer", field, "x") for field in ("phrases", "outside", "kept", "held", "alone", "time", "start", "wanted")],
