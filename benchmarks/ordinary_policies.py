@@ -26,6 +26,7 @@ from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
 SEARCHES = (Boundary(), CFZoo())
+CONSOLE = Console(stderr=True)
 AT_ONCE = 64
 """Questions that are asked together, as in a study."""
 BATCHES = (1, 2, 3, 7, 64, 1000)
@@ -38,6 +39,8 @@ def main(count: int, names: Sequence[str]) -> None:
     totals = {search.name: np.zeros(7) for search in SEARCHES}
     for name in names:
         feasible, proven = provable(name, count)
+        if not feasible:
+            continue
         module = TorchPolicy(feasible[0].policy)  # type: ignore[arg-type]
         rebuilt = [replace(question, policy=module) for question in feasible]
         for search in SEARCHES:
@@ -62,7 +65,7 @@ def provable(name: str, count: int) -> tuple[list[Question], list[float]]:
 def ask_all(questions: list[Question], search: Boundary | CFZoo | Exact, name: str) -> list[Answer]:
     parts = [questions[first : first + AT_ONCE] for first in range(0, len(questions), AT_ONCE)]
     kind = type(questions[0].policy).__name__
-    shown = track(parts, f"{name}: {search.name} on {kind}", console=Console(stderr=True), transient=True)
+    shown = track(parts, f"{name}: {search.name} on {kind}", console=CONSOLE, disable=not CONSOLE.is_terminal)
     return [answer for part in shown for answer in ask(part, search)]
 
 
@@ -89,7 +92,7 @@ def bad_answers(questions: list[Question], answers: list[Answer]) -> int:
 
 def tell(name: str, label: str, row: np.ndarray) -> None:
     feasible, *found, numpy_ratios, torch_ratios, numpy_bad, torch_bad = row
-    ratios = [total / number for total, number in zip((numpy_ratios, torch_ratios), found, strict=True)]
+    ratios = [total / max(number, 1) for total, number in zip((numpy_ratios, torch_ratios), found, strict=True)]
     cells = [*(f"{n:.0f}" for n in (feasible, *found)), *(f"{r:.4f}" for r in ratios), f"{numpy_bad:.0f}"]
     print(f"| {name} | {label} | {' | '.join(cells)} | {torch_bad:.0f} |", flush=True)
 

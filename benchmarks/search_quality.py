@@ -2,20 +2,24 @@
 
 Trains an agent of a fresh seed for each environment, asks up to 60 questions of its stress test, and compares Boundary
 and CF-ZOO at several budgets, and the white-box attacks with their own, with the proven distances. Prints a Markdown
-table. White-CW needs the [art] extra.
+table. White-CW needs the [art] extra. With `--policy torch` the agent is asked as a torch float32 module, whose last
+bits depend on the batch; what needs to look inside is then left out.
+
+python benchmarks/search_quality.py [--policy torch] [environments ...]
 """
 
-import sys
+from argparse import ArgumentParser
 from dataclasses import replace
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from cf_zoo_speed import TorchPolicy
 
 from paretofoil import envs
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront, ProjectedCW, WhiteCW
@@ -34,25 +38,35 @@ def fresh_questions(name: str) -> list[Question]:
 
 def judge(answers: list[Answer], proven: list[Answer]) -> tuple[int, int, list[float]]:
     """(found, provably feasible, distance over proven distance of each that was found)."""
-    pairs = [(a, p) for a, p in zip(answers, proven, strict=True) if p.distance is not None]
-    ratios = [a.distance / p.distance for a, p in pairs if a.distance is not None]  # type: ignore[operator]
+    sizes = [(a.closest_distance, p.closest_distance) for a, p in zip(answers, proven, strict=True)]
+    pairs = [(found, least) for found, least in sizes if least is not None]
+    ratios = [found / least for found, least in pairs if found is not None]
     return len(ratios), len(pairs), ratios
 
 
-def main(names: list[str]) -> None:
+def on_torch(questions: list[Question]) -> list[Question]:
+    """The same questions of the module that was trained."""
+    module = TorchPolicy(questions[0].policy)  # type: ignore[arg-type]
+    return [replace(question, policy=module) for question in questions]
+
+
+def main(names: list[str], policy: str) -> None:
     searches: list[tuple[str, Search]] = [("nearest-front", NearestFront())]
     searches += [(f"boundary, {budget:,}", Boundary(max_queries=budget)) for budget in BUDGETS]
     searches += [(f"cf-zoo, {budget:,}", CFZoo(directions=budget, max_queries=budget)) for budget in BUDGETS]
     searches += [("white-cw", WhiteCW()), ("white-cw-padded", WhiteCW(padded=True)), ("projected-cw", ProjectedCW())]
+    if policy == "torch":
+        searches = [(label, search) for label, search in searches if search.access == "queries"]
     totals: dict[str, list[tuple[int, int, list[float]]]] = {label: [] for label, _ in searches}
     print("| environment | search, budget | found / feasible | mean ratio | largest | queries | s each |")
     print("|---" * 7 + "|", flush=True)
-    with threadpool_limits(1):
+    with one_thread():
         for name in names:
             questions = fresh_questions(name)
             proven = ask(questions, Exact())
+            asked = on_torch(questions) if policy == "torch" else questions
             for label, search in searches:
-                answers = ask(questions, search)
+                answers = ask(asked, search)
                 totals[label].append(judge(answers, proven))
                 spent = np.mean([a.total_queries for a in answers])
                 print(row(name, label, [totals[label][-1]], f"{spent:,.0f}", f"{answers[0].seconds:.3f}"), flush=True)
@@ -69,4 +83,8 @@ def row(name: str, label: str, judged: list[tuple[int, int, list[float]]], spent
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:] or list(ENVIRONMENTS))
+    parser = ArgumentParser()
+    parser.add_argument("environments", nargs="*", default=list(ENVIRONMENTS))
+    parser.add_argument("--policy", choices=("numpy", "torch"), default="numpy")
+    options = parser.parse_args()
+    main(options.environments, options.policy)

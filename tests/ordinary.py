@@ -58,7 +58,8 @@ class AutocastPolicy(TorchPolicy):
 
 @dataclass(eq=False)
 class NumpyPolicy:
-    """Matrix products without any padding, whose last bits depend on the batch."""
+    """Matrix products without any padding, whose last bits depend on the batch: on every machine, because small ones
+    are added up in another order here."""
 
     weights: dict[str, np.ndarray]
     dtype: type[np.floating] = np.float32
@@ -70,7 +71,9 @@ class NumpyPolicy:
         self._cast = {name: array.astype(self.dtype) for name, array in self.weights.items()}
 
     def layer(self, name: str, inputs: np.ndarray) -> np.ndarray:
-        result = inputs.astype(self.dtype) @ self._cast[f"{name}_weight"].T + self._cast[f"{name}_bias"]
+        order = slice(None, None, -1 if len(inputs) < 3 else 1)
+        weight, bias = self._cast[f"{name}_weight"], self._cast[f"{name}_bias"]
+        result = inputs.astype(self.dtype)[:, order] @ weight[:, order].T + bias
         return result if self.stored is None else result.astype(self.stored).astype(self.dtype)
 
     def logits(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:

