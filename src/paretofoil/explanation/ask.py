@@ -181,7 +181,7 @@ def _differ(question: Question, one: Answer, other: Answer) -> bool:
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())
 
 
-APART = 0.5
+APART = 0.75
 """Two answers lie at least this share of their size apart: less is a variation of the same answer."""
 HARDLY = 0.05
 """An objective that changes by less than this share of the largest change does not count as changed."""

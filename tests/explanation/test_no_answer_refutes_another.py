@@ -1,0 +1,65 @@
+"""What is proven of a restricted question is never refuted by a wider one: the sentence names what restricts it."""
+
+from typing import Any
+
+import numpy as np
+import reading
+
+import paretofoil as pf
+from paretofoil.agents.rollout import rollouts
+
+AGENTS = ("branch-path", "collect-two", "deep-sea-treasure", "deep-sea-treasure-early", "reward-line")
+RESTRICTIONS: tuple[dict[str, Any], ...] = (
+    {"keep": (0,)},
+    {"keep": (1,)},
+    {"range": 0.1},
+    {"range": 0.1, "keep": (0,)},
+    {"sparse": True},
+    {"min_change": 0.2},
+    {"kappa": 2.0},
+)
+
+
+def restricted(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) -> list[pf.Answer]:
+    chosen = dict(options)
+    if "range" in chosen:
+        last, reach = float(decision.command[-1]), chosen.pop("range") * agent.space.scale[-1]
+        chosen["ranges"] = {agent.space.names[-1]: (last - reach, last + reach)}
+    return pf.explain_decision(agent, decision, **chosen)
+
+
+def named(says: dict[str, str], plain: pf.Answer) -> bool:
+    """Whether a sentence names a restriction that the command of the plain answer breaks."""
+    names = [o.name for o in plain.objectives]
+    command: np.ndarray = plain.command  # type: ignore[assignment]
+    fixed = reading.items(says["kept"]) if "kept" in says else []
+    if "alone" in says:
+        fixed += [name for name in names if name not in reading.items(says["alone"])]
+    if any(command[i] != plain.original[i] for i in map(names.index, fixed)):
+        return True
+    held = reading.spans(says["held"], plain.objectives) if "held" in says else {}
+    if any(not low <= command[i] <= high for i, (low, high) in held.items()):
+        return True
+    return float(says.get("margin", 0.0)) > (plain.margin or 0.0)
+
+
+def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it() -> None:
+    never, farther = 0, 0
+    for name in AGENTS:
+        agent = pf.load_agent(name)
+        episodes = rollouts(agent, list(agent.front[:: max(1, len(agent.front) // 3)][:3]))
+        for decision in (episode[len(episode) // 2] for episode in episodes):
+            plain = {a.foil: a for a in pf.explain_decision(agent, decision) if a.found}
+            for answer in [a for options in RESTRICTIONS for a in restricted(agent, decision, options)]:
+                if answer.foil not in plain:
+                    assert not answer.found, "a restriction cannot make an answer"
+                    continue
+                said = reading.read(answer.paragraph())
+                if "never" in said:
+                    never += 1
+                    assert named(said["never"], plain[answer.foil]), answer.paragraph()
+                elif "proof" in said and plain[answer.foil].distance < float(said["proof"]["bound"]):  # type: ignore[operator]
+                    farther += 1
+                    assert named(said["proof"], plain[answer.foil]), answer.paragraph()
+    assert never >= 20
+    assert farther >= 20

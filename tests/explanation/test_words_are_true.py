@@ -1,0 +1,334 @@
+"""Every number that a paragraph tells is read back from the text, and compared with the policy and the environment."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+import reading
+
+import paretofoil as pf
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.command import length
+from paretofoil.explanation.pose import possible_region
+from paretofoil.search import Boundary
+
+EXACT: list[dict[str, Any]] = [
+    {},
+    {"keep": (0,)},
+    {"sparse": True},
+    {"kappa": 0.0},
+    {"norm": "l1"},
+    {"k": 3},
+    {"range": (0.3, 0.1)},
+    {"min_change": 0.05},
+    {"kappa": 1.0},
+    {"norm": "linf"},
+    {"range": (0.05, 0.5), "keep": (0,)},
+]
+FEW = Boundary(max_queries=300)
+QUICK = [{"search": FEW, **options} for options in EXACT[:2] + EXACT[5:7]] + [{"search": "nearest-front"}]
+CHEAP = [{}, *QUICK, {"keep": (0,)}, {"norm": "linf"}, {"kappa": 0.0}]
+NUM_ANSWERS = {
+    "branch-path": 32,
+    "breakable-bottles": 22,
+    "collect-two": 42,
+    "deep-sea-treasure": 45,
+    "deep-sea-treasure-early": 45,
+    "fruit-tree": 10,
+    "minecart": 15,
+    "minecart-early": 15,
+    "resource-gathering": 36,
+    "reward-line": 45,
+}
+"""At least so many answers are read, with as many kinds of restrictions as there are."""
+SAMPLES = 1000
+
+
+def test_three_hundred_answers_are_read() -> None:
+    assert sum(NUM_ANSWERS.values()) >= 300
+    assert set(NUM_ANSWERS) == set(pf.list_agents())
+
+
+def moments(agent: pf.Agent) -> list[pf.Decision]:
+    """Decisions with foils, in an order that spreads over commands and moments."""
+    commands = agent.front[np.linspace(0, len(agent.front) - 1, min(len(agent.front), 8)).astype(int)]
+    decisions = [d for episode in rollouts(agent, list(commands)) for d in episode if len(d.valid_actions) > 1]
+    return [decisions[i] for i in np.random.default_rng(0).permutation(len(decisions))]
+
+
+def explain(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) -> list[pf.Answer]:
+    chosen = dict(options)
+    if "range" in chosen:  # of the last objective, by shares of its width below and above the command
+        below, above = np.array(chosen.pop("range")) * agent.space.scale[-1]
+        last = float(decision.command[-1])
+        chosen["ranges"] = {agent.space.names[-1]: (last - below, last + above)}
+    return pf.explain_decision(agent, decision, **chosen)
+
+
+@pytest.mark.parametrize("name", NUM_ANSWERS)
+def test_every_number_of_a_paragraph_is_true(name: str) -> None:
+    agent, num_read = pf.load_agent(name), 0
+    kinds = CHEAP if name in ("fruit-tree", "minecart", "minecart-early") else EXACT + QUICK
+    for decision, options in zip(moments(agent), itertools.cycle(kinds)):
+        for found in explain(agent, decision, options):
+            for answer in (found, *found.alternatives):
+                Witness(agent, decision, answer).examine()
+                num_read += 1
+        if num_read >= NUM_ANSWERS[name]:
+            return
+    pytest.fail(f"only {num_read} answers were read")
+
+
+class Witness:
+    """Knows what the policy and the environment say, and asks the paragraph about each of its sentences."""
+
+    def __init__(self, agent: pf.Agent, decision: pf.Decision, answer: pf.Answer) -> None:
+        self.agent, self.decision, self.answer = agent, decision, answer
+        self.objectives = agent.space.objectives
+        self.said = reading.read(answer.paragraph())
+        self.command = self.told(decision.command, "change")
+        self.rng = np.random.default_rng(0)
+
+    def examine(self) -> None:
+        for kind, says in self.said.items():
+            check = getattr(self, kind.replace(" ", "_"), None)
+            if check is not None:
+                check(says)
+        assert str(self.answer) in self.answer.paragraph()
+        assert ("change" in self.said) == (self.answer.command is not None)
+        changed = self.command != self.decision.command
+        assert changed.any() == (self.answer.command is not None)
+
+    def told(self, before: np.ndarray, kind: str) -> np.ndarray:
+        """The command in the very numbers that are told; what is not told is as before."""
+        told = before.copy()
+        if kind in self.said:
+            for i, change in reading.changes(self.said[kind]["changes"], self.objectives).items():
+                told[i] = change.new
+        return told
+
+    def scores(self, commands: np.ndarray) -> np.ndarray:
+        states = np.repeat(self.decision.state[None], len(commands), axis=0)
+        return np.asarray(self.agent.policy.log_probs(states, commands), dtype=np.float64)
+
+    def margins(self, commands: np.ndarray) -> np.ndarray:
+        scores, foil = self.scores(commands), self.answer.foil
+        rivals = [a for a in self.decision.valid_actions if a != foil]
+        return scores[:, foil] - scores[:, rivals].max(axis=1)
+
+    def shares_at(self, command: np.ndarray) -> np.ndarray:
+        scores = self.scores(command[None])[0][list(self.decision.valid_actions)]
+        weights = np.zeros(len(self.agent.actions))
+        weights[list(self.decision.valid_actions)] = np.exp(scores - scores.max())
+        return weights / weights.sum()
+
+    def check_shares(self, says: dict[str, str], command: np.ndarray) -> None:
+        shares, names = self.shares_at(command), self.agent.actions
+        assert reading.fits(says["share"], shares[names.index(says["chosen"])]), says
+        assert reading.fits(says["foil_share"], shares[names.index(says["foil"])]), says
+
+    def situation(self, says: dict[str, str]) -> None:
+        assert says["chosen"] == self.agent.actions[self.decision.action]
+        assert says["asked"].startswith("With") == (self.decision.time > 0) or "already" in says["asked"]
+        listed = says["asked"].removeprefix("With ").removeprefix("Asked for ")
+        listed = listed.replace(" left", "").replace(", with already", " and already")
+        self.check_wishes(listed, self.decision.command, 1e-3)
+        self.check_shares(says, self.decision.command)
+
+    def check_wishes(self, listed: str, numbers: np.ndarray, rough: float) -> None:
+        """Told numbers are right to their digits; a share of `rough` is what four digits may lose."""
+        told = reading.wishes(listed, self.objectives[: len(numbers)])
+        for i, (number, digit) in told.numbers.items():
+            assert abs(number - numbers[i]) <= max(digit, rough * abs(numbers[i])) + 1e-8, (listed, numbers)
+        rest = [n for i, n in enumerate(numbers) if i not in told.numbers]
+        assert told.nothing_else == bool(rest)
+        assert np.abs(rest).max(initial=0.0) < 1e-8
+
+    def change(self, says: dict[str, str]) -> None:
+        kappa, foil = self.answer.kappa, self.answer.foil
+        for size in (1, 2, 7):
+            margins = self.margins(np.repeat(self.command[None], size, axis=0))
+            assert (margins >= kappa).all()
+            assert (margins > 0).all()
+        assert self.shares_at(self.command).argmax() == foil
+        assert says["did"].startswith(self.agent.phrases[foil])
+        assert self.command == pytest.approx(self.answer.command, rel=1e-9, abs=1e-12)
+        for i, told in reading.changes(says["changes"], self.objectives).items():
+            old, new = self.decision.command[i], told.new
+            assert abs(told.old - old) <= 0.05 * abs(new - old) + 1e-8, says
+            assert (told.new - told.old) * (new - old) > 0
+            if told.size is not None:
+                assert told.size == pytest.approx(told.new - told.old, rel=1e-9), says
+
+    def never(self, says: dict[str, str]) -> None:
+        assert says["did"] == self.agent.phrases[self.answer.foil]
+        kappa = float(says.get("margin", 0.0))
+        assert kappa == self.answer.kappa
+        low, high = self.region(says)
+        points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
+        assert (self.margins(points) < kappa).all()
+
+    def region(self, says: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
+        """What could be asked for: all that is possible, and within that what the text says was left to choose."""
+        command, names = self.decision.command, self.agent.space.names
+        low, high = possible_region(self.agent.space, command, self.decision.collected)
+        fixed = reading.items(says["kept"]) if "kept" in says else []
+        if "alone" in says:
+            fixed += [name for name in names if name not in reading.items(says["alone"])]
+        for i in map(names.index, fixed):
+            low[i] = high[i] = command[i]
+        if "held" in says:
+            for i, ends in reading.spans(says["held"], self.objectives).items():
+                low[i], high[i] = ends
+        return low, high
+
+    def its_range(self, says: dict[str, str]) -> None:
+        low, high = self.region(self.said["never"])
+        for i, (lowest, highest) in reading.spans(says["spans"], self.objectives).items():
+            assert low[i] - 1e-9 <= lowest < highest <= high[i] + 1e-9
+            assert highest - lowest >= 0.8 * (high[i] - low[i])
+            low[i] = high[i] = self.decision.command[i]
+        assert (np.abs(high - low) <= 1e-6 * self.agent.space.scale).all()
+        assert ("rest" in says) == (len(reading.items(says["spans"])) < len(low))
+
+    def odds(self, says: dict[str, str]) -> None:
+        assert np.exp(self.answer.kappa) <= float(says["times"]) <= 1.001 * np.exp(self.answer.kappa)
+
+    def shares(self, says: dict[str, str]) -> None:
+        self.check_shares(says, self.command)
+
+    def stays(self, says: dict[str, str]) -> None:
+        i = self.agent.space.index(says["name"])
+        assert np.flatnonzero(self.command == self.decision.command).tolist() == [i]
+
+    def others_stay(self, says: dict[str, str]) -> None:
+        assert np.count_nonzero(self.command == self.decision.command) > 1
+
+    def consequence(self, says: dict[str, str]) -> None:
+        self.check_runs(says["led"], self.command, says.get("notes", ""))
+        if says["before"] == "what it asks for":
+            asked = self.decision.command + self.decision.collected
+            assert self.runs(self.decision.command)[0] == pytest.approx(asked, rel=1e-5, abs=1e-8)
+        else:
+            self.check_runs(says["before"], self.decision.command, "")
+
+    def same_consequence(self, says: dict[str, str]) -> None:
+        self.check_runs(says["led"], self.command, says.get("notes", ""))
+        self.check_runs(says["led"], self.decision.command, "")
+
+    def check_runs(self, listed: str, command: np.ndarray, notes: str) -> None:
+        mean, error, finished = self.runs(command)
+        self.check_wishes(listed, mean, 1e-3)
+        for item in reading.items(listed):
+            if "±" in item:
+                objective = self.objectives[i := reading.about(item, self.objectives)]
+                spread = item.partition("± ")[2]
+                told = abs(reading.number(spread, objective))
+                assert abs(told - error[i]) <= reading.digit(spread, objective) + 1e-9
+        if "in each of" in notes:
+            assert not error.any()
+        if "stopped" in notes:
+            share = notes.rpartition("(")[2].partition(" of them")[0] if "of them" in notes else "100 %"
+            assert reading.fits(share, 1 - finished)
+
+    def runs(self, command: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        env, count = self.agent.batch_env(), 200 if self.agent.environment.stochastic else 1
+        seeds = np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64)
+        seen = env.restore(self.decision.snapshot, seeds)
+        totals, ended, _ = play(self.agent, env, seen, command, count)
+        totals = totals + self.decision.collected
+        error = totals.std(axis=0, ddof=1) / np.sqrt(count) if count > 1 else np.zeros(totals.shape[1])
+        return totals.mean(axis=0), error, ended.mean()
+
+    def start(self, says: dict[str, str]) -> None:
+        issued = self.decision.command + self.decision.collected
+        command = self.told(issued, "start")
+        assert command - self.decision.collected == pytest.approx(self.command, rel=1e-7, abs=1e-8)
+        assert self.leads_here(command) == (says["leads"] == "leads")
+
+    def chance_start(self, says: dict[str, str]) -> None:
+        command = self.told(self.decision.command + self.decision.collected, "chance start")
+        assert command - self.decision.collected == pytest.approx(self.command, rel=1e-7, abs=1e-8)
+        assert self.agent.environment.stochastic
+
+    def same_start(self, says: dict[str, str]) -> None:
+        assert not self.decision.collected.any()
+        assert self.leads_here(self.command) == (says["leads"] == "leads")
+
+    def same_chance_start(self, says: dict[str, str]) -> None:
+        assert not self.decision.collected.any()
+        assert self.agent.environment.stochastic
+
+    def leads_here(self, command: np.ndarray) -> bool:
+        env = self.agent.batch_env()
+        seen = env.reset(np.zeros(1, dtype=np.uint64))
+        _, _, states = play(self.agent, env, seen, command, 1)
+        time = self.decision.time
+        return len(states) > time and np.array_equal(states[time], self.decision.state)
+
+    def range(self, says: dict[str, str]) -> None:
+        low, high = self.command.copy(), self.command.copy()
+        told = reading.spans(says["spans"], self.objectives)
+        for i, (lowest, highest) in told.items():
+            low[i], high[i] = lowest, highest
+        assert ("rest" in says) == (len(told) < len(low))
+        points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
+        assert (self.margins(points) >= self.answer.kappa).all(), says
+
+    def proof(self, says: dict[str, str]) -> None:
+        self.bound(says)
+        size, bound = self.size(), float(says["bound"])
+        assert size <= bound * (1 + float(says["more"]) / 100) * (1 + 1e-3)  # the bound is rounded, too
+
+    def gap(self, says: dict[str, str]) -> None:
+        self.bound(says)
+
+    def size(self) -> float:
+        return float(self.agent.space.distance(self.command, self.decision.command, self.answer.norm))
+
+    def bound(self, says: dict[str, str]) -> None:
+        """No command of the told region that is closer than the bound lets the foil win by the margin."""
+        assert says["wins"] == self.agent.actions[self.answer.foil]
+        assert float(says.get("margin", 0.0)) == self.answer.kappa
+        assert says.get("norm", "l2") == self.answer.norm
+        assert float(says["size"]) == pytest.approx(self.size(), rel=1e-3)
+        scale, norm = self.agent.space.scale, self.answer.norm
+        low, high = ((side - self.decision.command) / scale for side in self.region(says))
+        directions = self.rng.normal(size=(SAMPLES, len(low)))
+        towards = (self.command - self.decision.command) / scale
+        directions[::2] = towards + 0.1 * length(towards[None], norm) * directions[::2]  # most where it is likeliest
+        reach = self.rng.random((SAMPLES, 1)) ** 0.2 * float(says["bound"])
+        closer = np.clip(directions / length(directions, norm)[:, None] * reach, low, high)
+        assert (self.margins(self.decision.command + closer * scale) < self.answer.kappa).all(), says
+
+    def fewer(self, says: dict[str, str]) -> None:
+        count = 1 + len(self.answer.alternatives)
+        assert int(says["wanted"]) > count == int(says.get("count", 1))
+
+    def spent(self, says: dict[str, str]) -> None:
+        assert int(says["queries"].replace(",", "")) == sum(self.answer.queries.values())
+
+
+def corners(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    return np.array(list(itertools.product(*zip(low, high, strict=True))))
+
+
+def play(
+    agent: pf.Agent, env: Any, seen: Any, command: np.ndarray, count: int
+) -> tuple[np.ndarray, np.ndarray, list[np.ndarray]]:
+    """Plain episodes: whole returns (count, d), whether each ended by itself, and the states of the first."""
+    remaining = np.repeat(command[None], count, axis=0)
+    totals, ended, states = np.zeros((count, len(command))), np.zeros(count, dtype=bool), []
+    alive, observations, masks = np.arange(count), seen.observations, seen.masks
+    while alive.size:
+        if alive[0] == 0:
+            states.append(observations[0].copy())
+        scores = np.where(masks, agent.policy.log_probs(observations, remaining[alive]), -np.inf)
+        step = env.step(alive, scores.argmax(axis=1))
+        totals[alive] += step.rewards
+        remaining[alive] -= step.rewards
+        ended[alive] = step.terminated
+        going = ~(step.terminated | step.truncated)
+        alive, observations, masks = alive[going], step.observations[going], step.masks[going]
+    return totals, ended, states
