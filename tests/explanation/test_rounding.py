@@ -90,6 +90,14 @@ def test_what_did_not_change_keeps_all_its_digits() -> None:
     assert rounded(question(line(0.78), command=(0.5, 0.123456789)), [0.7934, 0.123456789])[1] == 0.123456789
 
 
+def test_a_number_that_is_rounded_back_has_not_changed() -> None:
+    almost = 1.0 - 0.46  # 0.54, but for its last bit
+    told = rounded(question(line(0.78), command=(0.5, almost)), [0.7934, almost - 1e-3])
+    assert told == [0.8, 0.5]  # a tenth of the range
+    told = rounded(question(line(0.78), command=(0.5, almost), low=np.array([0.0, 0.52])), [0.7834, almost - 1e-3])
+    assert told[1] == almost
+
+
 def test_resolution_follows_the_range_of_each_objective() -> None:
     wide = CommandSpace([0.0, 0.0], [700.0, 0.03])
     policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 10000.0]]), np.array([0.0, -600.0]))
