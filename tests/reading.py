@@ -151,10 +151,15 @@ def spans(listed: str, objectives: Sequence[Objective]) -> dict[int, tuple[float
     told: dict[int, tuple[float, float]] = {}
     for item in items(listed):
         i = about(item, objectives)
-        ends = re.match(r"(?:at most|(-?[\d.e-]+) to) (-?[\d.e-]+)", item)
+        ends = re.match(r"(?:at most|(-?[\d.e-]+)(?P<over> over budget| in excess)? to) (-?[\d.e-]+)", item)
         assert ends, item
-        low, high = (number(end, objectives[i]) for end in (ends.group(1) or "0", ends.group(2)))
-        told[i] = (min(low, high), max(low, high))
+        low, high = float(ends.group(1) or 0.0), float(ends.group(3))
+        if ends.group("over"):
+            low = -low
+        elif item.endswith(("over budget", "in excess")):
+            low, high = -high, -low
+        factor = (-1.0 if objectives[i].cost else 1.0) / (100.0 if objectives[i].probability else 1.0)
+        told[i] = (min(factor * low, factor * high), max(factor * low, factor * high))
     return told
 
 

@@ -90,6 +90,12 @@ def test_what_did_not_change_keeps_all_its_digits() -> None:
     assert rounded(question(line(0.78), command=(0.5, 0.123456789)), [0.7934, 0.123456789])[1] == 0.123456789
 
 
+def test_a_number_that_is_rounded_back_has_not_changed() -> None:
+    almost = 0.5399999999999999  # 0.54, but for its last bits
+    asked = question(line(0.78), command=(0.5, almost), high=np.array([1.0, 0.545]))
+    assert rounded(asked, [0.7934, 0.5402]) == [0.79, almost]
+
+
 def test_resolution_follows_the_range_of_each_objective() -> None:
     wide = CommandSpace([0.0, 0.0], [700.0, 0.03])
     policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 10000.0]]), np.array([0.0, -600.0]))

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.confirm import flips
+from paretofoil.explanation.confirm import UNCHANGED, flips
 
 DIGITS = range(1, 10)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
@@ -47,6 +47,9 @@ def _candidates(question: Question, command: np.ndarray, digits: int) -> np.ndar
             round(float(n * unit[i]), max(int(decimals[i]), 0)) for n, i in zip(choice, changed, strict=True)
         ]
     space, norm = question.space, question.norm
+    # A number that was rounded back to what it had been has not changed, whatever its last bit says.
+    back = np.abs(rounded - question.command) <= UNCHANGED * space.scale
+    rounded = np.where(back, question.command, rounded)
     inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
     # What is told must not turn a wish around, and must stay nearly as small as what was found.
     same_way = ((rounded - question.command) * (command - question.command) >= 0).all(axis=1)

@@ -77,27 +77,35 @@ def short_change(objective: Objective, old: float, new: float) -> str:
     return f"{becomes} instead of {'none' if bounded and before == 0 else was}"
 
 
-def span(objective: Objective, low: float, high: float, quoted: float | None = None) -> str | None:
+def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:
     """A range of wishes, rounded so that it stays inside: "1 to 7.7 treasure"; None if it has no width in words.
 
     A quoted number that lies in the range lies in what is told of it, too.
     """
-    if objective.cost:
-        low, high, quoted = -high, -low, None if quoted is None else -quoted
-    factor, sign = (100.0, " %") if objective.probability else (1.0, "")
-    within = None if quoted is None else factor * quoted
-    lowest, highest = inward(factor * low, factor * high, within)
+    factor = (-1.0 if objective.cost else 1.0) * (100.0 if objective.probability else 1.0)
+    low, high = sorted((factor * low + 0.0, factor * high + 0.0))
+    lowest, highest = inward(low, high, None if quoted is None else factor * quoted, digits)
     if not float(lowest) < float(highest):
         return None
-    ends = f"at most {highest}" if low == 0 and never_negative(objective) else f"{lowest} to {highest}"
-    return f"{ends}{sign} {_chance(objective)}" if objective.probability else _phrase(objective, ends)
+    excess = ""
+    if never_negative(objective) and low < 0:
+        if high <= 0:
+            lowest, highest, excess = highest.removeprefix("-"), lowest[1:], f" {_excess(objective)}"
+        else:
+            lowest = _signed(objective, lowest)
+    ends = f"at most {highest}" if lowest == "0" and never_negative(objective) else f"{lowest} to {highest}"
+    told = f"{ends} % {_chance(objective)}" if objective.probability else _phrase(objective, ends)
+    return f"{told}{excess}"
 
 
-def inward(low: float, high: float, quoted: float | None = None) -> tuple[str, str]:
-    """The two ends of a range in few digits, rounded so that they stay inside it and hold the quoted number."""
+def inward(low: float, high: float, quoted: float | None = None, digits: int = 2) -> tuple[str, str]:
+    """The two ends of a range in few digits, rounded so that they stay inside it and hold the quoted number.
+
+    The digits are those of its width.
+    """
     if high <= low:
         return short(low), short(high)
-    decimals = max(0, 1 - math.floor(math.log10(high - low)))
+    decimals = max(0, digits - 1 - math.floor(math.log10(high - low)))
     unit = 10.0**-decimals
     lowest, highest = math.ceil(low / unit - 1e-9) * unit, math.floor(high / unit + 1e-9) * unit
     ends = [f"{round(end, decimals) + 0.0:.10g}" for end in (lowest, highest)]

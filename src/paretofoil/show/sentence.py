@@ -17,6 +17,8 @@ AMBIGUOUS = ("all", "any", "none", "nothing")
 """Names of actions that stand in quotes, since they would be read as something else."""
 MANY = 3
 """From so many changed objectives on, only their old and new numbers are told."""
+DECIMALS = 9
+"""In so many a sum of what was asked for and what was collected is told: more is noise."""
 LARGE_KAPPA = 20.0
 """Beyond this a margin is not told as a ratio of probabilities, which nobody could read."""
 
@@ -114,7 +116,7 @@ def _unchanged(found: Answer) -> str:
 
 def _restrictions(found: Answer) -> str:
     """ "the wish for time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
-    spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i])) for i in found.held}
+    spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i]), digits=3) for i in found.held}
     kept = [found.objectives[i].name for i in (*found.kept, *(i for i, told in spans.items() if told is None))]
     parts = [f"the wish{'es' if len(kept) > 1 else ''} for {join(kept)} kept"] if kept else []
     held = [told for i, told in spans.items() if told is not None and i not in found.kept]
@@ -226,8 +228,8 @@ def _start(found: Answer, start: Start) -> str:
     if np.array_equal(start.issued, found.original):  # nothing was collected yet
         told, which = "Issued at the start, the same command", ""
     else:
-        told = f"At the start that would have been {_changes(found.objectives, start.issued, start.command)}"
-        which = ", which"
+        issued, command = np.round(start.issued, DECIMALS), np.round(start.command, DECIMALS)
+        told, which = f"At the start that would have been {_changes(found.objectives, issued, command)}", ", which"
     if start.leads_here is None:
         chance = "may lead here or not, by chance"
         return f"{told} {chance}." if not which else f"{told}; it is up to chance whether that leads here."
@@ -264,7 +266,7 @@ def _advice(found: Answer) -> list[str]:
 def _range(found: Answer) -> str:
     """What could have been asked for."""
     sides = zip(found.objectives, found.low, found.high, strict=True)
-    spans = [span(o, float(low), float(high)) for o, low, high in sides]
+    spans = [span(o, float(low), float(high), digits=3) for o, low, high in sides]
     told = list(filter(None, spans))
     rest = ", with the rest as it was" if len(told) < len(spans) else ""
     return f"That range is {join(told)}{rest}." if told else ""
