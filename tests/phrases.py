@@ -20,7 +20,7 @@ LESS_TREASURE = (
     "Had you asked for 1.7 less treasure (6.3 instead of 8), the agent would have gone down instead of right."
 )
 SHARES = "Under that command down has 50 % and right 47.5 %."
-TIME_STAYS = "The wish for time stays as it is."
+TIME_STAYS = "The wish about time stays as it is."
 OTHERS_STAY = "The other wishes stay as they are."
 MARGIN = "that lets down win by a margin of 0.05"
 SIZES = "its scaled size is 0.125, and none below 0.1241 does it; this is proven."

@@ -11,21 +11,21 @@ from paretofoil.core.command import Objective
 
 SHARE = r"(?:under |over )?[\d.]+ %"
 ACTION = r'"?(?P<{}>[^"]+?)"?'
-RESTRICTED = r"(?:the wish(?:es)? for (?P<kept>.+?) kept)?(?: and )?(?:only (?P<held>.+?) allowed)?"
+RESTRICTED = r"(?:the wish(?:es)? about (?P<kept>.+?) kept)?(?: and )?(?:only (?P<held>.+?) allowed)?"
 SMALLEST = rf"(?: of (?P<alone>.+?) alone)?(?:, with {RESTRICTED},)? that lets {ACTION.format('wins')} win"
 BY = r"(?: by a margin of (?P<margin>[\d.]+))?"
 SIZE = r"its scaled size(?: \((?P<norm>\w+)\))? is (?P<size>[\d.e-]+)"
 PATTERNS = {
     "situation": rf"(?P<asked>(?:With|Asked for) .+), the agent chooses {ACTION.format('chosen')} here "
     rf"\((?P<share>{SHARE}); {ACTION.format('foil')} has (?P<foil_share>{SHARE})\)\.",
-    "outside": r"Such a wish for (?P<names>.+) lies outside what the agent was trained on\.",
+    "outside": r"Such a wish about (?P<names>.+) lies outside what the agent was trained on\.",
     "change": r"Had you(?P<now> now)? asked for (?P<changes>.+), the agent would have (?P<did>.+)\.",
     "never": rf"(?:With {RESTRICTED}, u|U)nder no command within its range would the agent have (?P<did>.+) here"
     r"(?: \(by a margin of (?P<margin>[\d.]+)\))?; this is proven\.",
     "none": rf"No command was found(?:, with {RESTRICTED},)? under which the agent would have (?P<did>.+) here\.",
     "shares": rf"Under that command {ACTION.format('foil')} has (?P<foil_share>{SHARE}) and "
     rf"{ACTION.format('chosen')} (?P<share>{SHARE})\.",
-    "stays": r"The wish for (?P<name>.+) stays as it is\.",
+    "stays": r"The wish about (?P<name>.+) stays as it is\.",
     "others stay": r"The other wishes stay as they are\.",
     "same consequence": r"Issued here, it leads to the same in the end(?P<notes>.*): (?P<led>.+)\.",
     "consequence": r"Issued here, it leads to (?P<led>.+) in the end(?P<notes>.*?); "

@@ -41,7 +41,7 @@ OBJECTIVES = {
             ASKED,
             "Had you asked for 1 fewer step of time (1 instead of 2), the agent would have gone down instead of right.",
             SHARES,
-            "The wish for treasure stays as it is.",
+            "The wish about treasure stays as it is.",
             PERHAPS,
             CAVEAT,
         ],
@@ -50,7 +50,7 @@ OBJECTIVES = {
         answer([6.3, -1.7], outside=(0, 1)),
         [
             ASKED,
-            "Such a wish for treasure and time lies outside what the agent was trained on.",
+            "Such a wish about treasure and time lies outside what the agent was trained on.",
             BOTH,
             SHARES,
             PERHAPS,

@@ -82,7 +82,7 @@ RESTRICTED = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            "This change is at most 0.73 % larger than the smallest one, with the wish for time kept, "
+            "This change is at most 0.73 % larger than the smallest one, with the wish about time kept, "
             f"{MARGIN}: {SIZES}",
             CAVEAT,
         ],
@@ -113,7 +113,7 @@ RESTRICTED = {
         proven(kept=(1,), held=(0,), low=[5.0, -2.0], high=[10.0, -2.0]),
         [
             ASKED,
-            f"With the wish for time kept and only 5 to 10 treasure allowed, u{NEVER}",
+            f"With the wish about time kept and only 5 to 10 treasure allowed, u{NEVER}",
             "That range is 5 to 10 treasure, with the rest as it was.",
             ODDS,
             ELSEWHERE,
@@ -121,13 +121,13 @@ RESTRICTED = {
     ),
     "none-with-both-kept": (
         proven(kept=(0, 1), low=[8.0, -2.0], high=[8.0, -2.0]),
-        [ASKED, f"With the wishes for treasure and time kept, u{NEVER}", ODDS, ELSEWHERE],
+        [ASKED, f"With the wishes about treasure and time kept, u{NEVER}", ODDS, ELSEWHERE],
     ),
     "a-range-without-width-is-told-as-kept": (
         proven(held=(1,), low=[7.0, -2.0], high=[9.0, -2.0]),
         [
             ASKED,
-            f"With the wish for time kept, u{NEVER}",
+            f"With the wish about time kept, u{NEVER}",
             "That range is 7 to 9 treasure, with the rest as it was.",
             ODDS,
             ELSEWHERE,
@@ -137,7 +137,7 @@ RESTRICTED = {
         answer(kept=(0,)),
         [
             ASKED,
-            "No command was found, with the wish for treasure kept, under which the agent would have gone down "
+            "No command was found, with the wish about treasure kept, under which the agent would have gone down "
             "instead of right here.",
             NOTHING_PROVEN,
             TRY_EXACT,
@@ -150,7 +150,7 @@ RESTRICTED = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            f"There may be a smaller change, with the wish for time kept, {MARGIN}: "
+            f"There may be a smaller change, with the wish about time kept, {MARGIN}: "
             "its scaled size is 0.125, and only those below 0.03 are proven to fail.",
             CAVEAT,
         ],

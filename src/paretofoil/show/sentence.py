@@ -82,7 +82,7 @@ def _outside(found: Answer) -> str:
     if not found.outside:
         return ""
     names = join([found.objectives[i].name for i in found.outside])
-    return f"Such a wish for {names} lies outside what the agent was trained on."
+    return f"Such a wish about {names} lies outside what the agent was trained on."
 
 
 def _action(found: Answer, action: int) -> str:
@@ -111,14 +111,14 @@ def _unchanged(found: Answer) -> str:
     same = [o.name for o, old, new in triples if old == new]
     if len(same) > 1:
         return "The other wishes stay as they are."
-    return f"The wish for {same[0]} stays as it is." if same else ""
+    return f"The wish about {same[0]} stays as it is." if same else ""
 
 
 def _restrictions(found: Answer) -> str:
-    """ "the wish for time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
+    """ "the wish about time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
     spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i]), digits=3) for i in found.held}
     kept = [found.objectives[i].name for i in (*found.kept, *(i for i, told in spans.items() if told is None))]
-    parts = [f"the wish{'es' if len(kept) > 1 else ''} for {join(kept)} kept"] if kept else []
+    parts = [f"the wish{'es' if len(kept) > 1 else ''} about {join(kept)} kept"] if kept else []
     held = [told for i, told in spans.items() if told is not None and i not in found.kept]
     return join([*parts, f"only {join(held)} allowed"] if held else parts) if kept or held else ""
 
