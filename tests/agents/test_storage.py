@@ -122,7 +122,7 @@ def test_unknown_weights_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": "paretofoil/agent/99"}, "to have the schema paretofoil/agent/1, got paretofoil/agent/99"),
+        ({"schema": "paretofoil/agent/99"}, "expected agent of schema paretofoil/agent/1, got 'paretofoil/agent/99'"),
         ({"front": [[1.0, float("inf")]]}, "finite"),
         ({"achieved": [[1.0, 0.0]]}, r"achieved returns of shape \(2, 2\)"),
         ({"command_box": {"low": [2, 0], "high": [1, 1]}}, "lower bounds not above"),
@@ -130,7 +130,7 @@ def test_unknown_weights_are_refused(folder: Path) -> None:
         ({"actions": ["up", "down", "left", "jump"]}, "the actions"),
         ({"environment": {"name": "nowhere", "gym_id": "nowhere-v0", "kwargs": {}, "max_steps": 5}}, "nowhere"),
         ({"objectives": [{"name": "left"}]}, "2 different objective names"),
-        ({"network": {}}, "hidden"),
+        ({"network": {}}, "'state_size' is missing"),
     ],
 )
 def test_a_description_that_does_not_fit_is_refused(folder: Path, changes: dict[str, object], message: str) -> None:
@@ -141,7 +141,7 @@ def test_a_description_that_does_not_fit_is_refused(folder: Path, changes: dict[
 
 def test_a_description_that_is_not_json_is_refused(folder: Path) -> None:
     (folder / "agent.json").write_bytes(b"\x80\x04nonsense")
-    with pytest.raises(InvalidInput, match="to be JSON"):
+    with pytest.raises(InvalidInput, match=r"agent\.json as JSON"):
         load_agent(folder)
 
 

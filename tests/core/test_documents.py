@@ -26,6 +26,7 @@ def the_landscape() -> Landscape:
     return Landscape(
         (TREASURE, TIME),
         np.array([8.0, -2.0]),
+        np.array([8.0, -2.0]),
         np.array([123.0, 39.0]),
         0.05,
         0,
@@ -111,7 +112,7 @@ REFUSED = [
     *[("episode", field, "x") for field in ("command", "decisions", "achieved")],
     *[("landscape", field, "x") for field in ("command", "scale", "x", "y", "margins", "slope", "kappa", "p", "q")],
     *[("answer", field, "x") for field in ("outcome", "stop", "original", "objectives", "probabilities", "command")],
-    *[("answer", field, "x") for field in ("rounded", "lower_bound", "certificate", "proven_range", "consequence")],
+    *[("answer", field, "x") for field in ("lower_bound", "certificate", "proven_range", "consequence")],
     *[("flip map", field, "x") for field in ("objectives", "answers")],
 ]
 
