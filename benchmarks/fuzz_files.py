@@ -29,6 +29,8 @@ def main(count: int, seed: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         known, place = kinds(Path(folder)), Path(folder) / "crafted"
         place.mkdir()
+        for kind in known:  # what is imported on first use belongs to no file
+            assert kind.refuses(kind.valid, place) is None
         for number in range(count):
             kind = known[number % len(known)]
             edits = [(source.randrange(1 << 32), source.randrange(1 << 16)) for _ in range(source.choice((1, 1, 2, 3)))]
