@@ -57,7 +57,7 @@ def brief(value: Any) -> str:
 
 
 def integer(value: Any) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
+    if type(value) is not int:  # true and false are of another type
         raise InvalidInput.expected("a whole number", brief(value))
     if abs(value) > MAX_INTEGER:
         raise InvalidInput.expected(f"a whole number of at most {MAX_INTEGER:,}", "a larger one")
@@ -70,11 +70,13 @@ def number(value: Any) -> float:
 
 
 def finite(value: Any) -> float:
-    if not isinstance(value, int | float) or isinstance(value, bool):
+    if type(value) is int:
+        return float(integer(value))
+    if type(value) is not float:
         raise InvalidInput.expected("a number", brief(value))
     if not abs(value) <= MAX_NUMBER:
         raise InvalidInput.expected(f"a finite number of at most {MAX_NUMBER:g}", brief(value))
-    return float(value)
+    return value
 
 
 def text(value: Any) -> str:
@@ -225,7 +227,7 @@ def read_document(document: str | bytes, what: str) -> Any:
         raise _too_deep(what) from None
     inner = [values]
     for _ in range(MAX_DEPTH):
-        inner = [item for outer in inner for item in _items(outer) if isinstance(item, list | dict)]
+        inner = [item for outer in inner for item in _items(outer) if type(item) in (list, dict)]
         if not inner:
             return values
     raise _too_deep(what)
