@@ -169,7 +169,8 @@ def test_a_fresh_process_imports_it_with_permission_only(start, marker):
         assert done.stderr.count("\n") == (code == 2)
 
 
-def test_what_is_typed_after_train_is_permission(marker, typed):
+def test_what_is_typed_after_train_is_permission(marker, typed, monkeypatch):
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if place not in ("", os.getcwd())])
     assert typed("train", "payload:Env-v0", "--settings")[0] == 0
     assert marker.exists()
     assert typed("agents", "bad")[0] == 0
