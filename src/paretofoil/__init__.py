@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from paretofoil.core.question import Question as Question
     from paretofoil.core.search import Finding as Finding
     from paretofoil.core.search import Search as Search
+    from paretofoil.envs.permission import allow as allow
     from paretofoil.explanation.ask import Wishes as Wishes
     from paretofoil.explanation.ask import ask as ask
     from paretofoil.explanation.consequence import consequence as consequence
@@ -65,6 +66,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.limit": ("Limits", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
+        "paretofoil.envs.permission": ("allow",),
         "paretofoil.explanation.ask": ("Wishes", "ask"),
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),

@@ -1,7 +1,10 @@
 """Agents on disk: what is written reads back, and what does not fit is refused."""
 
 import json
+import os
 import pickle
+import struct
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -122,7 +125,7 @@ def test_unknown_weights_are_refused(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"schema": "paretofoil/agent/99"}, "to have the schema paretofoil/agent/1, got paretofoil/agent/99"),
+        ({"schema": "paretofoil/agent/99"}, "expected agent of schema paretofoil/agent/1, got 'paretofoil/agent/99'"),
         ({"front": [[1.0, float("inf")]]}, "finite"),
         ({"achieved": [[1.0, 0.0]]}, r"achieved returns of shape \(2, 2\)"),
         ({"command_box": {"low": [2, 0], "high": [1, 1]}}, "lower bounds not above"),
@@ -130,7 +133,7 @@ def test_unknown_weights_are_refused(folder: Path) -> None:
         ({"actions": ["up", "down", "left", "jump"]}, "the actions"),
         ({"environment": {"name": "nowhere", "gym_id": "nowhere-v0", "kwargs": {}, "max_steps": 5}}, "nowhere"),
         ({"objectives": [{"name": "left"}]}, "2 different objective names"),
-        ({"network": {}}, "hidden"),
+        ({"network": {}}, "'state_size' is missing"),
     ],
 )
 def test_a_description_that_does_not_fit_is_refused(folder: Path, changes: dict[str, object], message: str) -> None:
@@ -141,7 +144,7 @@ def test_a_description_that_does_not_fit_is_refused(folder: Path, changes: dict[
 
 def test_a_description_that_is_not_json_is_refused(folder: Path) -> None:
     (folder / "agent.json").write_bytes(b"\x80\x04nonsense")
-    with pytest.raises(InvalidInput, match="to be JSON"):
+    with pytest.raises(InvalidInput, match=r"agent\.json as JSON"):
         load_agent(folder)
 
 
@@ -166,3 +169,95 @@ def test_only_pcn_policies_can_be_stored(agent: Agent, tmp_path: Path) -> None:
         save_agent(other, tmp_path / "other")
     assert "make the agent around it each time: pf.Agent(name, policy, environment, space, front)" in str(error.value)
     assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype", "size"),
+    [
+        ([1 << 40, 1 << 40], "F32", 8),
+        ([0, 1 << 62], "F32", 0),
+        ([1] * 70, "F32", 4),
+        ([2], "BF16", 4),
+        ([8], "F8_E4M3", 8),
+        ([-1], "F32", 4),
+        ([2], "C64", 16),
+    ],
+)
+def test_weights_of_absurd_shapes_and_types_are_refused(folder: Path, shape: list[int], dtype: str, size: int) -> None:
+    tensor = {"dtype": dtype, "shape": shape, "data_offsets": [0, size]}
+    header = json.dumps(dict.fromkeys(["hidden_bias"], tensor)).encode()
+    (folder / "weights.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(size))
+    with pytest.raises(InvalidInput, match=r"weights\.safetensors"):
+        load_agent(folder)
+
+
+@pytest.mark.parametrize("file", ["agent.json", "weights.safetensors"])
+def test_a_device_or_a_pipe_is_not_waited_for(folder: Path, file: str) -> None:
+    (folder / file).unlink()
+    os.mkfifo(folder / file)
+    with pytest.raises(InvalidInput, match="got something else"):
+        load_agent(folder)
+    (folder / file).unlink()
+    (folder / file).symlink_to("/dev/zero")
+    with pytest.raises(InvalidInput, match="got something else"):
+        load_agent(folder)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"objectives": [{"name": n} for n in "ABCD"], "command_box": {"low": [0] * 4, "high": [1] * 4}}, "the 2 obj"),
+        ({"front": [[1.0]]}, r"front returns of shape \(1, 2\)"),
+        ({"front": [[1.0, 0.0]] * 10_001}, "front: expected a list of at most 10,000, got one of 10,001"),
+        ({"error": [[0.0, 0.0]]}, r"error returns of shape \(2, 2\)"),
+        ({"name": ["mine"]}, "name: expected a text"),
+        ({"provenance": []}, "provenance: expected values by name"),
+        ({"actions": "udlr"}, "actions: expected a list"),
+    ],
+)
+def test_a_field_that_would_fail_later_is_refused_when_it_is_read(
+    folder: Path, changes: dict[str, object], message: str
+) -> None:
+    change_json(folder, **changes)
+    with pytest.raises(InvalidInput, match=message):
+        load_agent(folder)
+
+
+def bottles(**arguments: object) -> dict[str, object]:
+    gym_id = "mo_gymnasium:breakable-bottles-v0"
+    return {"environment": {"name": "bottles", "gym_id": gym_id, "kwargs": arguments, "max_steps": 5}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"size": "large"}, "breakable-bottles-v0 to be made with {'size': 'large'}, got TypeError"),
+        ({"sizes": 3}, "got TypeError"),
+        ({"size": 10**9}, "a number from -1,000,000 to 1,000,000"),
+        ({"render_mode": "human"}, "arguments of the environment itself, got render_mode"),
+        ({"max_episode_steps": 3}, "arguments of the environment itself, got max_episode_steps"),
+    ],
+)
+def test_arguments_that_an_environment_does_not_take_are_refused(
+    folder: Path, arguments: dict[str, object], message: str
+) -> None:
+    change_json(folder, **bottles(**arguments))
+    with pytest.raises(InvalidInput, match=message):
+        load_agent(folder)
+
+
+def test_what_could_not_be_read_back_is_not_written(agent: Agent, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="name: expected a line"):
+        save_agent(replace(agent, name="two\nlines"), tmp_path / "two")
+    assert not (tmp_path / "two").exists()
+
+
+def test_provenance_may_hold_whatever_json_can_hold(agent: Agent, tmp_path: Path) -> None:
+    told = {"note": "two\nlines", "nested": {"list": [1, 0.5, None, True]}, "seed": 1 << 63}
+    assert load_agent(save_agent(replace(agent, provenance=told), tmp_path / "told")).provenance == told
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "nul\0", "~" * 300])
+def test_a_name_that_no_folder_can_have_is_refused(name: str) -> None:
+    with pytest.raises(InvalidInput, match="an agent's folder"):
+        load_agent(name)

@@ -82,7 +82,7 @@ def test_an_agent_that_cannot_be_loaded_is_told_in_one_line_and_hides_no_other(r
     (tmp_path / "agents" / "broken" / "agent.json").write_text("[not JSON]")
     *_, last_agent, told = run("agents").out.splitlines()
     assert last_agent.startswith("reward-line ")
-    assert told.startswith("broken cannot be loaded: expected agents/broken/agent.json to be JSON")
+    assert told.startswith("broken cannot be loaded: expected agents/broken/agent.json as JSON")
 
 
 def test_a_decision_is_explained_in_words_and_drawn(run):

@@ -55,7 +55,7 @@ def test_an_environment_of_ones_own_is_trained_with_the_names_that_are_typed(mod
     names = ["--objectives", "ore,-fuel", "--actions", "dig,go", "--max-steps", "4"]
     brief = ["--steps", "200", "--set", "polish_rounds=1", "--name", "mine"]
     verbs = [["train", "my_module:my-env-v0", *names, *brief], ["explain", "mine", "--command", "ore=2,fuel=3"]]
-    verbs[1] += ["--all-foils", "--search", "boundary"]
+    verbs[1] += ["--all-foils", "--search", "boundary", "--allow-import", "my_module"]
     code = "from paretofoil.cli import main; main()"  # as the installed program: this folder is not on the path
     told = [
         subprocess.run([sys.executable, "-P", "-c", code, *verb], capture_output=True, text=True, cwd=tmp_path)

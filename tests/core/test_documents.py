@@ -9,6 +9,22 @@ from answers import TIME, TREASURE, achieved, answer, proven, proven_range
 
 from paretofoil.core.answer import Answer, Start
 from paretofoil.core.decision import Decision, Episode
+from paretofoil.core.document import (
+    MAX_INTEGER,
+    by_name,
+    finite,
+    integer,
+    number,
+    objective,
+    one_of,
+    optional,
+    read_document,
+    record,
+    several,
+    sized,
+    text,
+    within,
+)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.landscape import Landscape
@@ -147,3 +163,108 @@ def test_a_field_of_the_wrong_type_is_refused(name: str, field: str, wrong: Any)
     broken = json.loads(DOCUMENTS[name].to_json()) | {field: wrong}
     with pytest.raises(InvalidInput, match=r"^expected .*, got "):
         type(DOCUMENTS[name]).from_json(json.dumps(broken))
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ("9" * 5000, "whole numbers of at most 18,446,744,073,709,551,616, got one of 5,000 digits"),
+        ("[" * 101 + "]" * 101, "a value with at most 100 lists in each other, got more"),
+        ("[" * 100_000 + "]" * 100_000, "a value with at most 100 lists in each other, got more"),
+        ('{"a":' * 101 + "1" + "}" * 101, "a value with at most 100 lists in each other, got more"),
+        ("[1, NaN]", "expected finite numbers, got NaN"),
+        ("[-Infinity]", "expected finite numbers, got -Infinity"),
+    ],
+)
+def test_json_beyond_the_limits_is_refused(document: str, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        read_document(document, "a value")
+
+
+def test_json_at_the_limits_is_read() -> None:
+    assert read_document(str(MAX_INTEGER), "a value") == MAX_INTEGER
+    assert read_document("[" * 100 + "]" * 100, "a value")
+
+
+def test_a_longer_text_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paretofoil.core.document.MAX_CHARACTERS", 10)
+    with pytest.raises(InvalidInput, match="a value of at most 10 characters, got 11"):
+        read_document("not json at", "a value")
+
+
+@pytest.mark.parametrize(
+    ("read", "wrong"),
+    [
+        (integer, [True, 1.0, "1", None, MAX_INTEGER + 1]),
+        (finite, [True, "1", "infinity", float("nan"), float("inf"), 1e101, 10**5000, None]),
+        (number, [True, "1", "nan", float("inf"), None, []]),
+        (text, [1, None, "a\nb", "\x1b[2J", "\x9b", "\ud800", "a" * 10_001]),
+        (within(integer, 0, 3), [-1, 4, "2"]),
+        (one_of("a", "b"), ["c", "", None, ["a"]]),
+        (several(integer, most=2), [[1, 2, 3], "12", {"a": 1}, [1, "2"]]),
+        (by_name(integer), [[1], {"a": "1"}, {"\n": 1}, None]),
+        (sized(None), [[], [[1.0]], ["1"], [None], [True], 1, "12", {"0": 1}, [float("nan")], ["infinity"]]),
+        (sized(2), [[1.0], [1, 2, 3], [[1, 2]]]),
+        (sized(None, None), [[1.0], [[1.0], [1.0, 2.0]], [[]], [[[1.0]]]]),
+        (record({"a": integer}, {"b": text}), [{"a": "1"}, {"a": 1, "b": 2}, [1], None]),
+        (objective, [{"name": 3}, {"name": "a", "natural_low": "low"}, {"name": "a", "cost": 1}, "a"]),
+    ],
+)
+def test_a_reader_takes_its_own_type_only(read: Any, wrong: list[Any]) -> None:
+    for value in wrong:
+        with pytest.raises(InvalidInput, match=r"expected .*, got ") as error:
+            read(value)
+        assert len(str(error.value)) < 300
+
+
+def test_readers_take_what_is_written() -> None:
+    assert (integer(3), number("infinity"), number("-infinity"), finite(3)) == (3, np.inf, -np.inf, 3.0)
+    assert text("Größe 3 µm, 重量") == "Größe 3 µm, 重量"
+    assert optional(integer)(None) is None
+    assert sized(None, 2)([[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
+    assert record({"a": integer}, {"b": text})({"a": 1, "c": "not read"}) == {"a": 1}
+
+
+MISFITS = [
+    ("decision", {"action": 2}, "a valid action, got 2"),
+    ("decision", {"collected": [1.0]}, "2 numbers collected, got 1"),
+    ("decision", {"state": [1e39, 0.0]}, "a state of float32 numbers"),
+    ("episode", {"command": [1.0]}, "commands of 1 numbers, got 2"),
+    ("landscape", {"p": 2}, "two objectives from 0 to 1"),
+    ("landscape", {"q": 0}, "two objectives from 0 to 1"),
+    ("landscape", {"x": [1.0, 2.0, 3.0]}, r"margins of shape \(3, 3\)"),
+    ("landscape", {"scale": [1.0]}, "commands and scales of 2 numbers"),
+    *[("answer", {name: [1.0]}, f"{name} with 2 numbers") for name in ("original", "low", "high", "closest")],
+    ("answer", {"proven_range": {"low": [1.0], "high": [1.0]}}, "proven_range with 2 numbers"),
+    ("answer", {"start": {"issued": [1.0], "command": [1.0, 2.0], "leads_here": None}}, "issued with 2 numbers"),
+    ("answer", {"probabilities": [1.0]}, "probabilities of 4 actions"),
+    ("answer", {"phrases": ["gone"]}, "phrases for 4 actions, got 1"),
+    *[("answer", {name: [2]}, f"{name} from 0 to 1") for name in ("outside", "kept", "held", "alone")],
+    *[("answer", {name: 4}, "actions by number from 0 to 3") for name in ("chosen", "foil")],
+    ("answer", {"valid_actions": [-1]}, "actions by number from 0 to 3"),
+    ("answer", {"distance": None}, "or none, got some of them"),
+    ("answer", {"norm": "l3"}, "one of l1, l2, linf"),
+    ("answer", {"queries": {"zoo": -1}}, "queries: zoo: expected a number from 0"),
+    ("flip map", {"times": [0]}, "2 times, one for each answer, got 1"),
+    ("flip map", {"times": [0, 2]}, "times from 0 to 1"),
+    ("flip map", {"taken": [0, 4]}, "actions from 0 to 3"),
+    ("flip map", {"command": [1.0]}, "a command and answers with the same objectives"),
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "message"), MISFITS)
+def test_a_number_that_points_nowhere_is_refused(name: str, changes: dict[str, Any], message: str) -> None:
+    broken = json.loads(DOCUMENTS[name].to_json()) | changes
+    with pytest.raises(InvalidInput, match=f"expected a whole {name} of schema .*{message}"):
+        type(DOCUMENTS[name]).from_json(json.dumps(broken))
+
+
+def test_an_answer_in_answers_of_some_depth_is_read_and_one_of_more_is_refused() -> None:
+    value = json.loads(answer().to_json())
+    for _ in range(40):
+        value = {**value, "alternatives": [value]}
+    assert Answer.from_json(json.dumps(value)).alternatives
+    for _ in range(40):
+        value = {**value, "alternatives": [value]}
+    with pytest.raises(InvalidInput, match="at most 100 lists in each other"):
+        Answer.from_json(json.dumps(value))

@@ -202,7 +202,7 @@ def test_the_checker_finds_a_seed_that_is_ignored(two_doors, monkeypatch):
 @pytest.mark.parametrize(("gym_id", "words"), [
     ("CartPole-v1", "expected CartPole-v1 to have a vector reward_space"),
     ("NoSuchThing-v0", "expected the id of a Gymnasium environment, got 'NoSuchThing-v0'"),
-    ("no_such_module:Thing-v0", "expected the id of a Gymnasium environment, got"),
+    ("no_such_thing:Thing-v0", "expected an environment of a module that is allowed, got no_such_thing:Thing-v0"),
     ("mo_gymnasium:fruit-tree-v0", "expected max_steps=..., because mo_gymnasium:fruit-tree-v0 has no step limit"),
 ])  # fmt: skip
 def test_what_cannot_be_described_is_an_error(gym_id, words):

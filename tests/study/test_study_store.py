@@ -3,8 +3,10 @@
 import json
 import sqlite3
 import textwrap
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +16,12 @@ from test_study_rows import run_script
 from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.search import CFZoo, Exact, NearestFront
+from paretofoil.search import CFZoo, Exact, NearestFront, ProjectedCW
 from paretofoil.search.registry import Method, methods
 from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
 from paretofoil.study.store import Store, StoreError
 from paretofoil.study.study import describe_search, fingerprint, restore_search
+from paretofoil.study.table import rows_table
 
 
 def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
@@ -194,3 +197,154 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     assert 0 < len(kept) < len(read_rows(whole))
     assert run_study(study, path, workers=1).asked == len(read_rows(whole)) - len(kept)
     assert rows_without_timings(path) == rows_without_timings(whole)
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A study with answers, of an agent that lies beside it."""
+    path, searches = tmp_path / "study.sqlite", {"mine": CFZoo(20, 31), "proof": Exact(), "steps": ProjectedCW(5)}
+    run_study(make_study([saved_agent(tmp_path)], searches, CaseRule(1, 2, 1)), path, workers=1)
+    return path
+
+
+def execute(path: Path, *statements: str) -> None:
+    connection = sqlite3.connect(path)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def configure(path: Path, change: Callable[[Any], object]) -> None:
+    """Change the configuration inside a file."""
+    connection = sqlite3.connect(path)
+    [(text,)] = connection.execute("SELECT value FROM about WHERE name = 'configuration'")
+    values = json.loads(text)
+    change(values)
+    connection.execute("UPDATE about SET value = ? WHERE name = 'configuration'", (json.dumps(values),))
+    connection.commit()
+    connection.close()
+
+
+def test_a_study_with_lists_among_its_settings_is_resumed_from_its_file(written: Path) -> None:
+    execute(written, "DELETE FROM answer WHERE time = 1")
+    assert resume_study(written, workers=1).asked == 3
+
+
+COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["DROP TABLE run", f"CREATE VIEW run AS {COUNTLESS}"],
+        ["CREATE TRIGGER act AFTER INSERT ON run BEGIN DELETE FROM answer; END"],
+        [f"CREATE VIEW more AS {COUNTLESS}"],
+        ["ALTER TABLE answer ADD COLUMN more TEXT"],
+        ["DROP TABLE run"],
+    ],
+)
+def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
+    execute(written, *statements)
+    for read in (read_about, read_rows, read_runs, resume_study):
+        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/3, got another"):
+            read(written)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda c: c.pop("rule"), "'rule' is missing"),
+        (lambda c: c.update(rule=3), "rule: expected an object"),
+        (lambda c: c["rule"].update(times="all"), "rule: times: expected a whole number"),
+        (lambda c: c.update(seed=-1), "seed: expected a number from 0"),
+        (lambda c: c.update(seed="0"), "seed: expected a whole number"),
+        (lambda c: c.update(kappa=None), "kappa: expected a number"),
+        (lambda c: c.update(only=[["small", 0]]), "only: expected a case as agent, front, time, foil"),
+        (lambda c: c.update(only=[[0, 0, 0, 0]]), "only: expected a text"),
+        (lambda c: c.update(agents=["small"]), "agents: expected values by name"),
+        (lambda c: c.update(searches=[]), "searches: expected values by name"),
+        (lambda c: c["searches"].update(mine="CFZoo"), "searches: mine: expected an object with class"),
+    ],
+)
+def test_a_configuration_of_the_wrong_form_is_refused_by_every_reader(
+    written: Path, change: Callable[[Any], object], message: str
+) -> None:
+    configure(written, change)
+    for read in (read_about, read_rows, read_runs, resume_study):
+        with pytest.raises(InvalidInput, match=message):
+            read(written)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda s: s["mine"].update(max_queries=10**12), "max_queries: expected a number from -1,000,000 to 1,000,000"),
+        (lambda s: s["mine"].update(directions=1e6), "directions: expected a whole number"),
+        (lambda s: s["mine"].update(eta="fast"), "eta: expected a number"),
+        (lambda s: s["mine"].update(sampling="luck"), "sampling: expected one of mirror, reject"),
+        (lambda s: s["mine"].update(colour="red"), "settings of CFZoo among .*, got 'colour'"),
+        (lambda s: s["mine"].update({"class": "Popen"}), "searches of this library, got 'Popen'"),
+        (lambda s: s["mine"].update({"class": ["CFZoo"]}), "class: expected a text"),
+        (lambda s: s["proof"].update(max_boxes=10**8), "max_boxes: expected a number from"),
+        (lambda s: s["proof"].update(start=3), "start: expected a Search, got 3"),
+        (lambda s: s["proof"]["start"].update(max_queries=10**12), "start: max_queries: expected a number from"),
+        (lambda s: s["steps"].update(constants=[1.0] * 1001), "constants: expected a list of at most 1,000"),
+        (lambda s: s["steps"].update(constants=["1"]), "constants: expected a number"),
+    ],
+)
+def test_a_search_that_a_file_cannot_ask_for_is_refused(
+    written: Path, change: Callable[[Any], object], message: str
+) -> None:
+    configure(written, lambda configuration: change(configuration["searches"]))
+    with pytest.raises(InvalidInput, match=message):
+        resume_study(written)
+
+
+def test_a_file_without_sources_says_where_to_run_it(written: Path) -> None:
+    execute(written, "DELETE FROM about WHERE name = 'sources'")
+    with pytest.raises(InvalidInput, match=r"got \['small'\] made in Python; run it there"):
+        resume_study(written)
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "message"),
+    [
+        ("front", "'x'", "front: expected a whole number"),
+        ("time", "-1", "time: expected a number from 0"),
+        ("distance", "'near'", "distance: expected a number"),
+        ("distance", "9e999", "distance: expected a finite number"),
+        ("queries", "0.5", "queries: expected a whole number"),
+        ("seconds", "'x'", "seconds: expected a number"),
+        ("outcome", "'lost'", "outcome: expected one of found"),
+        ("agent", "x'00'", "agent: expected a text"),
+        ("answer", "x'00'", "answer: expected JSON as text"),
+    ],
+)
+def test_a_row_of_the_wrong_type_is_refused(written: Path, column: str, value: str, message: str) -> None:
+    execute(written, f"UPDATE answer SET {column} = {value} WHERE rowid = 1")
+    with pytest.raises(InvalidInput, match=f"study.sqlite: {message}"):
+        read_rows(written)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"), [("total", "'x'"), ("seconds", "'x'"), ("machine", "'['"), ("machine", "'[]'"), ("engine", 3)]
+)
+def test_a_run_of_the_wrong_type_is_refused(written: Path, column: str, value: Any) -> None:
+    execute(written, f"UPDATE run SET {column} = {value if column != 'engine' else 'CAST(3 AS BLOB)'}")
+    with pytest.raises(InvalidInput, match=f"{column}: expected"):
+        read_runs(written)
+
+
+def test_cases_of_the_wrong_type_are_refused_before_anything_is_asked(written: Path) -> None:
+    execute(written, "UPDATE answer SET foil = 'x' WHERE rowid = 1")
+    with pytest.raises(InvalidInput, match="foil: expected a whole number"):
+        resume_study(written, workers=1)
+
+
+def test_an_answer_that_is_no_answer_is_refused_when_it_is_read(written: Path) -> None:
+    execute(written, "UPDATE answer SET answer = '[NaN]'")
+    with pytest.raises(InvalidInput, match="finite numbers"):
+        read_rows(written)[0].full_answer()
+    with pytest.raises(InvalidInput, match="finite numbers"):
+        rows_table("study", read_rows(written), parsed=True)

@@ -32,7 +32,14 @@ def load_agent(name: str | Path) -> Agent:
     known = list_agents()
     if str(name) in known:
         return read_agent(known[str(name)])
-    if Path(name).is_dir():
+    if _is_folder(name):
         return read_agent(name)
     among = f"an agent among {', '.join(known)}, or " if known else ""
     raise InvalidInput.expected(f"{among}an agent's folder", did_you_mean(name, known))
+
+
+def _is_folder(name: str | Path) -> bool:
+    try:
+        return Path(name).is_dir()
+    except (OSError, ValueError):  # a name that no file can have, such as one of 10,000 letters
+        return False

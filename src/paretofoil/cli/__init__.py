@@ -1,6 +1,5 @@
 """The command line: one file per verb. Heavy packages are imported inside the verbs that need them."""
 
-import os
 import sys
 from typing import Annotated
 
@@ -47,8 +46,6 @@ def main() -> None:
     """Run the command line; bad input is one clear line and exit code 2."""
     from paretofoil.cli.console import note
 
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.append(os.getcwd())  # so that "my_module:my-env-v0" is found where the user stands
     try:
         app(prog_name="paretofoil")
     except (InvalidInput, OSError) as error:

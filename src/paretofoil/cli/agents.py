@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.options import complete_agent
+from paretofoil.cli.options import AllowImport, complete_agent
 
 if TYPE_CHECKING:
     from paretofoil.agents import Agent
@@ -17,6 +17,7 @@ def agents(
         str | None,
         typer.Argument(help="One agent (name or folder); all of them if left out.", autocompletion=complete_agent),
     ] = None,
+    allow_import: AllowImport = None,
 ) -> None:
     """List the shipped and local agents, or show one: its front, what it achieves, its box and provenance."""
     from paretofoil.agents import load_agent
@@ -48,7 +49,8 @@ def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
     reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
     origin = "shipped" if folder.parent == shipped_folder() else str(folder)
     steps = agent.provenance.get("steps")
-    return [name, agent.environment.name, str(len(agent.front)), reached, f"{steps:,}" if steps else "-", origin]
+    told = f"{steps:,}" if isinstance(steps, int) and steps else "-"
+    return [name, agent.environment.name, str(len(agent.front)), reached, told, origin]
 
 
 def _show(agent: "Agent") -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.options import complete_environment
+from paretofoil.cli.options import allow_typed, complete_environment
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
 
     module, _, gym_id = environment.rpartition(":")
     if module:
+        allow_typed([module])
         try:
             import_module(module)
         except ImportError as error:

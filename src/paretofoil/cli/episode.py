@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import note, room, say
-from paretofoil.cli.options import AgentName, Plot, Queries, Quiet, Search, Seconds, Seed, StartCommand
+from paretofoil.cli.options import AgentName, AllowImport, Plot, Queries, Quiet, Search, Seconds, Seed, StartCommand
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -26,6 +26,7 @@ def episode(
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON instead of words.")] = False,
     plot: Plot = None,
+    allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
     """Every decision of an episode and every foil: when could the agent be steered, and how easily?"""

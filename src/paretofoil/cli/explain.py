@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import say
-from paretofoil.cli.options import AgentName, Command, Foil, Keep, Plot, Queries, Ranges, Search, Seconds, Seed
+from paretofoil.cli.options import (
+    AgentName,
+    AllowImport,
+    Command,
+    Foil,
+    Keep,
+    Plot,
+    Queries,
+    Ranges,
+    Search,
+    Seconds,
+    Seed,
+)
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 
@@ -42,6 +54,7 @@ def explain(
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     plot: Plot = None,
     axes: Annotated[str | None, typer.Option(help="With --plot: the two objectives to draw, such as A,B.")] = None,
+    allow_import: AllowImport = None,
 ) -> None:
     """Why this, and not that? The smallest change of the command that makes the agent choose the foil."""
     from paretofoil.agents.shelf import load_agent

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from paretofoil.cli.console import say
-from paretofoil.cli.options import AgentName
+from paretofoil.cli.options import AgentName, AllowImport
 
 app = typer.Typer(help="Draw figures.", no_args_is_help=True)
 
@@ -20,6 +20,7 @@ def figures() -> None:
 def front(
     agent: AgentName,
     out: Annotated[Path | None, typer.Option(help="The file to write; NAME-front.png if left out.")] = None,
+    allow_import: AllowImport = None,
 ) -> None:
     """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
     from paretofoil.agents import load_agent
@@ -27,7 +28,8 @@ def front(
     from paretofoil.show.front_figure import figure_front
 
     loaded = load_agent(agent)
-    path = out or Path(f"{loaded.name}-front.png")
+    name = loaded.name.replace("/", "-").replace("\\", "-")  # here, and nowhere else, whatever an agent is called
+    path = out or Path(f"{name}-front.png")
     check_figure_path(path)
     figure_front(loaded, path)
     say(f"Drew the front of {loaded.name} into {path}.")

@@ -1,6 +1,7 @@
 """Options that several verbs have, and what the shell can complete."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -73,6 +74,18 @@ def _typed_agent() -> "Agent | None":
         return None
 
 
+def allow_typed(modules: list[str] | None) -> list[str] | None:
+    """Whoever types the name of a module allows it, and expects it to be found in the folder where they stand."""
+    if modules:
+        from paretofoil.envs.permission import allow
+
+        for module in modules:
+            allow(module)
+        if os.getcwd() not in sys.path and "" not in sys.path:
+            sys.path.append(os.getcwd())
+    return modules
+
+
 _COMMAND = (
     "What to ask for at the start: returns, such as 8,-8, or by name and with costs as positive sizes, "
     "such as treasure=8,time=8."
@@ -96,6 +109,14 @@ Seconds = Annotated[
     float | None, typer.Option(help="Stop the search of a question after this time, with the best so far.")
 ]
 Queries = Annotated[int | None, typer.Option(help="How often the policy may be asked about a question at most.")]
+AllowImport = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODULE",
+        callback=allow_typed,
+        help="A module that an agent's environment may import, and so run; may be repeated.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the search and of chance in the environment.")]
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]

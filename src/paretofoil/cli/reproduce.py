@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import console, print_table, say
-from paretofoil.cli.options import Address, Engine, Log, Quiet, Workers
+from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def reproduce(
         int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
     ] = 3,
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_table, say
-from paretofoil.cli.options import Address, Engine, Log, Quiet, Searches, Workers, complete_agent
+from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Searches, Workers, complete_agent
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 from paretofoil.core.constants import KAPPA
 
@@ -36,6 +36,7 @@ def run(
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
+    allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:
@@ -55,6 +56,7 @@ def resume(
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
+    allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
-from paretofoil.cli.options import Quiet
+from paretofoil.cli.options import AllowImport, Quiet
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def train(
     ] = None,
     show_settings: Annotated[bool, typer.Option("--settings", help="List all settings and stop.")] = False,
     tensorboard: Annotated[Path | None, typer.Option(help="Write TensorBoard logs into this folder.")] = None,
+    allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
     """Train an agent. Ctrl-C saves; --resume goes on as if nothing had happened."""

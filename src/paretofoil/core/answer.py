@@ -8,23 +8,32 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.certificate import Certificate
-from paretofoil.core.command import Norm, Objective, as_vector
+from paretofoil.core.command import Norm, Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.display import show
 from paretofoil.core.document import (
-    array,
-    counts,
+    MAX_INTEGER,
+    Reader,
+    brief,
+    by_name,
+    finite,
     flag,
     integer,
     number,
+    objective,
+    one_of,
     optional,
     plain,
     read_document,
+    record,
     several,
+    sized,
     text,
     whole,
+    within,
     write_document,
 )
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question
@@ -66,9 +75,10 @@ class Start:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Start":
-        issued = as_vector(values["issued"], "the issued command")
-        command = as_vector(values["command"], "its change", issued.size)
-        return cls(issued, command, optional(flag)(values["leads_here"]))
+        return cls(**_START(values))
+
+
+_START = record({"issued": sized(None), "command": sized(None), "leads_here": optional(flag)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -196,7 +206,9 @@ class Answer:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Answer":
         with whole(values, SCHEMA, "answer"):
-            return cls(**{name: _READERS[name](values[name]) for name in _stored()})
+            read = cls(**record(_READERS)(values))
+            _check_fit(read)
+            return read
 
     @classmethod
     def from_json(cls, document: str) -> "Answer":
@@ -207,23 +219,70 @@ def _stored() -> list[str]:
     return [entry.name for entry in fields(Answer) if entry.metadata.get("stored", True)]
 
 
-_READERS: dict[str, Callable[[Any], Any]] = {
-    "outcome": Outcome,
-    "stop": Stop,
-    "objectives": several(lambda item: Objective(**item)),
+def _check_fit(read: Answer) -> None:
+    """Sentences and figures look things up by number: each number of an answer must have its objective or action."""
+    size, actions = len(read.objectives), len(read.actions)
+    vectors = {name: getattr(read, name) for name in ("original", "low", "high", "command", "closest")}
+    if read.proven_range is not None:
+        vectors["proven_range"] = read.proven_range.low
+    if read.start is not None:
+        vectors |= {"start: issued": read.start.issued, "start: command": read.start.command}
+    for name, vector in vectors.items():
+        if vector is not None and vector.shape != (size,):
+            raise InvalidInput.expected(f"{name} with {size} numbers", vector.shape)
+    for name in ("probabilities", "counterfactual_probabilities"):
+        shares = getattr(read, name)
+        if shares is not None and shares.shape != (actions,):
+            raise InvalidInput.expected(f"{name} of {actions} actions", shares.shape)
+    if len(read.phrases) != actions:
+        raise InvalidInput.expected(f"phrases for {actions} actions", len(read.phrases))
+    for name in ("outside", "kept", "held", "alone"):
+        _check_numbers(name, getattr(read, name), size)
+    _check_numbers("actions by number", (read.chosen, read.foil, *read.valid_actions), actions)
+    told = [getattr(read, name) is not None for name in _FOUND]
+    if any(told) != all(told):
+        raise InvalidInput.expected(f"all of {', '.join(_FOUND)}, or none", "some of them")
+    for result in (read.consequence, read.original_consequence):
+        if result is not None and size - result.achieved.size not in (0, 1):  # a horizon is no return
+            raise InvalidInput.expected(f"consequences for {size} objectives", result.achieved.size)
+
+
+_FOUND = ("command", "distance", "margin", "counterfactual_probabilities", "closest", "closest_distance")
+"""What an answer has if a command was found."""
+
+
+def _check_numbers(what: str, numbers: tuple[int, ...], count: int) -> None:
+    if not all(0 <= number < count for number in numbers):
+        raise InvalidInput.expected(f"{what} from 0 to {count - 1}", brief(list(numbers)))
+
+
+def _kind(kind: type[Enum]) -> Reader:
+    by_value = {member.value: member for member in kind}
+    known = one_of(*by_value)
+    return lambda value: by_value[known(value)]
+
+
+_size = within(integer, 0, MAX_INTEGER)
+_READERS: dict[str, Reader] = {
+    "outcome": _kind(Outcome),
+    "stop": _kind(Stop),
+    "objectives": several(objective),
     **dict.fromkeys(("actions", "phrases"), several(text)),
     **dict.fromkeys(("valid_actions", "outside", "kept", "held", "alone"), several(integer)),
-    **dict.fromkeys(("chosen", "foil", "seed", "wanted"), integer),
-    **dict.fromkeys(("kappa", "seconds", "lower_bound"), number),
-    **dict.fromkeys(("agent", "search", "norm"), text),
-    "time": optional(integer),
-    "queries": counts,
-    **dict.fromkeys(("original", "probabilities", "low", "high"), array),
-    **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(array)),
-    **dict.fromkeys(("distance", "closest_distance", "margin"), optional(number)),
+    **dict.fromkeys(("chosen", "foil", "seed", "wanted"), _size),
+    **dict.fromkeys(("kappa", "seconds"), finite),
+    "lower_bound": number,
+    **dict.fromkeys(("agent", "search"), text),
+    "norm": one_of("l1", "l2", "linf"),
+    "time": optional(_size),
+    "queries": by_name(_size),
+    **dict.fromkeys(("original", "probabilities", "low", "high"), sized(None)),
+    **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(sized(None))),
+    **dict.fromkeys(("distance", "closest_distance", "margin"), optional(finite)),
     "certificate": optional(Certificate.from_dict),
     "proven_range": optional(ProvenRange.from_dict),
     **dict.fromkeys(("consequence", "original_consequence"), optional(Consequence.from_dict)),
     "start": optional(Start.from_dict),
     "alternatives": several(lambda item: Answer.from_dict(item)),
 }
+"""Every stored field."""

@@ -1,11 +1,12 @@
 """Certificates: what was proven about a question, as values that serialise and can be checked again."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from paretofoil.core.command import Norm
+from paretofoil.core.document import MAX_INTEGER, Reader, finite, integer, one_of, record, within
 from paretofoil.core.errors import InvalidInput
 
 Status = Literal["optimal", "infeasible", "gap"]
@@ -74,11 +75,20 @@ class Certificate:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
         try:
-            known = {entry.name: values[entry.name] for entry in fields(cls)}
-        except (KeyError, TypeError) as error:
+            known = record(_READERS)(values)
+        except KeyError as error:
             raise InvalidInput.expected("a whole certificate", f"one in which {error} is missing") from None
-        for name in ("lower", "upper"):
-            known[name] = np.inf if known[name] is None else float(known[name])
-        if known["status"] not in ("optimal", "infeasible", "gap"):
-            raise InvalidInput.expected("a status among optimal, infeasible, gap", repr(known["status"]))
         return cls(**known)
+
+
+def _bound(value: Any) -> float:
+    return np.inf if value is None else finite(value)
+
+
+_READERS: dict[str, Reader] = {
+    "status": one_of("optimal", "infeasible", "gap"),
+    **dict.fromkeys(("lower", "upper"), _bound),
+    **dict.fromkeys(("tolerance", "seconds", "kappa", "slack", "deviation", "pad"), finite),
+    "boxes": within(integer, 0, MAX_INTEGER),
+    "norm": one_of("l1", "l2", "linf"),
+}

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.command import as_vector
+from paretofoil.core.document import MAX_INTEGER, Reader, finite, integer, record, sized, within
 from paretofoil.core.errors import InvalidInput
 
 
@@ -35,9 +35,16 @@ class Consequence:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Consequence":
         try:
-            achieved = as_vector(values["achieved"], "what was achieved")
-            error = as_vector(values["error"], "its standard errors", achieved.size)
-            numbers = float(values["steps"]), float(values["finished"]), int(values["repeats"])
-        except (KeyError, TypeError) as problem:
-            raise InvalidInput.expected("a whole consequence", f"one in which {problem}") from None
-        return cls(achieved, error, *numbers)
+            read = record(_READERS)(values)
+        except KeyError as problem:
+            raise InvalidInput.expected("a whole consequence", f"one in which {problem} is missing") from None
+        if read["error"].size != read["achieved"].size:
+            raise InvalidInput.expected(f"{read['achieved'].size} standard errors", read["error"].size)
+        return cls(**read)
+
+
+_READERS: dict[str, Reader] = {
+    **dict.fromkeys(("achieved", "error"), sized(None)),
+    **dict.fromkeys(("steps", "finished"), finite),
+    "repeats": within(integer, 1, MAX_INTEGER),
+}

@@ -7,7 +7,22 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import as_vector
-from paretofoil.core.document import flag, integer, plain, read_document, several, whole, write_document
+from paretofoil.core.document import (
+    MAX_INTEGER,
+    Reader,
+    brief,
+    flag,
+    integer,
+    plain,
+    read_document,
+    record,
+    several,
+    sized,
+    whole,
+    within,
+    write_document,
+)
+from paretofoil.core.errors import InvalidInput
 
 DECISION_SCHEMA = "paretofoil/decision/1"
 EPISODE_SCHEMA = "paretofoil/episode/1"
@@ -44,19 +59,32 @@ class Decision:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Decision":
         with whole(values, DECISION_SCHEMA, "decision"):
-            command = as_vector(values["command"], "the command")
-            return cls(
-                state=as_vector(values["state"], "the state").astype(np.float32),
-                command=command,
-                valid_actions=several(integer)(values["valid_actions"]),
-                action=integer(values["action"]),
-                collected=as_vector(values["collected"], "what was collected", command.size),
-                time=integer(values["time"]),
-            )
+            read = record(_DECISION)(values)
+            if read["collected"].size != read["command"].size:
+                raise InvalidInput.expected(f"{read['command'].size} numbers collected", read["collected"].size)
+            if read["action"] not in read["valid_actions"]:
+                raise InvalidInput.expected("a valid action", read["action"])
+            return cls(**{**read, "state": read["state"].astype(np.float32)})
 
     @classmethod
     def from_json(cls, text: str) -> "Decision":
         return cls.from_dict(read_document(text, "a decision"))
+
+
+def _state(value: Any) -> np.ndarray:
+    state: np.ndarray = sized(None)(value)
+    if np.abs(state).max() > np.finfo(np.float32).max:
+        raise InvalidInput.expected("a state of float32 numbers", brief(value))
+    return state
+
+
+_DECISION: dict[str, Reader] = {
+    "state": _state,
+    **dict.fromkeys(("command", "collected"), sized(None)),
+    "valid_actions": several(within(integer, 0, 1_000_000)),
+    "action": integer,
+    "time": within(integer, 0, MAX_INTEGER),
+}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,6 +125,15 @@ class Episode(Sequence[Decision]):
     def from_json(cls, text: str) -> "Episode":
         values = read_document(text, "an episode")
         with whole(values, EPISODE_SCHEMA, "episode"):
-            decisions = tuple(Decision.from_dict(item) for item in values["decisions"])
-            achieved = as_vector(values["achieved"], "what was achieved")
-            return cls(values["command"], decisions, achieved, flag(values["terminated"]))
+            read = cls(**record(_EPISODE)(values))
+            for decision in read.decisions:
+                if decision.command.size != read.command.size:
+                    raise InvalidInput.expected(f"commands of {read.command.size} numbers", decision.command.size)
+            return read
+
+
+_EPISODE: dict[str, Reader] = {
+    **dict.fromkeys(("command", "achieved"), sized(None)),
+    "decisions": several(Decision.from_dict),
+    "terminated": flag,
+}

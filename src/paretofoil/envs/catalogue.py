@@ -9,20 +9,26 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.envs.catalogue_entry import CatalogueEntry
+from paretofoil.envs.permission import allow_module_of, check_allowed
 from paretofoil.envs.shipped import SHIPPED
 
 if TYPE_CHECKING:
     import gymnasium
 
-_entries: dict[str, CatalogueEntry] = {shipped.name: shipped for shipped in SHIPPED}
+_entries: dict[str, CatalogueEntry] = {}
 
 
 def register(new: CatalogueEntry) -> CatalogueEntry:
-    """Add an environment under its name; a name is given once."""
+    """Add an environment under its name; a name is given once. The module that its id names is then allowed."""
     if new.name in _entries:
         raise InvalidInput.expected("a name that is not in the catalogue yet", repr(new.name))
+    allow_module_of(new.gym_id)
     _entries[new.name] = new
     return new
+
+
+for _shipped in SHIPPED:
+    register(_shipped)
 
 
 def names() -> list[str]:
@@ -49,6 +55,7 @@ def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> "gym
 def _make_gymnasium(gym_id: str, **kwargs: Any) -> "gymnasium.Env":
     import gymnasium
 
+    check_allowed(gym_id, kwargs)
     # pygame greets on import, and looks for a screen and a sound card that a server does not have.
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")

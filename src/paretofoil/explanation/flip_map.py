@@ -8,7 +8,20 @@ import numpy as np
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.document import array, integer, plain, read_document, several, text, whole, write_document
+from paretofoil.core.document import (
+    brief,
+    integer,
+    objective,
+    plain,
+    read_document,
+    record,
+    several,
+    sized,
+    text,
+    whole,
+    write_document,
+)
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.frame import as_frame
 
 SCHEMA = "paretofoil/flip-map/2"
@@ -96,16 +109,37 @@ class FlipMap:
     def from_json(cls, document: str) -> "FlipMap":
         values = read_document(document, "a flip map")
         with whole(values, SCHEMA, "flip map"):
-            return cls(
-                agent=text(values["agent"]),
-                objectives=several(lambda item: Objective(**item))(values["objectives"]),
-                actions=several(text)(values["actions"]),
-                command=array(values["command"]),
-                achieved=array(values["achieved"]),
-                taken=several(integer)(values["taken"]),
-                times=several(integer)(values["times"]),
-                answers=several(Answer.from_dict)(values["answers"]),
-            )
+            read = cls(**_READER(values))
+            _check_fit(read)
+            return read
+
+
+_READER = record(
+    {
+        "agent": text,
+        "objectives": several(objective),
+        "actions": several(text),
+        "command": sized(None),
+        "achieved": sized(None),
+        "taken": several(integer),
+        "times": several(integer),
+        "answers": several(Answer.from_dict),
+    }
+)
+
+
+def _check_fit(read: FlipMap) -> None:
+    """Each answer has a moment of the episode, and each action a name."""
+    actions, moments = len(read.actions), len(read.taken)
+    if len(read.times) != len(read.answers):
+        raise InvalidInput.expected(f"{len(read.answers)} times, one for each answer", len(read.times))
+    if not all(0 <= time < moments for time in read.times):
+        raise InvalidInput.expected(f"times from 0 to {moments - 1}", brief(list(read.times)))
+    used = {*read.taken, *(answer.foil for answer in read.answers)}
+    if not all(0 <= action < actions for action in used):
+        raise InvalidInput.expected(f"actions from 0 to {actions - 1}", brief(sorted(used)))
+    if read.command.size != len(read.objectives) or any(a.objectives != read.objectives for a in read.answers):
+        raise InvalidInput.expected("a command and answers with the same objectives", "others")
 
 
 def _numbers(answer: Answer) -> list[float | None]:

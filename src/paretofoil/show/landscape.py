@@ -8,7 +8,19 @@ import numpy as np
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import Objective
-from paretofoil.core.document import array, plain, read_document, whole, write_document
+from paretofoil.core.document import (
+    Reader,
+    finite,
+    integer,
+    objective,
+    plain,
+    read_document,
+    record,
+    several,
+    sized,
+    whole,
+    write_document,
+)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 
@@ -64,13 +76,31 @@ class Landscape:
     def from_json(cls, text: str) -> "Landscape":
         values = read_document(text, "a landscape")
         with whole(values, SCHEMA, "landscape"):
-            arrays = {name: array(values[name]) for name in _ARRAYS}
-            objectives = tuple(Objective(**item) for item in values["objectives"])
-            numbers = {"kappa": float(values["kappa"]), "p": int(values["p"]), "q": int(values["q"])}
-            return cls(objectives=objectives, **arrays, **numbers)  # type: ignore[arg-type]
+            read = cls(**record(_READERS)(values))
+            _check_fit(read)
+            return read
+
+
+def _check_fit(read: Landscape) -> None:
+    """The axes are objectives of the command, and the margins lie over them."""
+    size = len(read.objectives)
+    if any(vector.size != size for vector in (read.command, read.through, read.scale)):
+        raise InvalidInput.expected(f"commands and scales of {size} numbers", read.command.size)
+    if not (0 <= read.p < size and 0 <= read.q < size and read.p != read.q):
+        raise InvalidInput.expected(f"two objectives from 0 to {size - 1}", (read.p, read.q))
+    if read.margins.shape != (read.y.size, read.x.size):
+        raise InvalidInput.expected(f"margins of shape {(read.y.size, read.x.size)}", read.margins.shape)
 
 
 SCHEMA = "paretofoil/landscape/2"
+_READERS: dict[str, Reader] = {
+    "objectives": several(objective),
+    **dict.fromkeys(("command", "through", "scale", "x", "y"), sized(None)),
+    "margins": sized(None, None),
+    "slope": sized(2),
+    "kappa": finite,
+    **dict.fromkeys(("p", "q"), integer),
+}
 _ARRAYS = ("command", "through", "scale", "x", "y", "margins", "slope")
 _PLAIN = (*_ARRAYS, "kappa", "p", "q")
 

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,24 +11,11 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.document import MAX_CHARACTERS, text
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
+from paretofoil.study.schema import CASE, ROW, RUN, SCHEMA, TABLES, check_about, read_columns
 from paretofoil.study.study import check_same
-
-SCHEMA = "paretofoil/study/3"
-_TABLES = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE answer (
-    agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, time INTEGER NOT NULL, foil INTEGER NOT NULL,
-    agent_hash TEXT NOT NULL, outcome TEXT NOT NULL, distance REAL, queries INTEGER NOT NULL,
-    answer TEXT NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (agent, search, front, time, foil)
-);
-CREATE TABLE run (
-    number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
-    total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
-);
-"""
 
 
 class StoreError(OSError):
@@ -113,10 +100,10 @@ class Store:
         """
         with self._transaction():
             if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for statement in filter(str.strip, _TABLES.split(";")):
+                for statement in filter(str.strip, TABLES.split(";")):
                     self._connection.execute(statement)
             else:
-                stored = _read_about(self._connection, self.path)["configuration"]
+                stored = check_about(self._connection, self.path)["configuration"]
                 if self._connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
                     check_same(stored, json.loads(json.dumps(configuration)), self.path)
                     return
@@ -141,8 +128,8 @@ class Store:
     def finished(self) -> set[tuple[str, Case]]:
         """The (search, case) pairs that need not be asked again."""
         with _explained(self.path):
-            rows = self._connection.execute("SELECT search, agent, front, time, foil FROM answer").fetchall()
-        return {(search, Case(*case)) for search, *case in rows}
+            rows = self._connection.execute(f"SELECT search, {', '.join(CASE)} FROM answer").fetchall()
+        return {(text(search), Case(**read_columns(CASE, case, self.path))) for search, *case in rows}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """The number of a run that begins now; rows that are added under it count for it."""
@@ -201,22 +188,13 @@ def _explained(path: Path) -> Iterator[None]:
         raise InvalidInput.expected(f"{path} to be a study's file", f"another one ({error})") from None
 
 
-def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not {"about", "answer"} <= tables:  # the schema below says which others
-        raise InvalidInput.expected(f"{path} to be a study's file", "another SQLite file")
-    about = {name: json.loads(value) for name, value in connection.execute("SELECT name, value FROM about")}
-    if about.get("schema") != SCHEMA:
-        raise InvalidInput.expected(f"{path} to have the schema {SCHEMA}", about.get("schema"))
-    return about
-
-
 @contextmanager
 def _reading(path: Path) -> Iterator[sqlite3.Connection]:
     if not path.is_file():
         raise InvalidInput.expected(f"a study's file at {path}", "no such file")
     with _explained(path):
         connection = sqlite3.connect(path, timeout=60)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHARACTERS)
         try:
             yield connection
         finally:
@@ -226,27 +204,29 @@ def _reading(path: Path) -> Iterator[sqlite3.Connection]:
 def read_about(path: str | Path) -> dict[str, Any]:
     """The configuration of a study and where it came from; may be read while the study runs."""
     with _reading(Path(path)) as connection:
-        return _read_about(connection, Path(path))
+        return check_about(connection, Path(path))
 
 
 def read_runs(path: str | Path) -> list[Run]:
     """How a study was computed, run by run; one that was stopped at once has asked nothing."""
     with _reading(Path(path)) as connection:
-        _read_about(connection, Path(path))
-        found = connection.execute("SELECT engine, workers, total, asked, seconds, machine FROM run ORDER BY number")
-        return [
-            Run(engine, workers, total, asked, seconds, json.loads(machine))
-            for engine, workers, total, asked, seconds, machine in found
-        ]
+        check_about(connection, Path(path))
+        found = connection.execute(f"SELECT {', '.join(RUN)} FROM run ORDER BY number")
+        return [Run(**read_columns(RUN, values, Path(path))) for values in found]
 
 
 def read_rows(path: str | Path) -> list[Row]:
     """All rows in the order of agent, search, front, time, foil."""
     with _reading(Path(path)) as connection:
-        _read_about(connection, Path(path))
-        return list(_rows(connection.execute("SELECT * FROM answer ORDER BY agent, search, front, time, foil")))
+        check_about(connection, Path(path))
+        return list(_read_rows(connection, Path(path)))
 
 
-def _rows(found: Iterable[tuple[Any, ...]]) -> Iterator[Row]:
-    for agent, search, front, time, foil, agent_hash, outcome, *rest in found:
-        yield Row(Case(agent, front, time, foil), search, agent_hash, Outcome(outcome), *rest)
+def _read_rows(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
+    found = connection.execute(
+        f"SELECT {', '.join((*CASE, *ROW))} FROM answer ORDER BY agent, search, front, time, foil"
+    )
+    for values in found:
+        read = read_columns({**CASE, **ROW}, values, path)
+        case = Case(**{name: read.pop(name) for name in CASE})
+        yield Row(**{**read, "case": case, "outcome": Outcome(read["outcome"])})

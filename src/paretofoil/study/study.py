@@ -1,16 +1,33 @@
 """Studies: agents, searches and a rule for the cases; everything that decides what the rows will be."""
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.constants import KAPPA
+from paretofoil.core.document import (
+    MAX_INTEGER,
+    Reader,
+    brief,
+    by_name,
+    finite,
+    flag,
+    integer,
+    one_of,
+    optional,
+    record,
+    several,
+    text,
+    within,
+)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.question import Question
@@ -89,24 +106,50 @@ def make_study(
     return Study(tuple(loaded), searches, rule, seed, kappa, kept, sources)
 
 
+def _read_case(value: Any) -> Case:
+    if not isinstance(value, list) or len(value) != 4:
+        raise InvalidInput.expected("a case as agent, front, time, foil", brief(value))
+    return Case(text(value[0]), *map(count, value[1:]))
+
+
+def _described(value: Any) -> Any:
+    """A search as it stands in a file; it is restored when it is needed."""
+    record({"class": text})(value)
+    return value
+
+
+count = within(integer, 0, MAX_INTEGER)
+read_configuration = record(
+    {
+        "paretofoil": text,
+        "agents": by_name(text),
+        "searches": by_name(_described),
+        "rule": record(dict.fromkeys(("commands", "times", "foils"), optional(count))),
+        "seed": count,
+        "kappa": finite,
+        "only": optional(several(_read_case)),
+    }
+)
+"""What `Study.configuration` wrote, field by field."""
+
+
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:
     """The study of a file, to go on with it; whatever has changed since is refused."""
-    names = list(configuration["agents"])
-    missing = [name for name in names if name not in sources]
+    read = read_configuration(configuration)
+    missing = [name for name in read["agents"] if name not in sources]
     if missing:
         raise InvalidInput(
-            f"expected agents that were loaded by name or folder, got {missing} made in Python; run it there"
+            f"expected agents that were loaded by name or folder, got {brief(missing)} made in Python; run it there"
         )
-    rule = CaseRule(**configuration["rule"])
     study = make_study(
-        [sources[name] for name in names],
-        {label: restore_search(described) for label, described in configuration["searches"].items()},
-        rule,
-        seed=configuration["seed"],
-        kappa=configuration["kappa"],
-        only=None if configuration["only"] is None else [Case(*case) for case in configuration["only"]],
+        [sources[name] for name in read["agents"]],
+        {label: restore_search(described) for label, described in read["searches"].items()},
+        CaseRule(**read["rule"]),
+        seed=read["seed"],
+        kappa=read["kappa"],
+        only=read["only"],
     )
-    check_same(configuration, study.configuration(), path)
+    check_same(configuration, json.loads(json.dumps(study.configuration())), path)
     return study
 
 
@@ -138,19 +181,58 @@ def describe_search(search: Any) -> dict[str, Any]:
     return {"class": type(search).__name__, **described}
 
 
+MOST_WORK = 1_000_000
+"""Queries, steps or whatever else a search's setting counts: a file cannot ask for more, or it would never end."""
+MOST_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
+MOST_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
+"""Of settings that are cheaper, or that multiply each other."""
+
+
 def restore_search(description: Mapping[str, Any]) -> Any:
     """What `describe_search` described."""
-    kinds = search_classes()
-    name = description["class"]
+    name, kinds = _described(description)["class"], search_classes()
     if name not in kinds:
-        raise InvalidInput(f"expected searches of this library, got {name}, which was made in Python; run it there")
-    return kinds[name](**{key: _restored(value) for key, value in description.items() if key != "class"})
+        got = f"{brief(name)}, which was made in Python"
+        raise InvalidInput(f"expected searches of this library, got {got}; run it there")
+    kind = kinds[name]
+    hints = get_type_hints(kind)
+    readers = {field.name: _setting(field.name, hints[field.name]) for field in fields(kind)}  # type: ignore[arg-type]
+    unknown = [key for key in description if key != "class" and key not in readers]
+    if unknown:
+        raise InvalidInput.expected(f"settings of {name} among {', '.join(readers)}", brief(unknown[0]))
+    settings = record({}, readers)(description)
+    try:
+        return kind(**settings)
+    except TypeError as error:
+        raise InvalidInput.expected(f"all settings of {name}", error) from None
 
 
-def _restored(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return restore_search(value)
-    return tuple(value) if isinstance(value, list) else value
+def _setting(name: str, hint: Any) -> Reader:
+    """The reader of a search's setting, by the type that it is declared with."""
+    plain: dict[Any, Reader] = {bool: flag, float: finite, str: text, int: _work(name)}
+    kinds = get_args(hint)
+    if hint in plain:
+        return plain[hint]
+    if get_origin(hint) is Literal:
+        return one_of(*kinds)
+    if get_origin(hint) is tuple:
+        return several(_setting(name, kinds[0]), most=1_000)
+    if NoneType in kinds:
+        return optional(_setting(name, next(kind for kind in kinds if kind is not NoneType)))
+    return lambda value: _restored(value, hint)
+
+
+def _work(name: str) -> Reader:
+    most = MOST_WORK_OF.get(name, MOST_WORK)
+    return count if name == "seed" else within(integer, -most, most)
+
+
+def _restored(value: Any, hint: Any) -> Any:
+    """A search inside a search; what its author declared in another way is left as it is."""
+    made = restore_search(value) if isinstance(value, Mapping) else tuple(value) if isinstance(value, list) else value
+    if isinstance(hint, type) and not isinstance(made, hint):
+        raise InvalidInput.expected(f"a {hint.__name__}", brief(value))
+    return made
 
 
 def fingerprint(agent: Agent) -> str:

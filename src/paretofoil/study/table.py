@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.statistics import Proportion, Summary
 from paretofoil.study.store import Row
@@ -185,7 +186,7 @@ def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Tabl
         (
             *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
             *(r.agent_hash, r.outcome.value, r.distance, r.queries, r.seconds),
-            json.loads(r.answer) if parsed else r.answer,
+            read_document(r.answer, "an answer") if parsed else r.answer,
         )
         for r in rows
     )
