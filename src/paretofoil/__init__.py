@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.shelf import list_agents as list_agents
     from paretofoil.agents.shelf import load_agent as load_agent
     from paretofoil.agents.storage import save_agent as save_agent
+    from paretofoil.agents.torch_policy import from_torch as from_torch
     from paretofoil.agents.training import train as train
     from paretofoil.core.answer import Answer as Answer
     from paretofoil.core.answer import Outcome as Outcome
@@ -57,6 +58,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
+        "paretofoil.agents.torch_policy": ("from_torch",),
         "paretofoil.agents.training": ("train",),
         "paretofoil.core.answer": ("Answer", "Outcome"),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
