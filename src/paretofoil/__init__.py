@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from paretofoil.core.search import Search as Search
     from paretofoil.explanation.ask import Wishes as Wishes
     from paretofoil.explanation.ask import ask as ask
+    from paretofoil.explanation.check_policy import check_policy as check_policy
     from paretofoil.explanation.consequence import consequence as consequence
     from paretofoil.explanation.explain import explain as explain
     from paretofoil.explanation.explain import explain_decision as explain_decision
@@ -68,6 +69,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
         "paretofoil.explanation.ask": ("Wishes", "ask"),
+        "paretofoil.explanation.check_policy": ("check_policy",),
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),

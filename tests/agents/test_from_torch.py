@@ -475,4 +475,5 @@ def test_the_lines_in_the_documentation_work_as_printed(capsys: pytest.CaptureFi
     exec(lines, {"network": network, "s": STATE})
     policy, answer = capsys.readouterr().out.strip().splitlines()
     assert policy.startswith("<FoldableTorchPolicy: Module that gives log-probabilities (detected), folds to")
-    assert "treasure" in answer
+    assert "chosen action 1 here" in answer
+    assert "this is proven" in answer
