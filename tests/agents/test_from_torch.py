@@ -16,7 +16,7 @@ import paretofoil as pf
 from paretofoil.agents.torch_policy import FoldableTorchPolicy, TorchPolicy
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldablePolicy, Policy
-from paretofoil.core.question import Question
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.exact import Exact
 from paretofoil.search.registry import choose_search
 
@@ -227,6 +227,7 @@ FURTHER: dict[str, Callable[..., Any]] = {
     "control flow on the state": control_flow,
     "late sigmoid": late_sigmoid,
     "hypernetwork": weights_made_of_the_command,
+    "skip past a ReLU": after(lambda m, x: torch.tanh(x) - torch.relu(m.two(torch.tanh(x)))),
     "value head": value_head,
     "affine": lambda m, s, c: m.output(m.command(c)),
     "exp of log_softmax": lambda m, s, c: pcn(m, s, c).exp(),
@@ -251,10 +252,6 @@ def hand_written_attention(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return m.output(hidden)
 
 
-def masked(m: Any, s: Tensor, c: Tensor) -> Tensor:
-    return m.output(m.command(c)).masked_fill(torch.tensor([False, False, True]), float("-inf"))
-
-
 def branches_on_the_command(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return m.output(m.command(c) if c.sum() > 0 else m.state(s) * 2 + m.command(c) * 1e-3)
 
@@ -265,10 +262,27 @@ def write_into_a_buffer(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return upside_down(m, buffer)
 
 
+def write_into_what_is_viewed(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.command(c)
+    view = hidden[:, :ACTIONS]
+    hidden.relu_()
+    return m.output(hidden) + view
+
+
 def write_into_a_view(m: Any, s: Tensor, c: Tensor) -> Tensor:
     hidden = m.command(c)
     hidden[:, :3].relu_()
     return m.output(hidden)
+
+
+def infinitely_low(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    logits = m.output(m.command(c))
+    return torch.cat([logits, (1.0 + logits[:, :1].abs()) * float("-inf")], dim=1)
+
+
+def two_probabilities(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    second = torch.sigmoid(m.value(m.command(c)))
+    return torch.cat([1.0 - second, second], dim=1)
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
@@ -284,7 +298,6 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
         lambda m, s, c: m.output(torch.tanh(m.command(c)) + torch.relu(m.command(c))),
         "relu beside tanh, in layers that have one activation each",
     ),
-    "a mask": (masked, "masked_fill of what depends on the command"),
     "a look at the command": (branches_on_the_command, r"a comparison \(gt\) of what depends on the command"),
     "a number of the command": (
         lambda m, s, c: m.output(m.command(c)) * c[:, :1].sum().item(),
@@ -292,6 +305,15 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     ),
     "a written constant": (write_into_a_buffer, "setitem"),
     "a written view": (write_into_a_view, "in place, into memory that is shared"),
+    "a written base": (write_into_what_is_viewed, "in place, into memory that is shared"),
+    "an exponential": (after(lambda m, x: torch.exp(x)), "exp of what depends on the command"),
+    "softmax over rows": (
+        lambda m, s, c: m.output(m.command(c)).log_softmax(dim=0),
+        "something else than the last axis",
+    ),
+    "infinite weights": (infinitely_low, "weights that are not finite"),
+    "a mask of the command": (lambda m, s, c: m.output(m.command(c)).masked_fill(c[:, :1] > 0, 0.0), "a comparison"),
+    "two probabilities": (two_probabilities, "probabilities that are not a softmax"),
     "a step of NumPy": (lambda m, s, c: m.output(m.command(torch.from_numpy(c.numpy()))), "Python code that looks"),
 }
 
@@ -348,6 +370,24 @@ def test_a_scripted_module_is_a_black_box() -> None:
     assert policy.why_not == "a scripted module, whose operations cannot be followed"
 
 
+def test_what_goes_past_python_is_not_followed() -> None:
+    def scripted(x: Tensor) -> Tensor:
+        return x + 1.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        function = torch.jit.script(scripted)
+    policy = pf.from_torch(Module(after(lambda m, x: function(x))), STATE, SPACE)
+    assert re.search(r"^RuntimeError when it ran with a symbolic command: .*TorchScript.*\Z", policy.why_not or "")
+
+    def below(m: Any, x: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunctionSubclass():
+            return x + 1.0
+
+    policy = pf.from_torch(Module(after(below)), STATE, SPACE)
+    assert policy.why_not == "aten.add.Tensor, which is called from where its inputs cannot be followed"
+
+
 def test_a_state_at_which_the_module_does_something_else_is_refused_there() -> None:
     def sometimes(m: Any, s: Tensor, c: Tensor) -> Tensor:
         hidden = m.command(c)
@@ -366,6 +406,31 @@ def test_a_command_that_plays_no_part_is_folded_to_constants() -> None:
     folded = policy.fold(STATE)  # type: ignore[attr-defined]
     assert not folded.weights[0].any()
     np.testing.assert_allclose(folded.logits(random_commands(1)), policy.log_probs(STATE[None], random_commands(1)))
+
+
+@pytest.mark.parametrize("low", [float("-inf"), -1e9])
+def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low: float) -> None:
+    mask = torch.tensor([False, False, True])
+    masking = Module(lambda m, s, c: upside_down(m, torch.cat([s, c], dim=1)).masked_fill(mask, low).log_softmax(-1))
+    policy = pf.from_torch(masking, STATE, SPACE)
+    assert isinstance(policy, FoldableTorchPolicy)
+    assert policy.deviation < 1e-4, "of what is not masked"
+    commands = random_commands(200)
+    chosen = policy.log_probs(np.repeat(STATE[None], 200, axis=0), commands).argmax(axis=1)
+    command, actions = commands[chosen == 0][0], tuple(range(ACTIONS))
+    [never] = Exact().run(QuestionBatch([Question(policy, STATE, command, 2, actions, SPACE)]))
+    assert never.certificate.status == "infeasible"  # type: ignore[union-attr]
+    common: dict[str, Any] = {"state": STATE, "command": command, "foil": 1, "space": SPACE, "search": Exact()}
+    answer, alone = (pf.explain(policy, valid_actions=valid, **common) for valid in (actions, actions[:2]))
+    assert answer.outcome is alone.outcome is pf.Outcome.PROVEN_OPTIMAL
+    assert answer.distance == pytest.approx(alone.distance, abs=1e-2)
+
+
+def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paretofoil.agents.symbolic.MAX_UNITS", 2 * HIDDEN)
+    assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).foldable
+    large = pf.from_torch(Module(upside_down), STATE, SPACE, inputs="concatenated")
+    assert large.why_not == "more than 24 activations, which is more than a proof can be about"
 
 
 LOGITS = Module(upside_down)

@@ -44,6 +44,8 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
     everywhere, and where it matters one of the two is 0, so that proofs lose nothing.
     """
     command, *pending = _needed(blocks, output)
+    if not all(np.isfinite(coefficients).all() for coefficients in (output, *(block.before for block in pending))):
+        raise NotFoldable("weights that are not finite")
     layers, done = _Layers(command, len(output), low), [command]
     while pending:
         ready = [block for block in pending if not _uses(block.before, [b for b in pending if b.first < block.first])]

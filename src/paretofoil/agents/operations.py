@@ -130,6 +130,12 @@ def _hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
     return _clamp(x, low, high)
 
 
+def _masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
+    if symbols_in((mask, value)):
+        raise NotFoldable("a mask that depends on the command")
+    return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)
+
+
 def _softmax(name: str) -> Operation:
     """The end of a policy: margins are differences of what comes before it."""
 
@@ -184,6 +190,7 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_called(_clamp, min="low", max="high"), "clamp clip"),
     "hardtanh": _called(_hardtanh, min_val="low", max_val="high"),
     "relu6": lambda function, args, kwargs: _clamp(args[0], 0.0, 6.0),
+    "masked_fill": _called(_masked_fill),
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
     "exp": _turn("exp", "log_softmax", "softmax"),

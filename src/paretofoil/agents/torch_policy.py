@@ -14,6 +14,7 @@ from paretofoil.agents.symbolic import Symbol
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import IMPOSSIBLE
 
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 BATCH = 1 << 13
@@ -22,6 +23,8 @@ PROBES = 64
 """Random commands on which a module is tried, and on which a fold is compared with it."""
 DEVIATION = 1e-3
 """A fold whose logits are off by more than this share of their spread is refused."""
+MASKED = -1e6
+"""A logit so far below the best is a mask, and says nothing about the spread."""
 NORMALISED = 1e-3
 """How far from 1 the probabilities of a row may sum up."""
 TRAINED_APART = (
@@ -165,15 +168,16 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
     except NotFoldable:
         raise
     except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
-        raise NotFoldable(f"{type(error).__name__} when it ran with a symbolic command: {error}") from None
+        words = str(error).strip().partition("\n")[0]
+        raise NotFoldable(f"{type(error).__name__} when it ran with a symbolic command: {words}") from None
     if isinstance(output, Symbol):
         _check_tail(output.tail, policy.outputs)
-        folded = arrange(recording.blocks, recording.coefficients(output), policy.space.low)
+        coefficients = recording.coefficients(output)
     else:  # the command plays no part in this state
         scores = policy.log_probs(np.asarray(state)[None], policy.space.low[None])
-        folded = FoldedPolicy((np.zeros((scores.shape[1], policy.space.size)),), (scores[0],), ())
-    if not all(np.isfinite(part).all() for part in (*folded.weights, *folded.biases)):
-        raise NotFoldable("weights or a mask that are not finite")
+        coefficients = np.concatenate([scores, np.zeros((recording.units, scores.shape[1]))])
+    coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
+    folded = arrange(recording.blocks, coefficients, policy.space.low)
     return folded, _deviation(policy, state, folded)
 
 
@@ -191,9 +195,10 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
     exact = folded.logits(commands)
     given = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
     best = exact.argmax(axis=1)[:, None]
-    exact, given = (scores - np.take_along_axis(scores, best, axis=1) for scores in (exact, given))
-    off = np.abs(exact - given)[np.isfinite(given)].max(initial=0.0)
-    spread = float(np.ptp(exact))
+    with np.errstate(invalid="ignore"):  # what is no number is refused below
+        exact, given = (scores - np.take_along_axis(scores, best, axis=1) for scores in (exact, given))
+    scored = (exact > MASKED) & ~np.isneginf(given)
+    off, spread = np.abs(exact - given)[scored].max(), float(np.ptp(exact[scored]))
     if not off <= DEVIATION * spread:
         raise NotFoldable(f"a fold that is off by {off:.2g}, where logits spread over {spread:.2g}")
     return float(off)
