@@ -13,7 +13,7 @@ from paretofoil.agents.operations import run
 from paretofoil.agents.symbolic import Symbol
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.core.question import IMPOSSIBLE
 
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
@@ -61,7 +61,7 @@ class TorchPolicy:
     @property
     def foldable(self) -> bool:
         """Whether answers about it can be proven."""
-        return self.why_not is None
+        return isinstance(self, FoldablePolicy)
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """(N, state size), (N, d) -> (N, num_actions), in float64, so that differences stay those of the module."""
