@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.shelf import list_agents as list_agents
     from paretofoil.agents.shelf import load_agent as load_agent
     from paretofoil.agents.storage import save_agent as save_agent
+    from paretofoil.agents.torch_policy import from_torch as from_torch
     from paretofoil.agents.training import train as train
     from paretofoil.core.answer import Answer as Answer
     from paretofoil.core.answer import Outcome as Outcome
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from paretofoil.envs.permission import allow as allow
     from paretofoil.explanation.ask import Wishes as Wishes
     from paretofoil.explanation.ask import ask as ask
+    from paretofoil.explanation.check_policy import check_policy as check_policy
     from paretofoil.explanation.consequence import consequence as consequence
     from paretofoil.explanation.explain import explain as explain
     from paretofoil.explanation.explain import explain_decision as explain_decision
@@ -58,6 +60,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
+        "paretofoil.agents.torch_policy": ("from_torch",),
         "paretofoil.agents.training": ("train",),
         "paretofoil.core.answer": ("Answer", "Outcome"),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
@@ -68,6 +71,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.search": ("Finding", "Search"),
         "paretofoil.envs.permission": ("allow",),
         "paretofoil.explanation.ask": ("Wishes", "ask"),
+        "paretofoil.explanation.check_policy": ("check_policy",),
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),

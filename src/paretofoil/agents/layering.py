@@ -1,0 +1,161 @@
+"""From activations in the order in which a module computed them to the layers of a folded policy.
+
+A folded policy has one activation for each layer, and nothing goes past a layer. What is needed further on is carried
+through a ReLU layer exactly: relu(y) = y for a y that is never negative, and y = relu(y) - relu(-y) for any other.
+Nothing can be carried through a sigmoid or a tanh.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.policy import Activation, FoldedPolicy
+
+
+class NotFoldable(Exception):
+    """Why a module cannot be folded, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Units that one activation makes of the units before them; the first block is the command, and has none."""
+
+    activation: Activation | None
+    before: np.ndarray  # (1 + units so far, n): row 0 is the constant, then what each earlier unit adds
+    first: int
+    """The number of its first unit; those of the command come before all others."""
+
+    @property
+    def rows(self) -> slice:
+        """Where its units stand in a column of coefficients, which has the constant in row 0."""
+        return slice(1 + self.first, 1 + self.first + self.before.shape[1])
+
+
+def command_block(size: int) -> Block:
+    return Block(None, np.zeros((1, size)), 0)
+
+
+def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> FoldedPolicy:
+    """Put blocks, the command's first, into layers; output (1 + units, actions) is made of all of them.
+
+    ReLUs come as early as they can: later they could not be had, if a sigmoid came between. `low` (d,) is what
+    commands are usually not below: they are carried as R = relu(R - low) - relu(low - R) + low, which is true
+    everywhere, and where it matters one of the two is 0, so that proofs lose nothing.
+    """
+    command, *pending = _needed(blocks, output)
+    if not all(np.isfinite(coefficients).all() for coefficients in (output, *(block.before for block in pending))):
+        raise NotFoldable("weights that are not finite")
+    layers, done = _Layers(command, len(output), low), [command]
+    while pending:
+        ready = [block for block in pending if not _uses(block.before, [b for b in pending if b.first < block.first])]
+        relus = [block for block in ready if block.activation == "relu"]
+        now = relus or ready
+        pending = [block for block in pending if not any(block is other for other in now)]
+        wanted = [output, *(block.before for block in pending)]
+        alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in wanted)]
+        if alive and not relus:
+            raise NotFoldable(_mixed(now[0].activation, alive))
+        layers.append(now, alive)
+        done += now
+    return layers.finish(output)
+
+
+def _mixed(activation: Activation | None, alive: Sequence[Block]) -> str:
+    past = " and ".join(sorted({block.activation or "the command itself" for block in alive}))
+    return f"{past} beside {activation}, in layers that have one activation each, of which only a ReLU lets others by"
+
+
+def _uses(coefficients: np.ndarray, blocks: Sequence[Block]) -> bool:
+    return any(coefficients[block.rows].any() for block in blocks)
+
+
+def _needed(blocks: Sequence[Block], output: np.ndarray) -> list[Block]:
+    """The command, and the blocks that the output depends on: a module may compute a value as well."""
+    command, *others = blocks
+    wanted, needed = [output], []
+    for block in reversed(others):
+        if any(_uses(coefficients, [block]) for coefficients in wanted):
+            wanted.append(block.before)
+            needed.append(block)
+    return [command, *reversed(needed)]
+
+
+class _Layers:
+    """The layers so far, and how the units that are still needed are read from the outputs of the last one."""
+
+    def __init__(self, command: Block, num_rows: int, low: np.ndarray) -> None:
+        self.weights: list[np.ndarray] = []
+        self.biases: list[np.ndarray] = []
+        self.activations: list[Activation] = []
+        self.low = low
+        size = command.before.shape[1]
+        self.read = np.zeros((num_rows, 1 + size))  # [1, units] = read @ [1, outputs of the last layer]
+        self.read[0, 0] = 1.0
+        self.read[command.rows, 1:] = np.eye(size)
+
+    def append(self, blocks: Sequence[Block], alive: Sequence[Block]) -> None:
+        """A layer of new units, which carries through what the blocks that stay alive are read from."""
+        activation = _shared_activation(blocks)
+        rows = np.concatenate([self._affine(block.before) for block in blocks])
+        carriers, carried = self._carry(alive)
+        read = np.zeros((len(self.read), 1 + len(rows) + len(carriers)))
+        read[0, 0] = 1.0
+        column = 1
+        for block in blocks:
+            count = block.before.shape[1]
+            read[block.rows, column : column + count] = np.eye(count)
+            if block.activation != activation:  # tanh(x) = 2 sigmoid(2 x) - 1
+                rows[column - 1 : column - 1 + count] *= 2.0
+                read[block.rows] *= 2.0
+                read[block.rows, 0] = -1.0
+            column += count
+        for block in alive:
+            read[block.rows, 0] = self.read[block.rows] @ carried[:, 0]
+            read[block.rows, column:] = self.read[block.rows] @ carried[:, 1:]
+        self._add(np.concatenate([rows, carriers]))
+        self.activations.append(activation)
+        self.read = read
+
+    def finish(self, output: np.ndarray) -> FoldedPolicy:
+        self._add(self._affine(output))
+        return FoldedPolicy(tuple(self.weights), tuple(self.biases), tuple(self.activations))
+
+    def _add(self, rows: np.ndarray) -> None:
+        self.biases.append(rows[:, 0].copy())
+        self.weights.append(rows[:, 1:].copy())
+
+    def _affine(self, coefficients: np.ndarray) -> np.ndarray:
+        """(1 + units so far, n) -> (n, 1 + outputs of the last layer)."""
+        return coefficients.T @ self.read[: len(coefficients)]
+
+    def _carry(self, alive: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
+        """The rows of a ReLU layer that carry outputs y through it, and how [1, y] is read from [1, what they give]."""
+        size = self.read.shape[1]
+        used = np.zeros(size, dtype=bool)
+        for block in alive:
+            used |= self.read[block.rows].any(axis=0)
+        columns = np.flatnonzero(used[1:]) + 1
+        floor = self._floor()[columns - 1]
+        carriers = np.zeros((len(columns), size))  # relu(y - floor), where y is at least its floor
+        carriers[np.arange(len(columns)), columns] = 1.0
+        carriers[:, 0] = -floor
+        both = not self.activations  # a command may be anything
+        carried = np.zeros((size, 1 + len(columns) * (1 + both)))
+        carried[0, 0], carried[columns, 0] = 1.0, floor
+        carried[columns, 1 + np.arange(len(columns))] = 1.0
+        if both:
+            carried[columns, 1 + len(columns) + np.arange(len(columns))] = -1.0
+            carriers = np.concatenate([carriers, -carriers])
+        return carriers, carried
+
+    def _floor(self) -> np.ndarray:
+        """What each output of the last layer is never below; of the command, what it usually is not."""
+        if not self.activations:
+            return self.low
+        return np.full(self.read.shape[1] - 1, -1.0 if self.activations[-1] == "tanh" else 0.0)
+
+
+def _shared_activation(blocks: Sequence[Block]) -> Activation:
+    kinds = {block.activation for block in blocks}
+    return "sigmoid" if len(kinds) > 1 else blocks[0].activation  # type: ignore[return-value]

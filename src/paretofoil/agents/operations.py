@@ -1,0 +1,199 @@
+"""The torch operations that a folded policy can express, each as what it does to symbols.
+
+Affine operations stay affine. LeakyReLU, clamp and abs are made of ReLUs: leaky(x) = a x + (1 - a) relu(x),
+clamp(x, a, b) = a + relu(x - a) - relu(x - b), |x| = 2 relu(x) - x.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.symbolic import (
+    Arguments,
+    Named,
+    Operation,
+    Recording,
+    Symbol,
+    constant,
+    linear_in_all,
+    linear_in_one,
+    symbols_in,
+)
+
+
+def run(call: Callable[[Tensor], Any], size: int, dtype: torch.dtype, device: torch.device) -> tuple[Recording, Any]:
+    """Run a module with a command (1, size) that is not known: the activations on the way, and what it gives."""
+    recording = Recording(size, dtype, device, OPERATIONS)
+    with torch.no_grad():
+        return recording, call(recording.command())
+
+
+def _view(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """Linear, and the memory is the same."""
+    for symbol in symbols_in(args):
+        symbol.shared = True
+    return linear_in_one(Tensor.reshape if function is Tensor.view else function, args, kwargs, shared=True)
+
+
+def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """To another precision or device, which may be the same memory; what it costs is measured on the whole fold."""
+    kinds = [getattr(value, "dtype", value) for value in (*args[1:], *kwargs.values())]
+    if any(isinstance(kind, torch.dtype) and not kind.is_floating_point for kind in kinds):
+        raise NotFoldable("rounding of what depends on the command to whole numbers")
+    args[0].shared = True
+    return Symbol(args[0].recording, args[0].basis, args[0].tail, shared=True)
+
+
+def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """A number that is added is a constant like a tensor; `alpha` is not."""
+    terms = [*args, kwargs.pop("other")] if "other" in kwargs else args
+    tensors = tuple(term if isinstance(term, Tensor) else torch.tensor(float(term)) for term in terms)
+    return linear_in_all(function, tensors, kwargs)
+
+
+def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
+    if kwargs.get("rounding_mode") is not None or symbols_in((args[1:], kwargs)):
+        raise NotFoldable("a division by, or rounding of, what depends on the command")
+    return linear_in_one(function, args, kwargs)
+
+
+def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
+    bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
+    if bias is None:
+        return linear_in_one(function, args[:2], kwargs)
+    return function(*args[:2], **kwargs) + bias
+
+
+def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
+    product = torch.einsum("...i,oij,...j->...o", x, weight, y)
+    return product if bias is None else product + bias
+
+
+def _addmm(bias: Any, left: Any, right: Any, *, beta: float = 1, alpha: float = 1) -> Any:
+    return beta * bias + alpha * (left @ right)
+
+
+def _batch_norm(
+    x: Symbol,
+    mean: Tensor | None,
+    variance: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    if training or mean is None or variance is None or x.ndim != 2:
+        raise NotFoldable("batch_norm in training mode, or of more than vectors")
+    scale = (1.0 if weight is None else constant(weight)) / (constant(variance) + eps).sqrt()
+    return (x - constant(mean)) * scale + (0.0 if bias is None else bias)
+
+
+def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = False) -> Any:
+    if training or train:
+        raise NotFoldable("dropout in training mode, which is random")
+    return x
+
+
+def _relu(x: Any) -> Any:
+    return x.recording.activate("relu", x)
+
+
+def _sigmoid(x: Symbol) -> Any:
+    return x.recording.activate("sigmoid", x)
+
+
+def _tanh(x: Symbol) -> Any:
+    return x.recording.activate("tanh", x)
+
+
+def _leaky_relu(x: Symbol, slope: Any = 0.01) -> Any:
+    return x * slope + _relu(x) * (1.0 - slope)
+
+
+def _abs(x: Symbol) -> Any:
+    return _relu(x) * 2.0 - x
+
+
+def _clamp(x: Symbol, low: Any = None, high: Any = None) -> Any:
+    if symbols_in((low, high)):
+        raise NotFoldable("clamp to what depends on the command")
+    if low is None:
+        return high - _relu(high - x)
+    return low + _relu(x - low) - (0.0 if high is None else _relu(x - high))
+
+
+def _hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
+    return _clamp(x, low, high)
+
+
+def _masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
+    if symbols_in((mask, value)):
+        raise NotFoldable("a mask that depends on the command")
+    return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)
+
+
+def _softmax(name: str) -> Operation:
+    """The end of a policy: margins are differences of what comes before it."""
+
+    def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
+        symbol, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim")
+        if dim not in (-1, symbol.ndim - 1):
+            raise NotFoldable(f"{name} over something else than the last axis")
+        return Symbol(symbol.recording, symbol.basis, name)
+
+    return operation
+
+
+def _turn(name: str, before: str, after: str) -> Operation:
+    """exp and log, which make a softmax of a log_softmax and back."""
+
+    def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
+        if args[0].tail != before:
+            raise NotFoldable(f"{name} of what depends on the command")
+        return Symbol(args[0].recording, args[0].basis, after)
+
+    return operation
+
+
+def _called(call: Callable[..., Any], **renamed: str) -> Operation:
+    """An operation with arguments of its own; `renamed` are other names that torch has for them."""
+    return lambda function, args, kwargs: call(*args, **{renamed.get(key, key): kwargs[key] for key in kwargs})
+
+
+def _all(operation: Operation, names: str) -> dict[str, Operation]:
+    return dict.fromkeys(names.split(), operation)
+
+
+OPERATIONS: dict[str, Operation] = {
+    **_all(_view, "reshape view flatten unflatten squeeze unsqueeze transpose permute swapaxes movedim narrow select"),
+    **_all(_view, "__getitem__ chunk split tensor_split unbind expand contiguous"),
+    **_all(_cast, "to float double cpu cuda detach"),
+    **_all(linear_in_one, "sum mean neg __neg__ clone repeat repeat_interleave index_select flip roll cumsum"),
+    **_all(linear_in_one, "mul multiply __mul__ __rmul__ matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
+    **_all(linear_in_all, "cat concat concatenate stack hstack vstack"),
+    **_all(_sum, "add __add__ __radd__ sub subtract __sub__ __rsub__ rsub"),
+    **_all(_quotient, "div divide true_divide __div__ __truediv__"),
+    "linear": _linear,
+    "bilinear": _called(_bilinear, input1="x", input2="y"),
+    "addmm": _called(_addmm),
+    "batch_norm": _called(_batch_norm, running_mean="mean", running_var="variance"),
+    **_all(_called(_dropout), "dropout alpha_dropout dropout1d dropout2d feature_alpha_dropout"),
+    "relu": _called(_relu),
+    **_all(_called(_sigmoid), "sigmoid special_expit"),
+    "tanh": _called(_tanh),
+    **_all(_called(_leaky_relu, negative_slope="slope", weight="slope"), "leaky_relu prelu"),
+    **_all(_called(_abs), "abs absolute __abs__"),
+    **_all(_called(_clamp, min="low", max="high"), "clamp clip"),
+    "hardtanh": _called(_hardtanh, min_val="low", max_val="high"),
+    "relu6": lambda function, args, kwargs: _clamp(args[0], 0.0, 6.0),
+    "masked_fill": _called(_masked_fill),
+    "softmax": _softmax("softmax"),
+    "log_softmax": _softmax("log_softmax"),
+    "exp": _turn("exp", "log_softmax", "softmax"),
+    "log": _turn("log", "softmax", "log_softmax"),
+}
+"""By the name of a torch function or of a tensor's method."""

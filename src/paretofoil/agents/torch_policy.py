@@ -1,0 +1,279 @@
+"""Any torch module as a policy, deployed as it is; where its operations allow it, with a fold for proofs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast, get_args
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from paretofoil.agents.layering import NotFoldable, arrange
+from paretofoil.agents.operations import run
+from paretofoil.agents.symbolic import Symbol
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
+from paretofoil.core.question import IMPOSSIBLE
+
+Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
+BATCH = 1 << 13
+"""Rows that the module is asked about at once: large enough to be fast, small enough for any memory."""
+PROBES = 64
+"""Random commands on which a module is tried, and on which a fold is compared with it."""
+DEVIATION = 1e-3
+"""A fold whose logits are off by more than this share of their spread is refused."""
+MASKED = -1e6
+"""A logit so far below the best is a mask, and says nothing about the spread."""
+NORMALISED = 1e-3
+"""How far from 1 the probabilities of a row may sum up."""
+TRAINED_APART = (
+    nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout, nn.RReLU,
+    nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm,
+    nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
+)  # fmt: skip
+"""What computes something else in training mode than when it is deployed."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TorchPolicy:
+    """A torch module as a black box. `from_torch` makes one."""
+
+    module: nn.Module
+    space: CommandSpace
+    """The commands that it understands; folds are compared with the module on these."""
+    inputs: str | Mapping[str, str] = "separate"
+    """How it is called: module(states, commands) if "separate", module of the two side by side if "concatenated", or a
+    dict whose values, "state" and "command", tell what the module finds under each name."""
+    outputs: Outputs = "logits"
+    """What it gives."""
+    detected: bool = False
+    """Whether that was found out by asking it, not said by the user."""
+    why_not: str | None = None
+    """Why it cannot be folded, in words; None if it can."""
+
+    def __repr__(self) -> str:
+        return f"<TorchPolicy: {self._gives()}, a black box>"
+
+    def _gives(self) -> str:
+        return f"{type(self.module).__name__} that gives {self.outputs}{' (detected)' if self.detected else ''}"
+
+    @property
+    def foldable(self) -> bool:
+        """Whether answers about it can be proven."""
+        return isinstance(self, FoldablePolicy)
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """(N, state size), (N, d) -> (N, num_actions), in float64, so that differences stay those of the module."""
+        return log_probabilities(self.ask(states, commands), self.outputs)
+
+    def ask(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """(N, num_actions): what the module itself gives, in float64."""
+        parts = [slice(start, start + BATCH) for start in range(0, max(len(commands), 1), BATCH)]
+        return np.concatenate([self._ask(np.asarray(states)[p], np.asarray(commands)[p]) for p in parts])
+
+    def _ask(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            output = self.call(self.tensor(states), self.tensor(commands))
+        count = len(commands)
+        if not isinstance(output, Tensor):
+            raise InvalidInput.expected("a module that returns one tensor", type(output).__name__)
+        if output.ndim != 2 or len(output) != count or output.shape[1] == 0:
+            raise InvalidInput.expected(
+                f"a module that returns the shape ({count}, actions)", f"the shape {tuple(output.shape)}"
+            )
+        return output.to("cpu", torch.float64).numpy()
+
+    def call(self, states: Tensor, commands: Tensor) -> Any:
+        """The module's own answer to tensors (N, state size) and (N, d)."""
+        if self.inputs == "separate":
+            return self.module(states, commands)
+        if self.inputs == "concatenated":
+            return self.module(torch.cat([states, commands], dim=-1))
+        given = {"state": states, "command": commands}
+        return self.module({name: given[part] for name, part in cast("Mapping[str, str]", self.inputs).items()})
+
+    def tensor(self, values: np.ndarray) -> Tensor:
+        """In the module's precision, where it is."""
+        dtype, device = _where(self.module)
+        return torch.tensor(np.asarray(values), dtype=dtype, device=device)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoldableTorchPolicy(TorchPolicy):
+    """A torch module whose operations are understood, so that answers can be proven. `from_torch` makes one."""
+
+    deviation: float = 0.0
+    """How far the logits of its folds were from the module's own, at the states on which it was tried."""
+
+    def __repr__(self) -> str:
+        return f"<FoldableTorchPolicy: {self._gives()}, folds to {self.deviation:.0e}>"
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        """The module at one state as layers of the command, compared with the module itself on random commands."""
+        try:
+            folded, _ = fold_module(self, state)
+        except NotFoldable as why:
+            sentence = f"expected a module that can be folded at this state, got {why}; search='boundary' needs no fold"
+            raise InvalidInput(sentence) from None
+        return folded
+
+
+def from_torch(
+    module: nn.Module,
+    state: Any,
+    space: CommandSpace,
+    *,
+    inputs: str | Mapping[str, str] = "separate",
+    outputs: Outputs | None = None,
+) -> TorchPolicy:
+    """Make a torch module a policy that can be explained, and whose answers can be proven where it can be folded.
+
+    Args:
+        module: in evaluation mode; it is deployed as it is, on its own device, in its own precision.
+        state: a state, or several, on which it is tried.
+        space: the box of commands.
+        inputs: "separate" for module(states, commands), "concatenated" for module(states and commands side by side), or
+            names for a module of a dict: {"observation": "state", "goal": "command"}.
+        outputs: "logits", "log-probabilities", "probabilities" or "q-values"; found out by asking if not given.
+    """
+    if not isinstance(module, nn.Module):
+        raise InvalidInput.expected("a torch module", type(module).__name__)
+    _check_inputs(inputs)
+    if outputs not in (None, *get_args(Outputs)):
+        raise InvalidInput.expected(
+            f"outputs among {', '.join(get_args(Outputs))}", did_you_mean(outputs, get_args(Outputs))
+        )
+    _refuse_training(module)
+    states = np.atleast_2d(np.asarray(state, dtype=np.float32))
+    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
+        raise InvalidInput.expected("a state, or several, that are finite vectors", f"shape {states.shape}")
+    given = _try(TorchPolicy(module, space, inputs), states)
+    said = _detect(given) if outputs is None else _agrees(given, outputs)
+    kind = {"inputs": inputs, "outputs": said, "detected": outputs is None}
+    policy = FoldableTorchPolicy(module, space, **kind)  # type: ignore[arg-type]
+    try:
+        return replace(policy, deviation=max(fold_module(policy, row)[1] for row in states))
+    except NotFoldable as why:
+        return TorchPolicy(module, space, **kind, why_not=str(why))  # type: ignore[arg-type]
+
+
+def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, float]:
+    """The fold at a state, and how far its logits are from the module's; `NotFoldable` says why there is none."""
+    if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
+        raise NotFoldable("a scripted module, whose operations cannot be followed")
+    states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
+    try:
+        recording, output = run(lambda command: policy.call(states, command), policy.space.size, *_where(policy.module))
+    except NotFoldable:
+        raise
+    except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
+        words = str(error).strip().partition("\n")[0]
+        raise NotFoldable(f"{type(error).__name__} when it ran with a symbolic command: {words}") from None
+    if isinstance(output, Symbol):
+        _check_tail(output.tail, policy.outputs)
+        coefficients = recording.coefficients(output)
+    else:  # the command plays no part in this state
+        scores = policy.log_probs(np.asarray(state)[None], policy.space.low[None])
+        coefficients = np.concatenate([scores, np.zeros((recording.units, scores.shape[1]))])
+    coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
+    folded = arrange(recording.blocks, coefficients, policy.space.low)
+    return folded, _deviation(policy, state, folded)
+
+
+def _check_tail(tail: str, outputs: Outputs) -> None:
+    """Margins must be differences of the logits that were followed."""
+    if outputs == "probabilities" and tail != "softmax":
+        raise NotFoldable("probabilities that are not a softmax")
+    if outputs != "probabilities" and tail == "softmax":
+        raise NotFoldable(f"softmax at the end of what are said to be {outputs}")
+
+
+def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
+    """The largest difference of a logit to the row's best, on random commands; too much is refused."""
+    commands = _commands(policy.space)
+    exact = folded.logits(commands)
+    given = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
+    best = exact.argmax(axis=1)[:, None]
+    with np.errstate(invalid="ignore"):  # what is no number is refused below
+        exact, given = (scores - np.take_along_axis(scores, best, axis=1) for scores in (exact, given))
+    scored = (exact > MASKED) & ~np.isneginf(given)
+    off, spread = np.abs(exact - given)[scored].max(), float(np.ptp(exact[scored]))
+    if not off <= DEVIATION * spread:
+        raise NotFoldable(f"a fold that is off by {off:.2g}, where logits spread over {spread:.2g}")
+    return float(off)
+
+
+def _commands(space: CommandSpace) -> np.ndarray:
+    return np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.size))
+
+
+def _where(module: nn.Module) -> tuple[torch.dtype, torch.device]:
+    """The precision and the device of a module's inputs: those of its first weights."""
+    for weight in (*module.parameters(), *module.buffers()):
+        if weight.is_floating_point():
+            return weight.dtype, weight.device
+    return torch.float32, torch.device("cpu")
+
+
+def _check_inputs(inputs: str | Mapping[str, str]) -> None:
+    named = isinstance(inputs, Mapping) and sorted(inputs.values()) == ["command", "state"]
+    if not named and inputs not in ("separate", "concatenated"):
+        what = '"separate", "concatenated", or names such as {"observation": "state", "goal": "command"}'
+        raise InvalidInput.expected(f"inputs that are {what}", repr(inputs))
+
+
+def _refuse_training(module: nn.Module) -> None:
+    for name, part in module.named_modules():
+        if part.training and isinstance(part, TRAINED_APART):
+            where = f"{type(part).__name__} {name!r}" if name else type(part).__name__
+            raise InvalidInput.expected("a module in evaluation mode (call eval() on it)", f"{where} in training mode")
+
+
+def _try(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
+    """What the module gives for random commands; one that cannot be used is refused."""
+    commands = _commands(policy.space)
+    rows = states[np.arange(len(commands)) % len(states)]
+    try:
+        policy.ask(rows[:1], commands[:1])
+        given, again = policy.ask(rows, commands), policy.ask(rows, commands)
+    except InvalidInput:
+        raise
+    except Exception as error:  # whatever someone else's code says
+        asked = f"{rows.shape[1]} state and {policy.space.size} command numbers, inputs={policy.inputs!r}"
+        raise InvalidInput.expected(f"a module of {asked}", f"{type(error).__name__}: {error}") from None
+    if np.isnan(given).any() or np.isposinf(given).any():
+        raise InvalidInput.expected("a module that gives numbers", "NaN or infinity")
+    if not np.allclose(given, again, rtol=1e-2, atol=1e-3):
+        raise InvalidInput.expected("a module that answers the same in the same way", "a random one: call eval() on it")
+    return given
+
+
+def log_probabilities(given: np.ndarray, outputs: Outputs) -> np.ndarray:
+    """What a module gives (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept."""
+    if outputs == "log-probabilities":
+        return given
+    if outputs == "probabilities":
+        with np.errstate(divide="ignore"):  # an action that cannot be
+            return np.log(np.maximum(given, 0.0))
+    shifted = given - given.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _detect(given: np.ndarray) -> Outputs:
+    for outputs in ("probabilities", "log-probabilities"):
+        if _looks_like(given, outputs):
+            return outputs
+    return "logits"
+
+
+def _looks_like(given: np.ndarray, outputs: str) -> bool:
+    shares = given if outputs == "probabilities" else np.exp(np.minimum(given, 1.0))
+    return bool((shares >= 0).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=NORMALISED))
+
+
+def _agrees(given: np.ndarray, outputs: Outputs) -> Outputs:
+    if outputs in ("probabilities", "log-probabilities") and not _looks_like(given, outputs):
+        row = ", ".join(f"{number:.3g}" for number in given[0])
+        raise InvalidInput.expected(f"a module that gives {outputs}", f"a row of ({row})")
+    return outputs

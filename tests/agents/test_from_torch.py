@@ -1,0 +1,544 @@
+"""Any torch module is a policy; where its operations are understood, its answers can be proven."""
+
+import re
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+import paretofoil as pf
+from paretofoil.agents.torch_policy import FoldableTorchPolicy, TorchPolicy
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import FoldablePolicy, Policy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.search.exact import Exact
+from paretofoil.search.registry import choose_search
+
+STATE_SIZE, HIDDEN, ACTIONS = 5, 12, 3
+SPACE = pf.CommandSpace([0.0, -20.0], [10.0, 0.0], ["treasure", "time"])
+STATE = np.random.default_rng(0).normal(size=STATE_SIZE)
+
+
+class Module(nn.Module):
+    """A module whose forward is a function of it, the states and the commands, which it brings to unit size."""
+
+    def __init__(self, forward: Callable[..., Any], seed: int = 0) -> None:
+        super().__init__()
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            self.state, self.command = nn.Linear(STATE_SIZE, HIDDEN), nn.Linear(2, HIDDEN)
+            self.both, self.one = nn.Linear(STATE_SIZE + 2, HIDDEN), nn.Linear(HIDDEN, HIDDEN)
+            self.two, self.output = nn.Linear(HIDDEN, HIDDEN), nn.Linear(HIDDEN, ACTIONS)
+            self.value, self.scale = nn.Linear(HIDDEN, 1), nn.Linear(STATE_SIZE, HIDDEN)
+            self.norm, self.bilinear = nn.LayerNorm(HIDDEN), nn.Bilinear(STATE_SIZE, 2, HIDDEN)
+            self.dropout, self.prelu = nn.Dropout(0.5), nn.PReLU(HIDDEN, 0.3)
+            self.attention = nn.MultiheadAttention(HIDDEN, 2, batch_first=True)
+            self.batch_norm = nn.BatchNorm1d(HIDDEN)
+            for layer in (self.command, self.both, self.output, self.one, self.two):
+                layer.weight.data *= 3.0
+            for buffer in (self.batch_norm.running_mean, self.batch_norm.running_var):
+                buffer.uniform_(0.5, 2.0)  # type: ignore[union-attr]
+        self.function = forward
+        self.eval()
+
+    def forward(self, *inputs: Any) -> Any:
+        if len(inputs) == 1:
+            return self.function(self, *inputs)
+        return self.function(self, inputs[0], inputs[1] / torch.tensor([5.0, 10.0]) - torch.tensor([1.0, -1.0]))
+
+
+def pcn(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = torch.sigmoid(m.state(s)) * torch.sigmoid(m.command(c))
+    return F.log_softmax(m.output(torch.relu(m.one(hidden))), dim=1)
+
+
+def upside_down(m: Any, x: Tensor) -> Tensor:
+    return m.output(torch.relu(m.one(torch.relu(m.both(x)))))
+
+
+def film(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.scale(s) * torch.tanh(m.command(c)) + m.state(s)
+    return m.output(m.one(m.dropout(hidden)).relu())
+
+
+def residual(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.both(torch.cat([s, c], dim=-1))
+    hidden = hidden + F.relu(m.one(hidden))
+    return m.output(hidden + F.relu(m.two(hidden)))
+
+
+def dueling_q_values(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = torch.relu(m.both(torch.cat([s, c], dim=1)))
+    advantage = m.output(hidden)
+    return 40.0 * (m.value(hidden) + advantage - advantage.mean(dim=1, keepdim=True))
+
+
+def leaky(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    return m.output(F.leaky_relu(m.one(F.leaky_relu(m.state(s) + m.command(c))), 0.2))
+
+
+def named(m: Any, given: dict[str, Tensor]) -> Tensor:
+    hidden = torch.relu(m.state(given["observation"]) + m.command(given["goal"] / 10.0))
+    return m.output(hidden)
+
+
+NAMES = {"observation": "state", "goal": "command"}
+COMMON: dict[str, tuple[Callable[..., Any], Any, str]] = {
+    "PCN": (pcn, "separate", "log-probabilities"),
+    "upside-down RL": (upside_down, "concatenated", "logits"),
+    "FiLM": (film, "separate", "logits"),
+    "residual": (residual, "separate", "logits"),
+    "Q-values": (dueling_q_values, "separate", "logits"),
+    "LeakyReLU": (leaky, "separate", "logits"),
+    "dict": (named, NAMES, "logits"),
+}
+
+
+def common(name: str) -> tuple[Module, TorchPolicy]:
+    forward, inputs, _ = COMMON[name]
+    module = Module(forward)
+    return module, pf.from_torch(module, STATE, SPACE, inputs=inputs)
+
+
+def random_commands(count: int, seed: int = 7) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(SPACE.low, SPACE.high, size=(count, 2))
+
+
+def margins(scores: np.ndarray) -> np.ndarray:
+    return scores - scores[:, :1]
+
+
+def assert_fold_agrees(policy: TorchPolicy, state: np.ndarray, share: float = 1e-5) -> None:
+    """Also well outside the box: what is carried through a layer is carried everywhere."""
+    assert isinstance(policy, FoldableTorchPolicy), policy.why_not
+    commands = np.concatenate([random_commands(500), 3.0 * random_commands(500, 8) + [-15.0, 20.0]])
+    exact = margins(policy.fold(state).logits(commands))
+    given = margins(policy.log_probs(np.repeat(state[None], len(commands), axis=0), commands))
+    assert np.ptp(exact) > 0.5, "a network whose commands matter"
+    np.testing.assert_allclose(exact, given, atol=share * max(1.0, np.ptp(exact)))
+
+
+def question(policy: Policy, foil_rank: int = 1, seed: int = 7) -> Question:
+    command = random_commands(1, seed)[0]
+    ranked = np.argsort(-policy.log_probs(STATE[None], command[None])[0])
+    return Question(policy, STATE, command, int(ranked[foil_rank]), tuple(range(ACTIONS)), SPACE)
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_the_fold_of_a_common_form_agrees_with_the_module_in_any_state(name: str) -> None:
+    _, policy = common(name)
+    assert policy.why_not is None
+    assert policy.outputs == COMMON[name][2]
+    assert isinstance(policy, FoldablePolicy)
+    for state in (STATE, np.random.default_rng(3).normal(size=STATE_SIZE)):
+        assert_fold_agrees(policy, state)
+
+
+@pytest.mark.parametrize("name", COMMON)
+def test_exact_answers_about_a_common_form_are_proven_and_hold(name: str) -> None:
+    _, policy = common(name)
+    for rank in (1, 2):
+        asked = question(policy, rank)
+        answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE, search=Exact())
+        assert answer.certificate is not None
+        assert answer.certificate.status != "gap"
+        assert pf.verify_certificate(asked, answer.certificate, samples=20_000, rebound=True).holds
+
+
+def test_the_answers_of_a_torch_pcn_are_those_of_the_same_network_in_numpy() -> None:
+    module, policy = common("PCN")
+    scale, shift = np.array([5.0, 10.0]), np.array([1.0, -1.0])
+    weight = module.command.weight.detach().double().numpy() / scale
+    sizes = [part.shape for part in policy.fold(STATE).weights]  # type: ignore[attr-defined]
+    assert sizes == [(HIDDEN, 2), (HIDDEN, HIDDEN), (ACTIONS, HIDDEN)]
+    np.testing.assert_allclose(policy.fold(STATE).weights[0], weight, rtol=1e-6)  # type: ignore[attr-defined]
+    bias = module.command.bias.detach().double().numpy() - (weight * scale) @ shift
+    np.testing.assert_allclose(policy.fold(STATE).biases[0], bias, rtol=1e-6, atol=1e-6)  # type: ignore[attr-defined]
+
+
+def after(activation: Callable[[Any, Tensor], Any]) -> Callable[..., Any]:
+    """The command branch goes through an activation, a layer and a ReLU."""
+    return lambda m, s, c: m.output(torch.relu(m.one(activation(m, m.command(c) + m.state(s)))))
+
+
+def written_in_place(m: Any, x: Tensor) -> Tensor:
+    """The residual sees what the ReLU wrote."""
+    hidden = nn.ReLU(inplace=True)(x)
+    hidden += 1.0
+    return x * 2.0 + m.two(hidden)
+
+
+def reshaped(m: Any, x: Tensor) -> Tensor:
+    first, second = x.view(x.shape[0], 2, -1).transpose(1, 2).chunk(2, dim=-1)
+    together = torch.stack([first.squeeze(-1), 2.0 * second[..., 0]], dim=1)
+    return torch.flatten(together, 1)[:, [*range(1, HIDDEN), 0]].float().contiguous()
+
+
+def sigmoid_after_and_beside_tanh(m: Any, x: Tensor) -> Tensor:
+    return torch.cat([torch.sigmoid(x[:, :6]), torch.tanh(x[:, 6:])], dim=1)
+
+
+def control_flow(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.command(c)
+    for _ in range(2 if s.sum() > 0 else 1):
+        hidden = hidden.relu()
+        hidden = m.one(hidden)
+    return m.output(hidden)
+
+
+def late_sigmoid(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    """A short branch meets a long one in a layer of sigmoids: what it needs is carried to there."""
+    long = torch.sigmoid(m.one(torch.relu(m.command(c))))
+    return m.output(long * m.state(s) + torch.sigmoid(m.command(c)))
+
+
+def weights_made_of_the_command(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    weight = torch.tanh(m.command(c))[:, :, None] * m.value.weight
+    return m.output(torch.relu(torch.bmm(weight, m.state(s)[:, :, None]).squeeze(-1) + m.one.bias))
+
+
+def value_head(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    """What the output does not need may be anything."""
+    torch.sigmoid(m.command(c))
+    return upside_down(m, torch.cat([s, c], dim=1))
+
+
+FURTHER: dict[str, Callable[..., Any]] = {
+    "tanh": after(lambda m, x: torch.tanh(x)),
+    "PReLU": after(lambda m, x: m.prelu(x)),
+    "hardtanh": after(lambda m, x: F.hardtanh(x, -0.5, 0.75)),
+    "clamp": after(lambda m, x: x.clamp(max=0.3).clamp(min=-0.3)),
+    "ReLU6": after(lambda m, x: F.relu6(x)),
+    "abs": after(lambda m, x: x.abs()),
+    "batch norm": after(lambda m, x: m.batch_norm(x)),
+    "in place": after(written_in_place),
+    "reshaped": after(reshaped),
+    "sigmoid beside tanh": after(sigmoid_after_and_beside_tanh),
+    "numbers": after(lambda m, x: 1.0 - torch.add(x, 2.0, alpha=0.5) / 3 - 0.25),
+    "addmm": after(lambda m, x: torch.addmm(m.one.bias, x, m.one.weight.t(), beta=0.5)),
+    "einsum": after(lambda m, x: torch.einsum("ni,ji->nj", x, m.two.weight)),
+    "bilinear": lambda m, s, c: m.output(torch.relu(m.bilinear(s, c))),
+    "control flow on the state": control_flow,
+    "late sigmoid": late_sigmoid,
+    "hypernetwork": weights_made_of_the_command,
+    "skip past a ReLU": after(lambda m, x: torch.tanh(x) - torch.relu(m.two(torch.tanh(x)))),
+    "value head": value_head,
+    "affine": lambda m, s, c: m.output(m.command(c)),
+    "exp of log_softmax": lambda m, s, c: pcn(m, s, c).exp(),
+    "log of softmax": lambda m, s, c: torch.softmax(m.output(m.command(c)) / 0.5, dim=-1).log(),
+}
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_the_fold_of_further_operations_agrees_with_the_module(name: str) -> None:
+    policy = pf.from_torch(Module(FURTHER[name]), STATE, SPACE)
+    for state in (STATE, -STATE):
+        assert_fold_agrees(policy, state)
+
+
+def attention(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    tokens = torch.stack([m.state(s), m.command(c)], dim=1)
+    return m.output(m.attention(tokens, tokens, tokens, need_weights=False)[0].mean(dim=1))
+
+
+def hand_written_attention(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = torch.softmax(m.command(c), dim=-1) * m.state(s)
+    return m.output(hidden)
+
+
+def branches_on_the_command(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    return m.output(m.command(c) if c.sum() > 0 else m.state(s) * 2 + m.command(c) * 1e-3)
+
+
+def write_into_a_buffer(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    buffer = torch.zeros(len(c), STATE_SIZE + 2)
+    buffer[:, :STATE_SIZE], buffer[:, STATE_SIZE:] = s, c
+    return upside_down(m, buffer)
+
+
+def write_into_what_is_viewed(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.command(c)
+    view = hidden[:, :ACTIONS]
+    hidden.relu_()
+    return m.output(hidden) + view
+
+
+def write_into_a_view(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.command(c)
+    hidden[:, :3].relu_()
+    return m.output(hidden)
+
+
+def infinitely_low(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    logits = m.output(m.command(c))
+    return torch.cat([logits, (1.0 + logits[:, :1].abs()) * float("-inf")], dim=1)
+
+
+def two_probabilities(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    second = torch.sigmoid(m.value(m.command(c)))
+    return torch.cat([1.0 - second, second], dim=1)
+
+
+REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
+    "LayerNorm": (after(lambda m, x: m.norm(x)), r"LayerNorm \(layer_norm\) of what depends on the command"),
+    "attention": (attention, r"attention \(multi_head_attention_forward\) of what depends on the command"),
+    "hand-written attention": (hand_written_attention, "mul after softmax"),
+    "GELU": (after(lambda m, x: F.gelu(x)), "gelu of what depends on the command"),
+    "product": (after(lambda m, x: x * x), "a product of two parts that both depend on the command"),
+    "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of what depends on the command"),
+    "rounding": (after(lambda m, x: x.to(torch.int64).float()), "whole numbers"),
+    "skip past a sigmoid": (lambda m, s, c: m.output(torch.sigmoid(m.command(c)) + m.command(c)), "beside sigmoid"),
+    "ReLU beside tanh": (
+        lambda m, s, c: m.output(torch.tanh(m.command(c)) + torch.relu(m.command(c))),
+        "relu beside tanh, in layers that have one activation each",
+    ),
+    "a look at the command": (branches_on_the_command, r"a comparison \(gt\) of what depends on the command"),
+    "a number of the command": (
+        lambda m, s, c: m.output(m.command(c)) * c[:, :1].sum().item(),
+        "Python code that looks",
+    ),
+    "a written constant": (write_into_a_buffer, "setitem"),
+    "a written view": (write_into_a_view, "in place, into memory that is shared"),
+    "a written base": (write_into_what_is_viewed, "in place, into memory that is shared"),
+    "an exponential": (after(lambda m, x: torch.exp(x)), "exp of what depends on the command"),
+    "softmax over rows": (
+        lambda m, s, c: m.output(m.command(c)).log_softmax(dim=0),
+        "something else than the last axis",
+    ),
+    "infinite weights": (infinitely_low, "weights that are not finite"),
+    "a mask of the command": (lambda m, s, c: m.output(m.command(c)).masked_fill(c[:, :1] > 0, 0.0), "a comparison"),
+    "two probabilities": (two_probabilities, "probabilities that are not a softmax"),
+    "a step of NumPy": (lambda m, s, c: m.output(m.command(torch.from_numpy(c.numpy()))), "Python code that looks"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str) -> None:
+    forward, why = REFUSED[name]
+    policy = pf.from_torch(Module(forward), STATE, SPACE)
+    assert not policy.foldable
+    assert policy.why_not is not None
+    assert re.search(why, policy.why_not), policy.why_not
+    assert not isinstance(policy, FoldablePolicy)
+    assert choose_search("auto", policy).name == "boundary"
+
+
+@pytest.mark.parametrize("name", ["LayerNorm", "attention"])
+def test_a_black_box_is_explained_all_the_same(name: str) -> None:
+    policy = pf.from_torch(Module(REFUSED[name][0]), STATE, SPACE)
+    commands = random_commands(200)
+    chosen = policy.log_probs(np.repeat(STATE[None], 200, axis=0), commands).argmax(axis=1)
+    foil = int(chosen[chosen != chosen[0]][0])
+    answer = pf.explain(policy, state=STATE, command=commands[0], foil=foil, space=SPACE)
+    assert (answer.search, answer.found) == ("boundary", True)
+    assert policy.log_probs(STATE[None], answer.command[None])[0].argmax() == foil  # type: ignore[index]
+
+
+def test_a_foldable_policy_is_proven_by_itself() -> None:
+    _, policy = common("residual")
+    asked = question(policy)
+    answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
+    assert answer.search == "exact"
+    assert answer.proven_range is not None
+
+
+def test_rows_that_mix_are_noticed_when_the_fold_is_compared() -> None:
+    mixing = Module(lambda m, s, c: m.output(m.command(c - c.mean(dim=0)) + m.state(s)))
+    policy = pf.from_torch(mixing, STATE, SPACE)
+    assert re.search(r"a fold that is off by .*, where logits spread over", policy.why_not or "")
+
+
+def test_a_scripted_module_is_a_black_box() -> None:
+    class Scripted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = Module(upside_down).both
+
+        def forward(self, x: Tensor) -> Tensor:
+            return self.layer(x)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        script = torch.jit.script(Scripted())  # type: ignore[no-untyped-call]
+    policy = pf.from_torch(script, STATE, SPACE, inputs="concatenated")
+    assert policy.why_not == "a scripted module, whose operations cannot be followed"
+
+
+def test_what_goes_past_python_is_not_followed() -> None:
+    def scripted(x: Tensor) -> Tensor:
+        return x + 1.0
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        function = torch.jit.script(scripted)
+    policy = pf.from_torch(Module(after(lambda m, x: function(x))), STATE, SPACE)
+    assert re.search(r"^RuntimeError when it ran with a symbolic command: .*TorchScript.*\Z", policy.why_not or "")
+
+    def below(m: Any, x: Tensor) -> Tensor:
+        with torch._C.DisableTorchFunctionSubclass():
+            return x + 1.0
+
+    policy = pf.from_torch(Module(after(below)), STATE, SPACE)
+    assert policy.why_not == "aten.add.Tensor, which is called from where its inputs cannot be followed"
+
+
+def test_a_state_at_which_the_module_does_something_else_is_refused_there() -> None:
+    def sometimes(m: Any, s: Tensor, c: Tensor) -> Tensor:
+        hidden = m.command(c)
+        return m.output(torch.relu(m.norm(hidden) if s.shape[0] == 1 and s[0, 0] > 100 else hidden))
+
+    policy = pf.from_torch(Module(sometimes), STATE, SPACE)
+    assert isinstance(policy, FoldableTorchPolicy)
+    with pytest.raises(InvalidInput, match=r"can be folded at this state, got LayerNorm .*; search='boundary' needs"):
+        policy.fold(np.full(STATE_SIZE, 101.0))
+    several = pf.from_torch(Module(sometimes), [STATE, np.full(STATE_SIZE, 101.0)], SPACE)
+    assert not several.foldable
+
+
+def test_a_command_that_plays_no_part_is_folded_to_constants() -> None:
+    policy = pf.from_torch(Module(lambda m, s, c: m.output(m.state(s))), STATE, SPACE)
+    folded = policy.fold(STATE)  # type: ignore[attr-defined]
+    assert not folded.weights[0].any()
+    np.testing.assert_allclose(folded.logits(random_commands(1)), policy.log_probs(STATE[None], random_commands(1)))
+
+
+@pytest.mark.parametrize("low", [float("-inf"), -1e9])
+def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low: float) -> None:
+    mask = torch.tensor([False, False, True])
+    masking = Module(lambda m, s, c: upside_down(m, torch.cat([s, c], dim=1)).masked_fill(mask, low).log_softmax(-1))
+    policy = pf.from_torch(masking, STATE, SPACE)
+    assert isinstance(policy, FoldableTorchPolicy)
+    assert policy.deviation < 1e-4, "of what is not masked"
+    commands = random_commands(200)
+    chosen = policy.log_probs(np.repeat(STATE[None], 200, axis=0), commands).argmax(axis=1)
+    command, actions = commands[chosen == 0][0], tuple(range(ACTIONS))
+    [never] = Exact().run(QuestionBatch([Question(policy, STATE, command, 2, actions, SPACE)]))
+    assert never.certificate.status == "infeasible"  # type: ignore[union-attr]
+    common: dict[str, Any] = {"state": STATE, "command": command, "foil": 1, "space": SPACE, "search": Exact()}
+    answer, alone = (pf.explain(policy, valid_actions=valid, **common) for valid in (actions, actions[:2]))
+    assert answer.outcome is alone.outcome is pf.Outcome.PROVEN_OPTIMAL
+    assert answer.distance == pytest.approx(alone.distance, abs=1e-2)
+
+
+def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("paretofoil.agents.symbolic.MAX_UNITS", 2 * HIDDEN)
+    assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).foldable
+    large = pf.from_torch(Module(upside_down), STATE, SPACE, inputs="concatenated")
+    assert large.why_not == "more than 24 activations, which is more than a proof can be about"
+
+
+LOGITS = Module(upside_down)
+OUTPUTS: dict[str, Callable[..., Any]] = {
+    "logits": lambda m, x: upside_down(m, x),
+    "log-probabilities": lambda m, x: upside_down(m, x).log_softmax(-1),
+    "probabilities": lambda m, x: upside_down(m, x).softmax(-1),
+}
+
+
+@pytest.mark.parametrize("outputs", OUTPUTS)
+def test_what_a_module_gives_is_detected_and_gives_the_same_log_probabilities(outputs: str) -> None:
+    policy = pf.from_torch(Module(OUTPUTS[outputs]), STATE, SPACE, inputs="concatenated")
+    assert (policy.outputs, policy.detected, policy.foldable) == (outputs, True, True)
+    assert f"gives {outputs} (detected)" in repr(policy)
+    commands = random_commands(20)
+    states = np.repeat(STATE[None], 20, axis=0)
+    given = policy.log_probs(states, commands)
+    np.testing.assert_allclose(np.exp(given).sum(axis=1), 1.0, rtol=1e-5)
+    reference = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated").log_probs(states, commands)
+    np.testing.assert_allclose(given, reference, atol=1e-4)
+
+
+def test_what_the_user_says_is_not_detected_but_must_be_so() -> None:
+    policy = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="q-values")
+    assert repr(policy).startswith("<FoldableTorchPolicy: Module that gives q-values, folds to ")
+    with pytest.raises(InvalidInput, match=r"expected a module that gives probabilities, got a row of \("):
+        pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="probabilities")
+    softmax = Module(OUTPUTS["probabilities"])
+    scores = pf.from_torch(softmax, STATE, SPACE, inputs="concatenated", outputs="logits")
+    assert scores.why_not == "softmax at the end of what are said to be logits"
+
+
+def test_probabilities_of_zero_are_actions_that_cannot_be() -> None:
+    never = Module(lambda m, s, c: F.pad(torch.softmax(m.output(m.command(c)), dim=1), (0, 1)))
+    policy = pf.from_torch(never, STATE, SPACE)
+    assert policy.outputs == "probabilities"
+    assert np.isneginf(policy.log_probs(STATE[None], random_commands(1))[0, -1])
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
+def test_a_module_is_deployed_in_its_own_precision(dtype: torch.dtype) -> None:
+    seen = []
+
+    def forward(m: Any, x: Tensor) -> Tensor:
+        seen.append(x.dtype)
+        return upside_down(m, x)
+
+    policy = pf.from_torch(Module(forward).to(dtype), STATE, SPACE, inputs="concatenated")
+    assert set(seen) == {dtype}
+    assert policy.foldable == (dtype != torch.bfloat16), "so few bits are too far from the fold"
+
+
+def test_large_batches_are_asked_in_parts_and_gradients_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def forward(m: Any, x: Tensor) -> Tensor:
+        seen.append((len(x), torch.is_grad_enabled()))
+        return upside_down(m, x)
+
+    policy = pf.from_torch(Module(forward), STATE, SPACE, inputs="concatenated")
+    whole = policy.log_probs(np.repeat(STATE[None], 25, axis=0), random_commands(25))
+    monkeypatch.setattr("paretofoil.agents.torch_policy.BATCH", 10)
+    seen.clear()
+    parts = policy.log_probs(np.repeat(STATE[None], 25, axis=0), random_commands(25))
+    assert seen == [(10, False), (10, False), (5, False)]
+    np.testing.assert_allclose(parts, whole, atol=1e-5)
+
+
+def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
+    with pytest.raises(
+        InvalidInput, match=r"in evaluation mode \(call eval\(\) on it\), got Dropout 'dropout' in train"
+    ):
+        pf.from_torch(Module(film).train(), STATE, SPACE)
+    harmless = nn.Sequential(nn.Linear(STATE_SIZE + 2, 8), nn.ReLU(), nn.Linear(8, ACTIONS)).train()
+    assert pf.from_torch(harmless, STATE, SPACE, inputs="concatenated").foldable
+    random = Module(lambda m, s, c: m.output(F.dropout(m.command(c), 0.5)))
+    with pytest.raises(InvalidInput, match="a random one: call eval"):
+        pf.from_torch(random, STATE, SPACE)
+
+
+@pytest.mark.parametrize(
+    ("subject", "options", "message"),
+    [
+        (len, {}, "expected a torch module, got builtin"),
+        (LOGITS, {"inputs": "stacked"}, "expected inputs that are"),
+        (LOGITS, {"inputs": {"observation": "state"}}, "expected inputs that are"),
+        (LOGITS, {"inputs": "concatenated", "outputs": "logit"}, r"'logit' \(did you mean logits\?\)"),
+        (LOGITS, {"inputs": "concatenated", "state": [1.0]}, "a module of 1 state and 2 command numbers"),
+        (LOGITS, {"inputs": "concatenated", "state": [[[1.0]]]}, "finite vectors, got shape"),
+        (Module(lambda m, s, c: m.output(m.command(c))[:, 0]), {}, r"returns the shape \(1, actions\), got the shape"),
+        (Module(lambda m, s, c: m.output(m.command(c)).squeeze()), {}, r"got the shape \(3,\)"),
+        (Module(lambda m, s, c: (c, c)), {}, "expected a module that returns one tensor, got tuple"),
+        (Module(lambda m, s, c: m.output(m.command(c)) * float("nan")), {}, "numbers, got NaN or infinity"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        pf.from_torch(subject, **{"state": STATE, "space": SPACE, **options})
+
+
+def test_the_lines_in_the_documentation_work_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "explain-your-own-agent.md").read_text()
+    section = page.split("## A torch module")[1]
+    lines = section.split("```python\n")[1].split("```")[0]
+    network = Module(pcn)
+    exec(lines, {"network": network, "s": STATE})
+    policy, answer = capsys.readouterr().out.strip().splitlines()
+    assert policy.startswith("<FoldableTorchPolicy: Module that gives log-probabilities (detected), folds to")
+    assert "chosen action 1 here" in answer
+    assert "this is proven" in answer
