@@ -1,13 +1,16 @@
 """Policies as users have them: a shipped or random PCN, rebuilt in torch and in plain NumPy, in every precision.
 
-None of them promises a row the same bits in any batch. (There is none in ONNX: onnxruntime is not installed.)
+None of them promises a row the same bits in any batch.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import onnx
+import onnxruntime
 import torch
+from onnx import helper, numpy_helper
 from torch import nn
 
 from paretofoil.pcn.policy import PCNPolicy
@@ -112,18 +115,57 @@ class LoggedPolicy(NumpyPolicy):
             return np.log(weights / weights.sum(axis=1, keepdims=True))
 
 
+class OnnxPolicy:
+    """The network as an ONNX graph, run by onnxruntime."""
+
+    def __init__(self, weights: dict[str, np.ndarray]) -> None:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        model = _onnx_model(weights).SerializeToString()
+        self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        inputs = {"states": states.astype(np.float32), "commands": commands.astype(np.float32)}
+        scores: np.ndarray = self.session.run(None, inputs)[0]
+        return scores
+
+
+def _onnx_model(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
+    def layer(name: str, inputs: str) -> onnx.NodeProto:
+        return helper.make_node("Gemm", [inputs, f"{name}_weight", f"{name}_bias"], [name], transB=1)
+
+    nodes = [
+        layer("state", "states"),
+        layer("command", "commands"),
+        helper.make_node("Sigmoid", ["state"], ["state_open"]),
+        helper.make_node("Sigmoid", ["command"], ["command_open"]),
+        helper.make_node("Mul", ["state_open", "command_open"], ["embedded"]),
+        layer("hidden", "embedded"),
+        helper.make_node("Relu", ["hidden"], ["hidden_open"]),
+        layer("output", "hidden_open"),
+        helper.make_node("LogSoftmax", ["output"], ["scores"], axis=1),
+    ]
+    sizes = {"states": weights["state_weight"].shape[1], "commands": weights["command_weight"].shape[1]}
+    inputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [None, n]) for name, n in sizes.items()]
+    outputs = [helper.make_tensor_value_info("scores", onnx.TensorProto.FLOAT, [None, None])]
+    stored = [numpy_helper.from_array(array, name) for name, array in weights.items()]
+    graph = helper.make_graph(nodes, "pcn", inputs, outputs, stored)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
 def dropout_left_on(pcn: PCNPolicy) -> TorchPolicy:
     torch.manual_seed(0)
     return TorchPolicy(Network(pcn.arrays(), dropout=0.1).train())
 
 
-Rebuild = Callable[[PCNPolicy], TorchPolicy | NumpyPolicy]
+Rebuild = Callable[[PCNPolicy], TorchPolicy | NumpyPolicy | OnnxPolicy]
 KINDS: dict[str, Rebuild] = {
     "torch float32": lambda pcn: TorchPolicy(Network(pcn.arrays())),
     "torch float64": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.float64),
     "torch float16": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.float16),
     "torch bfloat16": lambda pcn: TorchPolicy(Network(pcn.arrays()), torch.bfloat16),
     "torch autocast": lambda pcn: AutocastPolicy(Network(pcn.arrays())),
+    "onnx float32": lambda pcn: OnnxPolicy(pcn.arrays()),
     "numpy float32": lambda pcn: NumpyPolicy(pcn.arrays()),
     "numpy float64": lambda pcn: NumpyPolicy(pcn.arrays(), np.float64),
     "numpy stored as float16": lambda pcn: NumpyPolicy(pcn.arrays(), np.float32, np.float16),

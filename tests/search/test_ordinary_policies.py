@@ -42,7 +42,7 @@ SEARCHES = [
 each_search = pytest.mark.parametrize("search", SEARCHES, ids=lambda s: s.name)
 each_kind = pytest.mark.parametrize("rebuild", KINDS.values(), ids=KINDS)
 HALF = ("torch float16", "torch bfloat16", "torch autocast", "numpy stored as float16")
-NEARLY_EXACT = ("torch float32", "torch float64", "numpy float32", "numpy float64")
+NEARLY_EXACT = ("torch float32", "torch float64", "onnx float32", "numpy float32", "numpy float64")
 
 
 @pytest.fixture(autouse=True)
