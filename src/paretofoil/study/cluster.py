@@ -1,6 +1,7 @@
 """Dask and Ray: items are handed out one by one, and come back as they are finished, or as lost."""
 
 import logging
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -9,6 +10,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.loss import LossError, Losses, WorkersLostError
@@ -91,12 +93,14 @@ def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
     """The one at the address, or one on this machine."""
     distributed = _require("distributed", "dask")
     if address is not None:
+        if address.startswith("tcp://") or "://" not in address:  # others encrypt, or are no sockets
+            _knock(address, greets=True)
         with _told(f"a Dask scheduler that answers at {address}"):
             client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
         with client:
             yield _Dask(client, own=False)
         return
-    with _told("Dask to start"):
+    with _lost("Dask did not start"):
         cluster = distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
@@ -105,7 +109,8 @@ def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
             silence_logs=logging.CRITICAL,
             scheduler_kwargs={"allowed_failures": 0},  # a loss is told, not retried in silence
         )
-    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+    # the scheduler is in this process: on a busy machine it is late, but it is there
+    with cluster, distributed.Client(cluster, timeout=20 * PATIENCE, set_as_default=False) as client:
         for nanny in cluster.workers.values():
             nanny.close_gracefully()  # it starts no worker again, see below
         yield _Dask(client, own=True)
@@ -162,13 +167,22 @@ class _Dask:
 def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
     """The one at the address, or one on this machine."""
     ray = _require("ray", "ray")
-    options = {"address": address} if address else {"address": "local", "num_cpus": workers, "include_dashboard": False}
-    with _told(f"a Ray cluster that answers at {address}" if address else "Ray to start"):
-        ray.init(log_to_driver=False, logging_level="error", **options)
     try:
+        if address is None:
+            with _lost("Ray did not start"):
+                _start_ray(ray, address="local", num_cpus=workers, include_dashboard=False)
+        else:
+            if address != "auto":
+                _knock(address, greets=False)
+            with _told(f"a Ray cluster that answers at {address}"):
+                _start_ray(ray, address=address)
         yield _Ray(ray)
     finally:
         ray.shutdown()
+
+
+def _start_ray(ray: Any, **options: Any) -> None:
+    ray.init(log_to_driver=False, logging_level="error", **options)
 
 
 class _Ray:
@@ -208,13 +222,53 @@ def _call(work: Callable[[Item], Result], item: Item) -> Result:
     return work(item)
 
 
+def _knock(address: str, *, greets: bool) -> None:
+    """Wait until something listens at the address, and says something if it is of the kind that greets.
+
+    Ray alone would wait for minutes, Dask for ever for a scheduler that hangs. A cluster that is only just started may
+    refuse for a while.
+    """
+    place, until = _host_and_port(address), time.monotonic() + PATIENCE
+    while True:
+        try:
+            with socket.create_connection(place, timeout=PATIENCE) as connection:
+                if not greets or connection.recv(1):
+                    return
+                raise ConnectionError("the connection was closed")
+        except OSError as error:
+            if time.monotonic() >= until:
+                raise WorkersLostError(
+                    f"expected a cluster that answers at {address} within {PATIENCE:.0f} s, got: {error}"
+                ) from error
+        time.sleep(0.2)
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        if parts.hostname and parts.port:
+            return parts.hostname, parts.port
+    except ValueError:  # a port that is no number
+        pass
+    raise InvalidInput.expected("an address with a host and a port, as in tcp://scheduler:8786", repr(address))
+
+
 @contextmanager
 def _told(expected: str) -> Iterator[None]:
-    """Each library has its own errors for a cluster that does not come up, plain Exception among them."""
+    """Each library has its own errors for a cluster that cannot be used, plain Exception among them."""
     try:
         yield
     except Exception as error:
         raise WorkersLostError(f"expected {expected}, got: {error}") from error
+
+
+@contextmanager
+def _lost(reason: str) -> Iterator[None]:
+    """A cluster of our own that does not start is tried again: Ray's daemons are given 30 s, however busy it is."""
+    try:
+        yield
+    except Exception as error:
+        raise LossError(f"{reason}: {error}") from error
 
 
 def _require(module: str, extra: str) -> Any:
