@@ -5,7 +5,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -151,7 +150,7 @@ class _Dask:
         return self._numbers.pop(future), result
 
     def _result(self, future: Any) -> Any:
-        from distributed.scheduler import KilledWorker
+        from distributed import CancelledError, KilledWorker
 
         if future.status == "error" and not isinstance(future.exception(), KilledWorker):
             return future.result()  # raises what the work raised
@@ -167,22 +166,19 @@ class _Dask:
 def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
     """The one at the address, or one on this machine."""
     ray = _require("ray", "ray")
+    quiet = {"log_to_driver": False, "logging_level": "error"}
+    if address is None:
+        with _lost("Ray did not start"):
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+    else:
+        if address != "auto":
+            _knock(address, greets=False)
+        with _told(f"a Ray cluster that answers at {address}"):
+            ray.init(address=address, **quiet)
     try:
-        if address is None:
-            with _lost("Ray did not start"):
-                _start_ray(ray, address="local", num_cpus=workers, include_dashboard=False)
-        else:
-            if address != "auto":
-                _knock(address, greets=False)
-            with _told(f"a Ray cluster that answers at {address}"):
-                _start_ray(ray, address=address)
         yield _Ray(ray)
     finally:
         ray.shutdown()
-
-
-def _start_ray(ray: Any, **options: Any) -> None:
-    ray.init(log_to_driver=False, logging_level="error", **options)
 
 
 class _Ray:
