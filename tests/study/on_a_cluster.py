@@ -32,4 +32,4 @@ if __name__ == "__main__":
     engine, *arguments = sys.argv[1:]
     with {"dask": dask, "ray": ray}[engine]() as address:
         command = [sys.executable, "-m", "paretofoil", *arguments, "--engine", engine, "--address", address, "--quiet"]
-        subprocess.run(command, check=True, timeout=300)
+        subprocess.run(command, check=True)

@@ -2,16 +2,25 @@
 
 import importlib.util
 import os
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from studies import SMALL, rows_without_timings, small_study
 
-from paretofoil.study import Progress, read_rows, run_study
+from paretofoil.study import Progress, cluster, read_rows, run_study
+from paretofoil.study.engine import run_all
+from paretofoil.study.loss import WorkersLostError
 
 SRC, TESTS = Path(__file__).parents[2] / "src", Path(__file__).parents[1]
+
+HANGS = 3600
+"""Seconds after which a process is taken to hang, on the busiest of machines."""
 
 STRESS = ("reproduce", "stress", "--only", "branch-path", "--out")
 
@@ -121,56 +130,82 @@ def test_kill_9_of_a_study_with_two_workers(once: list[tuple], tmp_path: Path) -
 
 
 @pytest.mark.cluster
-@pytest.mark.parametrize("engine", ["local", "dask"])
+@pytest.mark.parametrize("engine", ["local", "dask", "ray"])
 def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
     once: list[tuple], tmp_path: Path, engine: str
 ) -> None:
-    need(engine)
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, signal; from pathlib import Path; from studies import small_study\n"
-        "from paretofoil.study import runner\n"
-        "real = runner.answer_chunk\n"
-        "def dies(chunk):\n"
-        "    if chunk.cases[0].time == 4: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return real(chunk)\n"
-        "if __name__ == '__main__':\n"
-        "    runner.answer_chunk = dies\n"
-        f"    folder = Path({str(tmp_path)!r})\n"
-        f"    runner.run_study(small_study(folder), folder / 'study.sqlite', workers=2, chunk=4, engine={engine!r})\n"
-    )
-    with pytest.raises(AssertionError, match="WorkersLostError: workers were lost 3 times in a row"):
-        run_script([script])
+    assert lose_workers(tmp_path, engine, "always").startswith("workers were lost 3 times in a row")
     kept = rows_without_timings(tmp_path / "study.sqlite")
-    assert set(kept) < set(once)
+    assert set() < set(kept) < set(once)
 
 
-def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path) -> None:
+@pytest.mark.cluster
+@pytest.mark.parametrize("engine", ["local", "dask", "ray"])
+def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """A worker that is killed in the middle of a chunk: the chunk is asked again."""
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import os, signal; from pathlib import Path; from studies import small_study\n"
-        "from paretofoil.study import runner\n"
-        "real = runner.answer_chunk\n"
-        "def dies_once(chunk):\n"
-        f"    flag = Path({str(tmp_path)!r}) / 'died'\n"
-        "    if chunk.cases[0].time == 4 and not flag.exists():\n"
-        "        flag.touch(); os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return real(chunk)\n"
-        "if __name__ == '__main__':\n"
-        "    runner.answer_chunk = dies_once\n"
-        f"    folder = Path({str(tmp_path)!r})\n"
-        "    runner.run_study(small_study(folder), folder / 'study.sqlite', workers=2, chunk=4)\n"
-    )
-    run_script([script])
-    assert (tmp_path / "died").exists()
+    assert lose_workers(tmp_path, engine, "once") == "finished"
     assert rows_without_timings(tmp_path / "study.sqlite") == once
 
 
+def lose_workers(folder: Path, engine: str, often: str) -> str:
+    """How the study ended; the losses are all that it complains about."""
+    need(engine)
+    done = run_process([TESTS / "study" / "lose_workers.py", folder, engine, often])
+    assert (folder / "died").exists()
+    complaints = done.stderr.splitlines()
+    assert complaints
+    assert [line for line in complaints if not line.startswith("workers were lost (")] == []
+    return done.stdout.splitlines()[-1]  # Ray has printed its own words before
+
+
+@pytest.mark.cluster
+def test_a_cluster_that_goes_away_is_told() -> None:
+    need("dask")
+    assert "expected a cluster that answers at tcp://" in run_script([TESTS / "study" / "lose_the_scheduler.py"])
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(("engine", "hangs"), [("dask", False), ("dask", True), ("ray", False)])
+def test_an_address_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, engine: str, hangs: bool) -> None:
+    need(engine)
+    monkeypatch.setattr(cluster, "PATIENCE", 1.0)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        if not hangs:
+            server.close()
+        with pytest.raises(WorkersLostError, match=f"expected a cluster that answers at {address} within 1 s"):
+            list(run_all(abs, [1], engine=engine, address=address))
+
+
 def run_script(arguments: list[object]) -> str:
+    return run_process(arguments).stdout
+
+
+def run_process(arguments: list[object]) -> subprocess.CompletedProcess:
+    """Python with these arguments; it must end well and leave no process behind. The time-outs only end what hangs."""
     places = [str(SRC), str(TESTS), str(TESTS / "study"), os.environ.get("PYTHONPATH", "")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(places), "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
+    mark = f"PARETOFOIL_TEST={uuid4().hex}"
+    environment = {
+        **os.environ,
+        **dict([mark.split("=")]),
+        "PYTHONPATH": os.pathsep.join(places),
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
     command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
-    return done.stdout
+    until = time.monotonic() + HANGS
+    while (left := processes_with(mark)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left == []
+    return done
+
+
+def processes_with(mark: str) -> list[str]:
+    """The command lines of all processes that inherited this setting, where there is a /proc to read them from."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it has ended, or is another user's
+            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
+                found.append((process / "cmdline").read_text())
+    return found
