@@ -55,7 +55,7 @@ class Copy:
     def passes(self, tests: Sequence[str], limit: float) -> bool | None:
         """Whether the tests pass; None if the time is over before they end."""
         places = os.pathsep.join([str(self.folder / "src"), str(self.folder / "tests")])
-        environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
         options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
         command = [sys.executable, "-m", "pytest", *options, *(f"tests/{test}" for test in tests)]
         try:

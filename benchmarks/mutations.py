@@ -78,7 +78,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("seen >= effort.max_boxes or now() >= effort.deadline:", "now() >= effort.deadline:", "never out of boxes"),
         ("best - min(self.gap, self.share * best)", "best - max(self.gap, self.share * best)", "the larger gap counts"),
         ("best - min(self.gap, self.share * best)", "best", "never stopped early: the gap is 0"),
-        ("pool = pool[pool.bound < effort.goal(best)]", "pool = pool[pool.bound < best]", "not pruned by the gap"),
+        (
+            "pool = pool[pool.bound < effort.goal(best)]",
+            "pool = pool[pool.bound < best]",
+            "not pruned by the gap",
+            "children are pruned by it when they are bounded: a few boxes more, the same proof",
+        ),
         ("np.argpartition(pool.bound, take - 1)", "np.argpartition(-pool.bound, take - 1)", "the worst first"),
         ("pool = pool[order[take:]]", "pool = pool[order[take + 1 :]]", "one box is lost at each step"),
         ("np.concatenate([high_of_left, self.high])", "np.concatenate([self.high, high_of_left])", "halves mixed up"),
@@ -110,7 +115,12 @@ MUTATIONS: tuple[Mutation, ...] = (
             "the loosest ceiling",
         ),
         ("return np.maximum(bound, size - _TINY), point", "return bound, point", "half-spaces do not raise the bound"),
-        ("(levels / norms).argmax(axis=1)", "(levels / norms).argmin(axis=1)", "the easiest half-space alone"),
+        (
+            "(levels / norms).argmax(axis=1)",
+            "(levels / norms).argmin(axis=1)",
+            "the easiest half-space alone",
+            "only where Newton's steps begin, if there are several: any start gives a sound bound",
+        ),
         (
             "apart |= (ascent >= 0.0).all(axis=1) & (highest < level",
             "apart |= (highest < level",
@@ -128,7 +138,12 @@ MUTATIONS: tuple[Mutation, ...] = (
             "the next breakpoint",
             "on a breakpoint both pieces meet: the same value",
         ),
-        ("np.clip(share, 0.0, 1.0) * (t_right", "share * (t_right", "beyond the last breakpoint"),
+        (
+            "np.clip(share, 0.0, 1.0) * (t_right",
+            "share * (t_right",
+            "beyond the last breakpoint",
+            "a larger multiplier moves no point, and any multiplier gives a sound bound",
+        ),
         (
             "reach = radius - (least.sum(axis=1, keepdims=True) - least)",
             "reach = radius - least.sum(axis=1, keepdims=True)",
@@ -138,7 +153,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "proof/margin.py",
-        f"proof/test_margin.py {PROOF} proof/test_bound.py search/test_exact.py",
+        f"{PROOF} proof/test_margin.py proof/test_bound.py search/test_exact.py",
         ("weights[0] = weights[0] * scale", "weights[0] = weights[0] / scale", "the scale is divided by"),
         ("biases[0] = weights[0] @ question.command + biases[0]", "biases[0] = biases[0]", "the command is left out"),
         ("if a != foil]", "if a > foil]", "rivals before the foil are left out"),
@@ -237,7 +252,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/exact.py",
-        f"{PROOF} search/test_exact.py",
+        f"{PROOF} search/test_exact.py search/test_contract.py explanation/test_noise.py",
         (
             "batch.high[row], kappa - slack, batch.norm)",
             "batch.high[row], kappa, batch.norm)",
@@ -296,7 +311,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         ("possible = rank < self.left[whose]", "possible = rank <= self.left[whose]", "one query too many"),
         ("self.cut[whose[~possible]] = True", "pass", "out of queries is not noticed"),
-        ("asked = asked[possible]", "asked = asked[possible][::-1]", "asked in another order"),
+        (
+            "np.arange(len(asked)) - np.searchsorted(whose, whose)",
+            "np.arange(len(asked))",
+            "later questions get no queries",
+        ),
         ("self.left[i] <= 0 else", "self.left[i] < 0 else", "a budget that is used up counts as complete"),
         ("self.overtime or now() >= self.deadline", "self.overtime", "never out of time"),
         ("if rows is None else rows  #", "if rows is None else rows[::-1]  #", "questions are mixed up"),
@@ -420,7 +439,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "explanation/confirm.py",
-        f"{CALL} explanation/test_rounding.py",
+        f"{CALL} explanation/test_rounding.py explanation/test_noise.py explanation/test_ask.py",
         ("margin >= batch.questions[row].kappa and margin > 0", "margin > 0", "answers at margin 0"),
         (
             "margin >= batch.questions[row].kappa and margin > 0",
@@ -448,7 +467,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "explanation/ask.py",
-        f"{CALL} explanation/test_ask.py",
+        f"{CALL} explanation/test_ask.py explanation/test_noise.py",
         ("settled = all(", "settled = any(", "proven by one subset alone"),
         ("replace(tried[-1], **total)", "replace(tried[0], **total)", "the first subset instead of the whole"),
         (

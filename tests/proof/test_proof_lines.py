@@ -14,7 +14,7 @@ from paretofoil.core.limit import NO_LIMITS, Limits, Stop
 from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.proof import verify
+from paretofoil.proof import branch, verify
 from paretofoil.proof.bound import _LINES, upper_bounds
 from paretofoil.proof.branch import Boxes, Claim, Effort, bound_boxes, branch_and_bound
 from paretofoil.proof.halfspace import cut
@@ -100,6 +100,16 @@ def test_lines_over_a_tiny_interval_have_the_slope_of_the_curve(activation: Any,
     assert np.abs(_LINES[activation](low, low + width).slope_low - slope).max() < max(1e-8, width)
 
 
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
+def test_behind_two_curves_that_cancel_the_bound_is_still_above_their_difference(activation: Any) -> None:
+    bump = network(([[8.0], [8.0]], [2.0, -2.0]), ([[1.0, -1.0]], [-0.5]), ([[1.0]], [0.0]), activation=activation)
+    bump = replace(bump, activations=(activation, "relu"))
+    low, high = np.array([[-1.0]]), np.array([[1.0]])
+    z = np.linspace(-1, 1, 101)[:, None]
+    assert bump.margins(z).max() > 0.2
+    assert upper_bounds(bump, low, high).highest(low, high)[0, 0] >= bump.margins(z).max()
+
+
 # Half-spaces
 
 
@@ -129,7 +139,41 @@ def test_a_cap_of_the_ball_is_cut_at_its_rim(sign: float) -> None:
     assert high[0] == pytest.approx([ends[1]] * 2, abs=1e-7)
 
 
+def test_of_several_half_spaces_the_tightest_cuts() -> None:
+    box = np.full((1, 2), -2.0), np.full((1, 2), 2.0)
+    slopes, levels = np.array([[[1.0, 0.0], [2.0, 0.0]]]), np.array([[0.3, 1.0]])
+    for radius, rim in ((np.inf, 2.0), (1.0, np.sqrt(0.75))):
+        low, high = cut(slopes, levels, *box, radius, "l2")
+        assert low[0] == pytest.approx([0.5, -rim], abs=1e-7)
+        assert high[0] == pytest.approx([min(radius, 2.0), rim], abs=1e-7)
+        low, high = cut(-slopes, levels, *box, radius, "l2")
+        assert low[0] == pytest.approx([-min(radius, 2.0), -rim], abs=1e-7)
+        assert high[0] == pytest.approx([-0.5, rim], abs=1e-7)
+
+
 # Branch and bound
+
+
+def planted(point: float, parents: list[float]) -> Callable[..., Boxes]:
+    """Bounds boxes of [0, 1] by their lower sides, and knows in the end where the only valid point is."""
+
+    def bound(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float) -> Boxes:
+        parents.append(float(low.min()))
+        alive = ((low <= point) & (point <= high) | (high - low > 1 / 64))[:, 0]
+        return Boxes(low, high, low[:, 0], np.zeros(len(low), dtype=np.int64), low)[alive]
+
+    return bound
+
+
+@pytest.mark.parametrize("batch", [1, 3, 512])
+def test_no_box_is_ever_lost_and_the_least_bound_is_split_first(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    unit = replace(claim(TENT, 0.0), low=np.zeros(1))
+    for point in np.linspace(0.01, 0.99, 33):
+        parents: list[float] = []
+        monkeypatch.setattr(branch, "bound_boxes", planted(point, parents))
+        proof = branch_and_bound(unit, Effort(1e-3, 10_000, batch=batch))
+        assert proof.lower == pytest.approx(point, abs=1e-7)
+        assert batch > 1 or parents == sorted(parents)
 
 
 @pytest.mark.parametrize("contract", [True, False])
@@ -137,6 +181,13 @@ def test_a_box_in_which_the_foil_wins_by_a_hair_is_not_rejected(contract: bool) 
     hair = claim(network(([[1.0]], [0.0])), 1.0 - 1e-5)
     left = bound_boxes(hair, hair.low[None], hair.high[None], np.inf, contract=contract)
     assert left.bound.tolist() == pytest.approx([1.0 - 1e-5], abs=1e-9)
+
+
+def test_a_box_without_width_is_a_box() -> None:
+    locked = replace(
+        claim(network(([[1.0, 0.0]], [0.0])), 0.3, dim=2), low=np.array([-1.0, 0.0]), high=np.array([1.0, 0.0])
+    )
+    assert bound_boxes(locked, locked.low[None], locked.high[None], 0.5).bound.tolist() == pytest.approx([0.3])
 
 
 def test_a_box_that_is_too_small_to_split_leaves_the_proof_open() -> None:
@@ -188,11 +239,14 @@ def test_a_foil_that_falls_short_by_less_than_the_slack_is_not_proven_infeasible
     assert prove(short, slack=0.005)[1].status == "infeasible"
 
 
-def test_the_slack_grows_with_the_deviation_that_is_measured() -> None:
-    asked = question(first_number(off=lambda commands: np.full(len(commands), 0.01)))
+@pytest.mark.parametrize("off", [0.01, -0.01])
+def test_the_slack_grows_with_the_deviation_that_is_measured(off: float) -> None:
+    """Which half of the commands shows, in either direction."""
+    asked = question(first_number(off=lambda commands: np.where(commands[:, 1] < 0.1, off, 0.0)))
     _, certificate = prove(asked, max_boxes=300)
     assert certificate.slack == pytest.approx(0.04)
-    assert certificate.lower <= 0.54 <= certificate.upper  # where the deployed margin is kappa
+    assert certificate.deviation == pytest.approx(0.01)
+    assert certificate.lower <= 0.55 - off <= certificate.upper  # where the deployed margin is kappa
 
 
 def test_deviations_at_answers_are_recorded() -> None:
@@ -267,16 +321,23 @@ def test_bounding_again_allows_for_the_slack(monkeypatch: pytest.MonkeyPatch) ->
     assert rebounded == [True, None, False]  # the margins there are below kappa - slack, between, and above kappa
 
 
+def test_a_certificate_holds_if_neither_samples_nor_bounds_refute_it() -> None:
+    assert [verify.Verification(9, n, 0.0, again).holds for n in (0, 1) for again in (True, None, False)] == [
+        *(True, True, False),
+        *(False, False, False),
+    ]
+
+
 def test_points_outside_the_ball_refute_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     """The point of a box is only nearly the nearest: it may lie, validly, where the certificate says nothing."""
     outside = iter([np.array([[0.6, 0.0]])])
 
-    def planted(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, **options: Any) -> Boxes:
+    def bound(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, **options: Any) -> Boxes:
         point = next(outside, np.zeros((0, 2)))
         count = len(point)
         return Boxes(low[:count], high[:count], np.zeros(count), np.zeros(count, dtype=int), point)
 
-    monkeypatch.setattr(verify, "bound_boxes", planted)
+    monkeypatch.setattr(verify, "bound_boxes", bound)
     assert verify_certificate(question(), certificate(0.5), samples=1, rebound=True).rebounded is True
 
 
