@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,art,dask,ray,parquet
 
-.PHONY: help demo test check format agents results bench clean
+.PHONY: help demo test check format agents results bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -50,6 +50,9 @@ results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/re
 bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (docs/results has the long ones)
 	$(BIN)/python benchmarks/minecart_steps.py
 	$(BIN)/python benchmarks/cf_zoo_speed.py
+
+mutants: $(VENV)/tested ## break one line at a time and see whether the tests notice (an hour on 2 cores)
+	$(BIN)/python benchmarks/mutants.py --jobs 2
 
 clean: ## remove the environment and what was built in it
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
