@@ -106,7 +106,10 @@ def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
             processes=True,
             dashboard_address=None,
             silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"allowed_failures": 0},  # a loss is told, not retried in silence
+            scheduler_kwargs={
+                "allowed_failures": 0,  # a loss is told, not retried in silence
+                "dashboard_address": "127.0.0.1:0",  # its web server starts all the same; two clusters want two ports
+            },
         )
     # the scheduler is in this process: on a busy machine it is late, but it is there
     with cluster, distributed.Client(cluster, timeout=20 * PATIENCE, set_as_default=False) as client:
