@@ -268,3 +268,9 @@ def test_an_answer_in_answers_of_some_depth_is_read_and_one_of_more_is_refused()
         value = {**value, "alternatives": [value]}
     with pytest.raises(InvalidInput, match="at most 100 lists in each other"):
         Answer.from_json(json.dumps(value))
+
+
+def test_a_landscape_without_a_scale_is_refused() -> None:
+    broken = json.loads(DOCUMENTS["landscape"].to_json()) | {"scale": [123.0, 0.0]}
+    with pytest.raises(InvalidInput, match="expected scales above 0"):
+        Landscape.from_json(json.dumps(broken))

@@ -86,6 +86,8 @@ def _check_fit(read: Landscape) -> None:
     size = len(read.objectives)
     if any(vector.size != size for vector in (read.command, read.through, read.scale)):
         raise InvalidInput.expected(f"commands and scales of {size} numbers", read.command.size)
+    if not (read.scale > 0).all():
+        raise InvalidInput.expected("scales above 0", read.scale.tolist())
     if not (0 <= read.p < size and 0 <= read.q < size and read.p != read.q):
         raise InvalidInput.expected(f"two objectives from 0 to {size - 1}", (read.p, read.q))
     if read.margins.shape != (read.y.size, read.x.size):
