@@ -10,15 +10,19 @@ import pytest
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import cluster, engine
 from paretofoil.study.cluster import Lost
-from paretofoil.study.loss import MAX_LOSSES, WorkersLostError
+from paretofoil.study.loss import MAX_LOSSES, LossError, WorkersLostError
 
 
 class Pretended:
-    """Items are finished in the order in which they were handed out; `dies(number, time)` says which are lost."""
+    """Items are finished in the order in which they were handed out; `dies(number, time)` says which are lost.
 
-    def __init__(self, dies: Callable[[int, int], bool], threads: int = 1) -> None:
+    A cluster of our own ends with the first loss, and is made anew.
+    """
+
+    def __init__(self, dies: Callable[[int, int], bool], threads: int = 1, *, own: bool = False) -> None:
         self.asked: list[int] = []
-        self._dies, self._threads, self._under_way = dies, threads, deque[tuple[int, Any]]()
+        self._dies, self._threads, self._own = dies, threads, own
+        self._under_way = deque[tuple[int, Any]]()
 
     def threads(self) -> int:
         return self._threads
@@ -29,7 +33,13 @@ class Pretended:
         self._under_way.append((number, Lost(OSError()) if lost else work(item)))
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
-        return self._under_way.popleft() if self._threads else None
+        if not self._threads:
+            return None
+        number, result = self._under_way.popleft()
+        if isinstance(result, Lost) and self._own:
+            self._under_way.clear()
+            raise LossError(result.reason)
+        return number, result
 
 
 @pytest.fixture
@@ -40,7 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable:
         monkeypatch.setattr(engine, "dask_cluster", lambda workers, address: nullcontext(pretended))
         finished = set[int]()
         try:
-            for number, result in engine.run_all(abs, range(count), engine="dask"):
+            for number, result in engine.run_all(abs, range(count), engine="dask", workers=1):
                 assert result == number
                 finished.add(number)
         except WorkersLostError as error:
@@ -56,8 +66,9 @@ def test_a_lost_item_is_asked_again_after_all_others(run: Callable) -> None:
     assert pretended.asked == [0, 1, 2, 3, 4, 1]
 
 
-def test_an_item_that_is_always_lost_is_told_when_all_others_are_finished(run: Callable) -> None:
-    pretended = Pretended(lambda number, time: number == 1)
+@pytest.mark.parametrize("own", [False, True])
+def test_an_item_that_is_always_lost_is_told_when_all_others_are_finished(run: Callable, own: bool) -> None:
+    pretended = Pretended(lambda number, time: number == 1, own=own)
     finished, error = run(pretended, 5)
     assert f"lost {MAX_LOSSES} times in a row" in str(error)
     assert finished == {0, 2, 3, 4}

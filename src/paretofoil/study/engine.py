@@ -55,7 +55,7 @@ def run_all(
                     yield number, result
         except LossError as error:  # everything is made anew, so that nothing is left of the loss
             losses.add(str(error))
-            left = _first_last(left, 2 * count)
+            left = _suspects_last(left, 2 * count)
 
 
 def _answers(
@@ -74,10 +74,10 @@ def _answers(
             yield from answer_on(cluster, work, items, losses)
 
 
-def _first_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
-    """Those that were under way go last: one of them may kill the next worker, and the others need not wait for it."""
+def _suspects_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
+    """Those that were under way go last, the longest of all: one of them may kill the next worker, too."""
     numbers = list(left)
-    return {number: left[number] for number in (*numbers[count:], *numbers[:count])}
+    return {number: left[number] for number in (*numbers[count:], *reversed(numbers[:count]))}
 
 
 def _alone(work: Callable[[Item], Result], item: Item) -> Result:
