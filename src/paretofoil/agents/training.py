@@ -67,14 +67,15 @@ def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:
 def make_agent(name: str, entry: envs.CatalogueEntry, result: TrainResult) -> Agent:
     """The agent with everything that is needed to make it again."""
     objectives = (*entry.objectives, HORIZON) if result.config.horizon else entry.objectives
+    order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next: as fronts are read
     return Agent(
         name=name,
         policy=result.policy,
         environment=entry,
         space=CommandSpace(result.low, result.high, objectives).possible(),
-        front=result.front,
-        achieved=result.achieved,
-        error=result.achieved_error,
+        front=result.front[order],
+        achieved=result.achieved[order],
+        error=result.achieved_error[order],
         provenance={
             "seed": result.config.seed,
             "steps": result.steps,
