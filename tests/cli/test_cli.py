@@ -14,7 +14,7 @@ from paretofoil.explanation.flip_map import FlipMap
 
 VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "reproduce", "study run"]
 
-EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down"]
+EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--foil", "down"]
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +57,7 @@ def test_help_needs_no_heavy_package():
 def test_explaining_needs_no_torch():
     code = (
         "import sys, paretofoil as pf; agent = pf.load_agent('deep-sea-treasure');"
-        "pf.explain(agent, pf.rollout(agent, (8, -8))[6], foil='down'); print('torch' in sys.modules)"
+        "pf.explain(agent, pf.rollout(agent, (8, -8))[5], foil='down'); print('torch' in sys.modules)"
     )
     assert process("-c", code).stdout.strip() == "False"
 
@@ -94,7 +94,7 @@ def test_a_decision_is_explained_in_words_and_drawn(run):
 
 
 def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
-    foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--all-foils"]
+    foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
     assert "The picture of up, the first foil, is in why.png." in run(*foils, "--plot", "why.png").out
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-EXAMPLE = ["explain", "deep-sea-treasure", "--at", "6", "--foil", "down", "--json"]
+EXAMPLE = ["explain", "deep-sea-treasure", "--at", "5", "--foil", "down", "--json"]
 
 
 @pytest.mark.parametrize("command", ["8,-8", "(8, -8)", "treasure=8,time=8", "time=8, treasure=8"])

@@ -72,7 +72,8 @@ class Agent:
         if self.environment.paper_box is None or self.horizon:
             got = "one with a horizon" if self.horizon else f"one in {self.environment.name}"
             raise InvalidInput.expected("an agent in an environment for which the paper has a box", got)
-        return CommandSpace(*self.environment.paper_box, self.space.objectives)
+        low, high = map(np.array, self.environment.paper_box)
+        return CommandSpace(low, high, self.space.objectives)
 
     def batch_env(self) -> BatchEnv:
         """A fresh batch of its environment."""

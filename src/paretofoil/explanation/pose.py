@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
@@ -14,12 +13,15 @@ from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
 
+if TYPE_CHECKING:
+    from paretofoil.agents.agent import Agent
+
 
 Box = Literal["reachable", "paper"]
 """Which commands are searched: those that can still be fulfilled, or all of the box that the paper's authors set."""
 
 
-def paper_box(agent: Agent | None, box: Box) -> CommandSpace | None:
+def paper_box(agent: "Agent | None", box: Box) -> CommandSpace | None:
     """The paper's box, if that is the one that is named; None for what is reachable, which each decision decides."""
     if box not in get_args(Box):
         raise InvalidInput.expected(f"a box among {', '.join(get_args(Box))}", repr(box))

@@ -83,9 +83,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
                 yield Case(agent.name, number, decision.time, foil), decision
 
 
-def pose_case(
-    agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA, box: Box = "reachable"
-) -> Question:
+def pose_case(agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA, box: Box = "reachable") -> Question:
     """The question of a case, about the decision that was enumerated with it."""
     whole = paper_box(agent, box)
     return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa, box=whole)
