@@ -66,6 +66,20 @@ def test_training_cuts_the_box_of_what_it_relabelled_to_the_natural_limits() -> 
     assert (space.low >= [-100.0, 0.0, -1.0]).all()
 
 
+def test_an_agent_keeps_its_front_in_order_with_what_was_achieved_beside_it() -> None:
+    entry = envs.entry("reward-line")
+    result = make_trainer(entry, replace(preset(entry), steps=1, polish_rounds=0)).run()
+    result = replace(result, front=result.front[::-1], achieved=result.achieved[::-1])
+    agent = make_agent("ordered", entry, result)
+    assert agent.front.tolist() == sorted(result.front.tolist()) != result.front.tolist()
+    pairs = [
+        tuple(zip(a.tolist(), b.tolist(), strict=True)) for a, b in zip(result.front, result.achieved, strict=True)
+    ]
+    assert sorted(pairs) == sorted(
+        tuple(zip(a.tolist(), b.tolist(), strict=True)) for a, b in zip(agent.front, agent.achieved, strict=True)
+    )
+
+
 @pytest.mark.parametrize("name", FINITE)
 def test_every_box_holds_only_what_some_state_can_still_return(name: str) -> None:
     agent = load_agent(name)

@@ -88,11 +88,11 @@ def test_an_answer_in_the_papers_box_is_measured_in_it_and_knows_what_was_traine
 
 
 def test_an_episode_is_explained_in_the_papers_box_as_each_of_its_decisions_is() -> None:
-    agent = load_agent("reward-line")
-    flips = explain_episode(agent, agent.front[3], times=[2], box="paper")
-    alone = explain_decision(agent, decision_in(agent, agent.front[3], 2), box="paper")
+    agent = load_agent("deep-sea-treasure")
+    flips = explain_episode(agent, (8.0, -8.0), times=[5], box="paper")
+    alone = explain_decision(agent, decision_in(agent, (8.0, -8.0), 5), box="paper")
     assert [a.distance for a in flips.answers] == [a.distance for a in alone]
-    assert all(a.low.tolist() == [0.0, 0.0] and a.high.tolist() == [1.0, 1.0] for a in flips.answers)
+    assert all(a.low.tolist() == [0.0, -200.0] and a.high.tolist() == [124.0, -1.0] for a in flips.answers)
 
 
 def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:

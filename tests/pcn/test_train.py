@@ -13,6 +13,7 @@ from paretofoil.envs.catalogue import entry
 from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig
 from paretofoil.pcn.evaluate import evaluate
 from paretofoil.pcn.explore import POLICY, RANDOM
+from paretofoil.pcn.learn import Learner
 from paretofoil.pcn.plain import plain_plans
 from paretofoil.pcn.train import Trainer, TrainResult
 
@@ -114,6 +115,21 @@ def test_a_plain_command_raises_one_objective_of_a_front_point_by_at_most_its_de
         assert len(nearest), (command, front)
         largest = np.maximum(largest, nearest.min(axis=0))
     assert (largest > 0).all()
+
+
+def test_plain_exploration_learns_from_all_episodes_alike_and_ours_favours_the_front(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        Learner, "fit", lambda self, samples, chances, *rest: seen.append((samples.owners, chances)) or 0.0
+    )
+    for config in (PLAIN_SHORT, replace(SHORT, front_share=1.0)):
+        trainer = Trainer(partial(make_batch, "branch-path"), config)
+        trainer.explore()
+        owners, chances = seen.pop()
+        shares = np.bincount(owners, weights=chances)
+        assert len(trainer.replay.front) < len(trainer.replay)
+        favoured = len(trainer.replay) if config is PLAIN_SHORT else len(trainer.replay.front)
+        assert shares[shares > 0] == pytest.approx(np.full(favoured, 1 / favoured))
 
 
 def test_the_learning_rate_falls_to_its_share_after_four_fifths_of_the_exploration():
