@@ -179,16 +179,43 @@ def on_the_edge(question: Question) -> Question:
     return replace(question, command=command, low=None, high=None)
 
 
+@pytest.mark.parametrize("max_queries", [41, 301])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
-def test_blocks_of_rays_give_and_spend_what_one_ray_after_the_other_does(objectives: int) -> None:
+def test_blocks_of_rays_give_and_spend_what_one_ray_after_the_other_does(objectives: int, max_queries: int) -> None:
     policy = random_pcn(objectives, objectives=objectives)
-    questions = [random_question(policy, seed) for seed in range(10)]
+    questions = [random_question(policy, seed) for seed in range(16)]
     questions += [on_the_edge(question) for question in questions]
+    check_against_the_sequential_form(questions, replace(SMALL, max_queries=max_queries))
+
+
+def test_without_a_seed_zoo_measures_in_units_of_the_whole_box() -> None:
+    """Fronts of one point that often points away from where the foil wins."""
+    policy = random_pcn(1)
+    questions = [random_question(policy, seed, front_size=1) for seed in range(60)]
     batch = QuestionBatch(questions)
     findings = SMALL.run(batch)
+    unseeded = [
+        question
+        for row, question in enumerate(questions)
+        if findings[row].change is not None and not batch.queries(row)["bisection"]
+    ]
+    assert unseeded
+    check_against_the_sequential_form(unseeded)
+
+
+def test_blocks_suffice_even_if_every_ray_succeeds() -> None:
+    """Each ray then costs 17, the most that one can."""
+    easy = LinearPolicy(np.array([np.zeros(2), [2.0, 1.0]]), np.array([0.0, -1.51]))
+    question = Question(easy, np.zeros(1), [0.5, 0.5], 1, (0, 1), CommandSpace([0, 0], [1, 1]), [[0.9, 0.9]])
+    check_against_the_sequential_form([question])
+
+
+def check_against_the_sequential_form(questions: list[Question], search: CFZooAsRun = SMALL) -> None:
+    batch = QuestionBatch(questions)
+    findings = search.run(batch)
     assert any(finding.change is not None for finding in findings)
     for row, question in enumerate(questions):
-        slow = Sequential(question, SMALL)
+        slow = Sequential(question, search)
         expected = slow.search()
         found = findings[row].change
         assert batch.queries(row) == slow.batch.queries(0)

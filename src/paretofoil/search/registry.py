@@ -93,7 +93,10 @@ register_search("cf-zoo:as-run-thorough", _AS_RUN, "as run, at the 100,000 of th
 register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
 register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
 register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
-register_search("white-cw", f"{_HOME}.white_cw:WhiteCW", "the paper's white-box baseline, through ART")
-register_search("white-cw-padded", f"{_HOME}.white_cw:WhiteCW", "the same, in a wider box", "padded")
+_WHITE_CW = f"{_HOME}.white_cw:WhiteCW"
+register_search("white-cw", _WHITE_CW, "Carlini and Wagner's white-box attack through ART, with ART's defaults")
+register_search("white-cw-padded", _WHITE_CW, "the same, in a wider box", "padded")
+register_search("white-cw:as-run", _WHITE_CW, "the same, with the settings of the authors' code", "as-run")
+register_search("white-cw:as-run-0", _WHITE_CW, "as run, with confidence 0, as the authors' data look", "as-run-0")
 register_search("projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the same objective, projected; fast")
 register_search("grid", f"{_HOME}.grid:Grid", "the paper's audit: 200 values per objective")
