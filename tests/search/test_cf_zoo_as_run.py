@@ -189,18 +189,12 @@ def test_blocks_of_rays_give_and_spend_what_one_ray_after_the_other_does(objecti
 
 
 def test_without_a_seed_zoo_measures_in_units_of_the_whole_box() -> None:
-    """Fronts of one point that often points away from where the foil wins."""
-    policy = random_pcn(1)
-    questions = [random_question(policy, seed, front_size=1) for seed in range(60)]
-    batch = QuestionBatch(questions)
-    findings = SMALL.run(batch)
-    unseeded = [
-        question
-        for row, question in enumerate(questions)
-        if findings[row].change is not None and not batch.queries(row)["bisection"]
-    ]
-    assert unseeded
-    check_against_the_sequential_form(unseeded)
+    """The anchor points away from where the foil wins, and leaves little of x, so that x would count twenty-fold."""
+    question = linear_question([[0.0, 0.4]], command=(0.05, 0.5))
+    check_against_the_sequential_form([question], replace(SMALL, max_queries=1_501))
+    [finding] = replace(SMALL, max_queries=1_501).run(QuestionBatch([question]))
+    assert finding.change is not None
+    assert finding.change[0] > 1.5 * finding.change[1]  # 2 : 1 is the shortest way in the whole box
 
 
 def test_blocks_suffice_even_if_every_ray_succeeds() -> None:

@@ -16,7 +16,7 @@ from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import paper_seconds
-from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
+from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, ProjectedCW, WhiteCW
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
@@ -100,8 +100,10 @@ def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
     budgets = Plan(Path(".")).budgets
     assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
     assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
+    assert budgets.comparison["cf-zoo:as-run"] == CFZooAsRun(21_000, 21_000)
+    assert budgets.comparison["white-cw:as-run"] == WhiteCW.preset("as-run")
     labels = ["white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"]
-    assert list(budgets.comparison) == labels
+    assert list(budgets.comparison) == [*labels, "white-cw:as-run", "white-cw:as-run-0", "cf-zoo:as-run"]
     assert budgets.runtime == (10_000, 20_000, 30_000, 50_000, 75_000, 100_000)
     with pytest.raises(InvalidInput, match="budgets among 10000"):
         Budgets(runtime=(1,))
@@ -120,8 +122,9 @@ def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
 
 def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
     everything = Plan(Path("."))
-    for label in ("white-cw", "cf-zoo"):
-        assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", label], abs=0.005)
+    for label, papers in (("white-cw:as-run", "white-cw"), ("cf-zoo:as-run", "cf-zoo")):
+        assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", papers], abs=0.005)
+    assert paper_seconds(everything, "all", "white-cw") is None  # with ART's settings, which are not the paper's
 
 
 def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
 from paretofoil.reproduce.paper import BUDGET_RUNTIME
-from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW, WhiteCW
+from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, ProjectedCW, WhiteCW
 
 
 def _compared() -> dict[str, Search]:
@@ -17,6 +17,9 @@ def _compared() -> dict[str, Search]:
         "projected-cw": ProjectedCW(),
         "boundary": Boundary(),
         "exact": Exact(),
+        "white-cw:as-run": WhiteCW.preset("as-run"),
+        "white-cw:as-run-0": WhiteCW.preset("as-run-0"),
+        "cf-zoo:as-run": CFZooAsRun.preset("comparison"),
     }
 
 
@@ -28,7 +31,8 @@ class Budgets:
     """
 
     comparison: Mapping[str, Search] = field(default_factory=_compared)
-    """By label: the paper's two methods (white-cw and cf-zoo) first, ours behind them, exact among them."""
+    """By label: the paper's two methods by its text (white-cw with ART's defaults, and cf-zoo), ours behind them, exact
+    among them, and the paper's two again with the settings that the authors ran them with."""
     stress: Search = field(default_factory=lambda: CFZoo.preset("stress"))
     """Asked about every case."""
     thorough: Search = field(default_factory=lambda: CFZoo.preset("thorough"))
