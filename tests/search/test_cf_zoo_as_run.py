@@ -303,8 +303,9 @@ def test_the_anchor_is_the_clipped_front_command_of_the_largest_margin_but_for_t
 
 
 def test_the_answer_stays_inside_the_cone_if_a_ray_succeeded() -> None:
-    """More of y alone is too little; the anchor asks for more x and less y, and y never rises."""
-    [finding] = CFZooAsRun().run(QuestionBatch([linear_question([[0.9, 0.4]])]))
+    """The anchor asks for more x and less y; a valid front command with more y is closer than all of the cone."""
+    anchor, closer = [1.0, 0.4], [0.685, 0.595]
+    [finding] = CFZooAsRun().run(QuestionBatch([linear_question([anchor, closer])]))
     assert finding.change is not None
     assert finding.change[0] > 0
     assert finding.change[1] <= 0

@@ -49,8 +49,8 @@ def reproduce_comparison(plan: Plan) -> Report:
         "tells it, with 21,000 directions and 21,000 queries of ZOO; `white-cw` is the attack with ART's defaults and "
         "confidence kappa: a command on the edge of the box starts where its change of variables is flat. "
         "`white-cw-padded` removes that by widening the box; `projected-cw` projects instead of changing variables. "
-        "`boundary` has 9,001 queries; `exact` proves what it says. The agents are not the paper's, and cases differ as "
-        "fronts and episodes do."
+        "`boundary` has 9,001 queries; `exact` proves what it says. The agents are not the paper's, and cases differ "
+        "as fronts and episodes do."
     )
     report.add(table, Picture.of(_figure(table), "comparison", "How often each search flips the action"))
     return report.add(recovery_table(rows))
