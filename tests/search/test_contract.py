@@ -11,12 +11,13 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
-from paretofoil.search import CFZoo
+from paretofoil.search import AtMost, CFZoo
 from paretofoil.search.registry import methods
 
 
@@ -244,3 +245,16 @@ def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: st
         if found.found:
             scaled = (found.command - question.command) / question.space.scale
             assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))
+
+
+@each_search
+def test_a_search_that_is_held_gives_what_it_gives_under_a_limit(search: Search) -> None:
+    questions = network_questions()[:4]
+    held = AtMost(search, 90).run(QuestionBatch(questions))
+    limited = search.run(QuestionBatch(questions), Limits(queries=90))
+    for a, b in zip(held, limited, strict=True):
+        assert a.stop is b.stop
+        assert (a.change is None) == (b.change is None)
+        assert a.change is None or np.array_equal(a.change, b.change)
+    with pytest.raises(InvalidInput, match="at least 1 query"):
+        AtMost(search, 0)

@@ -6,6 +6,7 @@ from paretofoil.core.lazy import lazy_names
 from paretofoil.search.registry import choose_search, register_search
 
 if TYPE_CHECKING:
+    from paretofoil.search.at_most import AtMost as AtMost
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
     from paretofoil.search.cf_zoo_as_run import CFZooAsRun as CFZooAsRun
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __getattr__, _names = lazy_names(
     __name__,
     {
+        "paretofoil.search.at_most": ("AtMost",),
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
         "paretofoil.search.cf_zoo_as_run": ("CFZooAsRun",),
