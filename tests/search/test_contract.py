@@ -11,12 +11,13 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
-from paretofoil.search import CFZoo
+from paretofoil.search import AtMost, CFZoo
 from paretofoil.search.registry import methods
 
 
@@ -27,6 +28,7 @@ def quick(search: Any) -> Search:
 
 QUICK: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 400, "max_queries": 601},
+    "CFZooAsRun": {"directions": 400, "max_queries": 601},
     "ReferenceCFZoo": {"config": CFZoo(directions=40, max_queries=61)},
     "LocalZoo": {"max_queries": 601},
     "Boundary": {"max_queries": 1500},
@@ -169,6 +171,7 @@ def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(se
 def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None:
     limits = {
         "cf-zoo": 400 * 17 + 601 + 6,
+        "cf-zoo:as-run": (601 - 16 - 1) + 601 + 16,
         "cf-zoo:reference": 40 * 17 + 61 + 6,
         "local-zoo": 601,
         "nearest-front": 6,
@@ -194,6 +197,7 @@ def test_no_question_is_asked_about_more_often_than_the_limit_says(search: Searc
 
 SPENDING: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 9001, "max_queries": 9001},
+    "CFZooAsRun": {"directions": 9001, "max_queries": 3001},
     "ReferenceCFZoo": {"config": CFZoo()},
     "LocalZoo": {"max_queries": 9001},
     "Boundary": {"max_queries": 9001},
@@ -241,3 +245,16 @@ def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: st
         if found.found:
             scaled = (found.command - question.command) / question.space.scale
             assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))
+
+
+@each_search
+def test_a_search_that_is_held_gives_what_it_gives_under_a_limit(search: Search) -> None:
+    questions = network_questions()[:4]
+    held = AtMost(search, 90).run(QuestionBatch(questions))
+    limited = search.run(QuestionBatch(questions), Limits(queries=90))
+    for a, b in zip(held, limited, strict=True):
+        assert a.stop is b.stop
+        assert (a.change is None) == (b.change is None)
+        assert a.change is None or np.array_equal(a.change, b.change)
+    with pytest.raises(InvalidInput, match="at least 1 query"):
+        AtMost(search, 0)

@@ -11,12 +11,13 @@ from studies import saved_agent, small_study
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
+from paretofoil.reproduce.ablation import CHOICES, Measured, beside
 from paretofoil.reproduce.example import EXAMPLES, find_decision
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import paper_seconds
-from paretofoil.search import Boundary, CFZoo, Exact, ProjectedCW
+from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
@@ -60,6 +61,9 @@ SMALL = Budgets(
     exact=Exact(max_boxes=2000),
     runtime=(10_000,),
     alone=1,
+    held={"cf-zoo:as-run": CFZooAsRun(200, 200), "boundary": Boundary(max_queries=400), "local-zoo": LocalZoo(400)},
+    held_to=(60, 200),
+    sample=4,
 )
 
 
@@ -69,7 +73,7 @@ def small(tmp_path: Path) -> Plan:
     return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1, budgets=SMALL)
 
 
-@pytest.mark.parametrize("name", ["stress", "comparison", "audit", "runtime", "landscapes"])
+@pytest.mark.parametrize("name", ["stress", "comparison", "ablation", "audit", "runtime", "landscapes"])
 def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
     report = experiment(name)(small)
     assert report.tables or report.pictures
@@ -87,6 +91,33 @@ def test_the_audit_counts_every_case_once(small: Plan) -> None:
         assert sum(row[1] for row in table.rows) == cases
 
 
+def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> None:
+    experiment("ablation")(small)
+    rows = [row for row in read_rows(small.out / "rows" / "ablation.sqlite") if row.search != "exact"]
+    assert {row.search.split(" at ")[1] for row in rows} == {"60", "200"}
+    assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.held, *CHOICES}
+    outer = {"original", "verify", "round", "confirm", "noise"}
+    for row in rows:
+        spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
+        assert spent <= int(row.search.split(" at ")[1])
+
+
+def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
+    def row(number: int, search: str, distance: float | None, outcome: Outcome = Outcome.FOUND) -> Row:
+        kind = Outcome.NOT_FOUND if distance is None else outcome
+        return Row(Case("a", number, 0, 1), search, "", kind, distance, 1, "", 0.0)
+
+    proven = [row(number, "exact", 0.1, Outcome.PROVEN_OPTIMAL) for number in range(3)] + [row(3, "exact", None)]
+    whole = [row(number, "whole", d) for number, d in enumerate((0.1, 0.2, None, None))]
+    form = [row(number, "form", d) for number, d in enumerate((0.3, None, 0.1, None))]
+    measured = Measured.of(proven + whole + form)
+    assert len(measured.feasible) == 3  # the fourth case is found by nobody
+    assert (measured.recovered("whole").successes, measured.recovered("whole").cases) == (2, 3)
+    assert measured.ratio("whole") == pytest.approx(1.5)
+    line = beside("form", measured, "form", measured.distances["whole"])
+    assert line[2:] == (1, 1, pytest.approx(3.0))
+
+
 def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
     experiment("audit")(replace(small, seed=7))
     wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
@@ -100,8 +131,10 @@ def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
     budgets = Plan(Path(".")).budgets
     assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
     assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
+    assert budgets.comparison["cf-zoo:as-run"] == CFZooAsRun(21_000, 21_000)
+    assert budgets.comparison["white-cw:as-run"] == WhiteCW.preset("as-run")
     labels = ["white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"]
-    assert list(budgets.comparison) == labels
+    assert list(budgets.comparison) == [*labels, "white-cw:as-run", "white-cw:as-run-0", "cf-zoo:as-run"]
     assert budgets.runtime == (10_000, 20_000, 30_000, 50_000, 75_000, 100_000)
     with pytest.raises(InvalidInput, match="budgets among 10000"):
         Budgets(runtime=(1,))
@@ -120,8 +153,9 @@ def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
 
 def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
     everything = Plan(Path("."))
-    for label in ("white-cw", "cf-zoo"):
-        assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", label], abs=0.005)
+    for label, papers in (("white-cw:as-run", "white-cw"), ("cf-zoo:as-run", "cf-zoo")):
+        assert paper_seconds(everything, "all", label) == pytest.approx(RUNTIME["all", papers], abs=0.005)
+    assert paper_seconds(everything, "all", "white-cw") is None  # with ART's settings, which are not the paper's
 
 
 def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:

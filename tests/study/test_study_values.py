@@ -7,11 +7,13 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from studies import small_agent, small_study
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
@@ -50,6 +52,31 @@ def test_at_most_twelve_commands_are_compared(size: int, picked: int) -> None:
     assert len(numbers) == len(set(numbers)) == picked
     if size:
         assert (numbers[0], numbers[-1]) == (0, size - 1)
+
+
+def test_the_commands_that_are_compared_are_evenly_spread_over_the_front() -> None:
+    assert COMPARISON.pick_commands(22) == [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21]  # round(linspace(0, 21, 12))
+    assert (COMPARISON.times, COMPARISON.foils) == (10, 2)
+
+
+@pytest.mark.parametrize(
+    ("scores", "valid", "picked"),
+    [
+        ([0.0, -3.0, -2.0, -1.0], (0, 1, 2, 3), [2, 3]),  # not the first two
+        ([0.0, -1.0, -2.0, -1.0], (0, 1, 2, 3), [1, 3]),
+        ([0.0, -3.0, -2.0, 5.0], (0, 1, 2), [1, 2]),  # an invalid action is no foil, however probable
+        ([0.0, -1.0, -1.0, -1.0], (0, 1, 2, 3), [1, 2]),  # of equals the first
+        ([0.0, -np.inf, -2.0, -1.0], (0, 1, 2, 3), [2, 3]),
+        ([0.0, -1.0, -2.0, -3.0], (0, 3), [3]),
+    ],
+)
+def test_the_most_probable_valid_foils_are_compared(scores: list[float], valid: tuple, picked: list[int]) -> None:
+    class Fixed:
+        def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+            return np.repeat([scores], len(commands), axis=0)
+
+    decision = Decision(np.zeros(2, np.float32), np.zeros(2), valid, 0, np.zeros(2))
+    assert COMPARISON.pick_foils(Fixed(), decision) == picked
 
 
 def test_a_rule_that_takes_nothing_is_refused() -> None:

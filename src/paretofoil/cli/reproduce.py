@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     what: Annotated[
-        str, typer.Argument(help="examples, comparison, stress, audit, runtime, front, landscapes or all.")
+        str, typer.Argument(help="examples, stress, comparison, ablation, audit, runtime, front, landscapes or all.")
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
     agent: Annotated[

@@ -30,7 +30,9 @@ def run(
     ),
     commands: Annotated[int | None, typer.Option(help="At most so many commands of each front.")] = None,
     times: Annotated[int | None, typer.Option(help="Only the first so many moments of each episode.")] = None,
-    foils: Annotated[int | None, typer.Option(help="At most so many foils for each decision.")] = None,
+    foils: Annotated[
+        int | None, typer.Option(help="At most so many foils for each decision, the most probable.")
+    ] = None,
     box: Box = "reachable",
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
     seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,

@@ -13,6 +13,7 @@ EXPERIMENTS = {
     "examples": "The four worked examples: state, command and foil of the paper, on our agents.",
     "stress": "The combinatorial stress test of CF-ZOO.",
     "comparison": "CF-ZOO against white-box Carlini-Wagner, with Boundary and Exact added.",
+    "ablation": "What each choice of CF-ZOO is worth, and all searches at equal queries.",
     "audit": "What became of the failures: the paper's grid, and proofs.",
     "runtime": "Time per question by method, and by budget.",
     "front": "The front that the agent learned, beside what it achieves.",

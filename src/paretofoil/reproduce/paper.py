@@ -16,6 +16,10 @@ ENVIRONMENTS = {
 """The shipped agents of the paper's environments, in the order of its tables, with its names."""
 
 
+AS_RUN = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
+"""Our searches that have the settings of the authors' runs, with the names that the tables below give these."""
+
+
 @dataclass(frozen=True)
 class PaperRow:
     """One row of a table of successes."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from paretofoil.agents import Agent, load_agent
+from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
 from paretofoil.reproduce.budget import Budgets
@@ -69,13 +70,14 @@ class Plan:
         *,
         only: Iterable[Case] | None = None,
         alone: bool = False,
+        kappa: float = KAPPA,
     ) -> list[Row]:
         """Run, or go on with, the study of that name over all agents; its file stays in the folder.
 
         `alone` asks one question at a time in this process, which is how time per question is measured.
         """
         seeded = {label: self.seeded(search) for label, search in searches.items()}
-        study = make_study(list(self.agents.values()), seeded, rule, seed=self.seed, only=only)
+        study = make_study(list(self.agents.values()), seeded, rule, seed=self.seed, kappa=kappa, only=only)
         path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
         if alone:
             run_study(study, path, workers=1, chunk=1, show=show)

@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.reproduce.comparison import comparison_rows
-from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
+from paretofoil.reproduce.paper import AS_RUN, BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
 from paretofoil.search import CFZoo
@@ -78,9 +78,9 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
 
 def paper_seconds(plan: Plan, name: str, label: str) -> float | None:
     """The paper's mean; for "all" over the environments that are asked, weighted by its cases, as it weighs them."""
-    if ("all", label) not in RUNTIME:
+    if label not in AS_RUN:
         return None
-    names = list(plan.agents) if name == "all" else [name]
+    label, names = AS_RUN[label], list(plan.agents) if name == "all" else [name]
     return float(np.average([RUNTIME[e, label] for e in names], weights=[COMPARISON[e, label].cases for e in names]))
 
 

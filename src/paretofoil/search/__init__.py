@@ -6,8 +6,10 @@ from paretofoil.core.lazy import lazy_names
 from paretofoil.search.registry import choose_search, register_search
 
 if TYPE_CHECKING:
+    from paretofoil.search.at_most import AtMost as AtMost
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
+    from paretofoil.search.cf_zoo_as_run import CFZooAsRun as CFZooAsRun
     from paretofoil.search.exact import Exact as Exact
     from paretofoil.search.grid import Grid as Grid
     from paretofoil.search.local_zoo import LocalZoo as LocalZoo
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
 __getattr__, _names = lazy_names(
     __name__,
     {
+        "paretofoil.search.at_most": ("AtMost",),
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
+        "paretofoil.search.cf_zoo_as_run": ("CFZooAsRun",),
         "paretofoil.search.exact": ("Exact",),
         "paretofoil.search.grid": ("Grid",),
         "paretofoil.search.local_zoo": ("LocalZoo",),

@@ -11,6 +11,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
 from paretofoil.explanation.pose import Box, paper_box, pose
 
@@ -31,8 +32,8 @@ class CaseRule:
     """Which of all cases are asked; a field that is None restricts nothing.
 
     The stress test asks every front command x every moment of its greedy rollout x every valid foil. The
-    paper's white-box comparison is "restricted to fewer front commands, early timesteps and fewer foils": see
-    `COMPARISON` for how its numbers were read.
+    paper's white-box comparison is "restricted to fewer front commands, early timesteps and fewer foils":
+    `COMPARISON` is how the authors' code restricts them.
     """
 
     commands: int | None = None
@@ -40,7 +41,7 @@ class CaseRule:
     times: int | None = None
     """Only the first so many moments of an episode."""
     foils: int | None = None
-    """At most so many foils of a decision: the valid ones in the order of the actions."""
+    """At most so many foils of a decision: the valid ones that the policy thinks most probable."""
     box: Box = "reachable"
     """Which commands are searched: what can still be fulfilled, or the whole of the paper's box."""
 
@@ -56,8 +57,16 @@ class CaseRule:
         """The numbers of the front commands that are asked about, of a front of that size."""
         return evenly(size, size if self.commands is None else self.commands)
 
-    def pick_foils(self, decision: Decision) -> list[int]:
-        return [action for action in decision.valid_actions if action != decision.action][: self.foils]
+    def pick_foils(self, policy: Policy, decision: Decision) -> list[int]:
+        """In the order of the actions; of equally probable ones the first are taken.
+
+        The policy is asked about each decision alone, so that no neighbour's rounding can turn the order.
+        """
+        foils = [action for action in decision.valid_actions if action != decision.action]
+        if self.foils is None or len(foils) <= self.foils:
+            return foils
+        scores = np.asarray(policy.log_probs(decision.state[None].copy(), decision.command[None].copy()))[0]
+        return sorted(sorted(foils, key=lambda action: -scores[action])[: self.foils])
 
 
 def evenly(size: int, count: int) -> list[int]:
@@ -67,9 +76,8 @@ def evenly(size: int, count: int) -> list[int]:
 
 STRESS = CaseRule()
 COMPARISON = CaseRule(commands=12, times=10, foils=2)
-"""The white-box subset, read from the paper's numbers of cases: 84 on Fruit-Tree are 12 commands x 7 moments x 1
-foil, 240 on Minecart are 12 x 10 x 2, and Collect-Two loses cases although its episodes have 9 moments and its
-front 12 points, so that at most 2 foils are asked where 3 are valid."""
+"""The white-box subset of the authors' code: at most 12 front commands at round(linspace(0, n - 1, 12)), moments 0 to
+9, and the two most probable foils."""
 
 
 def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Iterator[tuple[Case, Decision]]:
@@ -79,7 +87,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
         return
     for number, episode in zip(numbers, rollouts(agent, agent.front[numbers], seed=seed), strict=True):
         for decision in episode.decisions[: rule.times]:
-            for foil in rule.pick_foils(decision):
+            for foil in rule.pick_foils(agent.policy, decision):
                 yield Case(agent.name, number, decision.time, foil), decision
 
 
