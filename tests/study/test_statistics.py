@@ -85,8 +85,8 @@ def test_with_many_equal_episodes_the_interval_is_that_of_their_mean() -> None:
 
 
 def test_strata_do_not_change_places() -> None:
-    """An environment with 100 % and one with 0 % are both part of every repetition: their mean is certain."""
-    rows = [row("sure", front, 0, True) for front in range(20)] + [row("never", front, 0, False) for front in range(20)]
+    """Environments with 100 % and others with 0 % are part of every repetition: their mean is certain."""
+    rows = [row(f"{agent}", front, 0, agent < 3) for agent in range(6) for front in range(20)]
     assert rate_interval(rows) == Interval(0.5, 0.5)
     drawn = rate_interval(rows, stratum=lambda _: "one")
     assert drawn.low < 0.1
@@ -101,9 +101,17 @@ def test_agents_are_drawn_as_a_whole() -> None:
     assert interval.high > 0.9
 
 
-def test_what_is_one_cluster_has_no_interval() -> None:
-    assert str(cluster_interval([Episode("s", "a", 10, 5)])) == "–"
-    assert str(cluster_interval([])) == "–"
+@pytest.mark.parametrize("clusters", [0, 1, 2, 4])
+def test_fewer_than_five_clusters_have_no_interval(clusters: int) -> None:
+    episodes = [Episode("s", "a", 10, 2 * number) for number in range(5)]
+    assert str(cluster_interval(episodes[:clusters])) == "–"
+    assert str(cluster_interval(episodes)) != "–"
+
+
+def test_a_stratum_that_alone_is_uncertain_decides_whether_there_is_an_interval() -> None:
+    sure = [Episode("sure", "a", 10, 10) for _ in range(50)]
+    unsure = [Episode("unsure", "b", 10, 2 * number) for number in range(3)]
+    assert str(cluster_interval(sure + unsure)) == "–"
 
 
 def test_the_interval_is_the_same_in_every_run_and_needs_no_global_seed() -> None:

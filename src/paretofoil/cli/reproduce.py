@@ -31,6 +31,10 @@ def reproduce(
         int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
     ] = 3,
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    recorded: Annotated[
+        bool,
+        typer.Option("--recorded", help="Ask nothing: write the reports again from rows/*.parquet of that folder."),
+    ] = False,
     allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
@@ -52,6 +56,7 @@ def reproduce(
             address=address,
             grid_dimension=grid_dimension,
             full_grid=full_grid,
+            recorded=recorded,
             tell=tell,
         )
         for name in EXPERIMENTS if what == "all" else [what]:

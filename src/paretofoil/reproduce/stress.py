@@ -19,8 +19,8 @@ COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]
 PAPER_COLUMNS = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
 NOTE = (
     "Intervals: Wilson's, as in the paper, which takes cases for independent; beside it a cluster bootstrap over "
-    "episodes (with one agent in each environment it is about these agents). Distance: mean scaled l2 distance over "
-    "the successes."
+    "episodes, where there are five or more (with one agent in each environment it is about these agents). Distance: "
+    "mean scaled l2 distance over the successes."
 )
 
 

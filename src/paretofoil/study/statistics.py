@@ -112,6 +112,10 @@ def episodes_of(rows: Iterable[Row], count: Callable[[Row], int], stratum: Strat
 
 
 RESAMPLES = 10_000
+LEAST_FREEDOM = 4 - 1e-9
+"""That of five clusters: no resample leaves what the clusters span, which holds a median in 1 - 2 / 2^n of all cases,
+94 % for five of them; of fewer there is no interval to tell."""
+UNKNOWN = Interval(float("nan"), float("nan"))
 
 
 def cluster_interval(episodes: Sequence[Episode], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
@@ -123,20 +127,25 @@ def cluster_interval(episodes: Sequence[Episode], *, seed: int = 0, resamples: i
 
     The interval is the expanded percentile one (Hesterberg 2015, "What teachers should know about the bootstrap"):
     percentiles of the resampled rates, at levels that make up for few clusters as Student's t does. BCa would need a
-    jackknife over as few as five agents, and has no value where all of them agree. Where every case succeeds, no
-    resample can fail: the interval is then a point, and Wilson's says more.
+    jackknife over as few as five agents, and has no value where all of them agree. Drawing on both levels makes it
+    wide rather than narrow (it covers 93 to 100 % in simulations). Where every case succeeds, no resample can fail: the
+    interval is then a point, and Wilson's says more.
     """
     by_agent: dict[tuple[str, str], list[Episode]] = {}
     for episode in episodes:
         by_agent.setdefault((episode.stratum, episode.agent), []).append(episode)
     strata = [[by_agent[key] for key in by_agent if key[0] == name] for name in dict.fromkeys(s for s, _ in by_agent)]
-    units = np.array([len(agents) if len(agents) > 1 else len(agents[0]) for agents in strata])
-    if not strata or units.max() < 2:
-        return Interval(float("nan"), float("nan"))
+    units = np.array([len(agents) if len(agents) > 1 else len(agents[0]) for agents in strata], dtype=int)
+    if units.sum() - len(units) < LEAST_FREEDOM:
+        return UNKNOWN
     rng = np.random.default_rng(seed)
     drawn = np.stack([_resample(agents, rng, resamples) for agents in strata])  # (strata, resamples, 2)
+    freedom, widening = _freedom(drawn, units)
+    if freedom < LEAST_FREEDOM:
+        return UNKNOWN
+    level = _level(freedom, widening)
     totals, cases = drawn.sum(axis=0).T
-    low, high = np.quantile(totals / cases, _levels(drawn, units))
+    low, high = np.quantile(totals / cases, (level, 1 - level))
     return Interval(float(low), float(high))
 
 
@@ -155,24 +164,25 @@ def _resample(agents: list[list[Episode]], rng: np.random.Generator, resamples: 
     return sums
 
 
-def _levels(drawn: np.ndarray, units: np.ndarray) -> tuple[float, float]:
-    """The percentiles that stand for 2.5 and 97.5 %.
+def _freedom(drawn: np.ndarray, units: np.ndarray) -> tuple[float, float]:
+    """Degrees of freedom, and by how much a bootstrap of n units, which has the variance of n - 1, is too narrow.
 
-    A bootstrap of n units has the variance of n - 1, and its tails are the normal's, not Student's. Strata differ in
-    both: the freedom is Welch's and Satterthwaite's, with the share of each stratum in the variance.
+    Strata differ in both: as Welch and Satterthwaite do, each counts with its share in the variance.
     """
+    totals, cases = np.moveaxis(drawn, -1, 0)  # (strata, resamples)
+    variances = np.var(totals - totals.sum() / cases.sum() * cases, axis=1)
+    free = np.maximum(units - 1, 1)  # a stratum of one unit has no variance either
+    if not variances.sum():
+        return float(free.sum()), 1.0
+    shares = variances / variances.sum()
+    return float(1 / np.sum(shares**2 / free)), float(np.sqrt(np.sum(shares * (free + 1) / free)))
+
+
+def _level(freedom: float, widening: float) -> float:
+    """The percentile that stands for 2.5 %: a bootstrap's tails are the normal's, not Student's."""
     from scipy.stats import norm, t
 
-    totals, cases = np.moveaxis(drawn, -1, 0)  # (strata, resamples)
-    rate = totals.sum() / cases.sum()
-    variances, known = np.var(totals - rate * cases, axis=1), units > 1
-    if not variances[known].sum():
-        return 0.025, 0.975  # all agree: any percentile is the same
-    shares, free = variances[known] / variances[known].sum(), units[known] - 1
-    freedom = 1 / np.sum(shares**2 / free)
-    widening = np.sqrt(np.sum(shares * (free + 1) / free))
-    level = float(norm.cdf(widening * t.ppf(0.025, freedom)))
-    return level, 1 - level
+    return float(norm.cdf(widening * t.ppf(0.025, freedom)))
 
 
 @dataclass(frozen=True)
