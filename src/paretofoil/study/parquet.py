@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.core.answer import Outcome
-from paretofoil.core.document import read_document, record, several
+from paretofoil.core.document import by_name, read_document, record, several
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.schema import CASE, ROW, RUN, read_columns
@@ -52,7 +52,10 @@ def read_parquet(path: Path) -> KeptStudy:
     except pyarrow.ArrowException as error:
         raise InvalidInput.expected(f"{path} to be a Parquet file", error) from None
     about = read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
-    told = record({"configuration": read_configuration, "runs": several(lambda run: run)})(about)
+    try:
+        told = record({"configuration": read_configuration, "runs": several(by_name(lambda value: value))})(about)
+    except KeyError as error:
+        raise InvalidInput.expected(f"{path} to say what its rows were computed with", f"no {error}") from None
     runs = [Run(**read_columns(RUN, _values(RUN, run), path)) for run in told["runs"]]
     return KeptStudy(about["configuration"], runs, [_row(line, path) for line in table.to_pylist()])
 
