@@ -117,6 +117,8 @@ def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     options += [" --full-grid"] * plan.full_grid
     options += [f" --agent {e}={a}" for e, a in plan.agents.items() if a != standard.agents[e]]
     options += [f" --only {','.join(plan.agents)}"] * (set(plan.agents) != set(standard.agents))
+    seeds = ",".join(map(str, plan.agent_seeds))
+    options += [f" --agent-seeds {seeds}"] * (plan.agent_seeds != standard.agent_seeds)
     command = f"paretofoil reproduce {experiment}{''.join(options)}"
     used = [dict(run.machine) for runs in plan.runs.values() for run in runs if run.asked] or [describe_machine()]
     machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -194,6 +194,19 @@ def paired_table(rows: Iterable[Row], reference: str, *, stratum: Stratum = stra
     if reference not in by_search:
         raise InvalidInput.expected(f"a search among {', '.join(by_search)}", repr(reference))
     pairs = {name: pair_rows(by_search[reference], by_search[name]) for name in by_search if name != reference}
+    title = f"Paired tests: {reference} against each other search"
+    return pairs_table(title, "against", pairs, (reference, "other"), stratum=stratum)
+
+
+def pairs_table(
+    title: str,
+    group: str,
+    pairs: Mapping[str, Sequence[tuple[Row, Row]]],
+    searches: tuple[str, str],
+    *,
+    stratum: Stratum = stratum_of_agent,
+) -> Table:
+    """Two searches case by case, in each group: a paired test for each."""
     tests = {name: paired_test(paired) for name, paired in pairs.items()}
     adjusted = holm([test.p_value for test in tests.values()])
     lines = []
@@ -202,10 +215,10 @@ def paired_table(rows: Iterable[Row], reference: str, *, stratum: Stratum = stra
         interval = difference_interval(pairs[name], stratum)
         lines.append((name, *counts, 100 * test.difference, interval, test.p_value, p))
     columns = (
-        *("against", "cases", "both find", f"{reference} alone", "other alone", "neither"),
+        *(group, "cases", "both find", f"{searches[0]} alone", f"{searches[1]} alone", "neither"),
         *("difference (points)", "cluster [95 % CI]", "McNemar p", "p (Holm)"),
     )
-    return Table(f"Paired tests: {reference} against each other search", columns, tuple(lines), PAIRED_NOTE)
+    return Table(title, columns, tuple(lines), PAIRED_NOTE)
 
 
 PAIRED_NOTE = (
