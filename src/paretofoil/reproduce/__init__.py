@@ -17,6 +17,7 @@ EXPERIMENTS = {
     "runtime": "Time per question by method, and by budget.",
     "front": "The front that the agent learned, beside what it achieves.",
     "landscapes": "Four landscapes, chosen by rule.",
+    "authors": "The paper's figures, what the authors' published rows say, and ours.",
     "seeds": "The stress test on five agents of each environment, which are trained first: hours.",
 }
 """The experiments by name, in the order in which `all` runs them."""
