@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def reproduce(
     what: Annotated[
         str,
-        typer.Argument(help="examples, stress, comparison, audit, runtime, front, landscapes, authors, seeds, or all."),
+        typer.Argument(
+            help="examples, stress, comparison, audit, runtime, front, landscapes, differences, authors, seeds, or all."
+        ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
     agent: Annotated[

@@ -9,6 +9,7 @@ import numpy as np
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
+from paretofoil.reproduce.differences import sentences, stress_differences
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
@@ -56,7 +57,8 @@ def reproduce_seeds(plan: Plan) -> Report:
     pairs = {ENVIRONMENTS[name]: _pairs(taken, "local-zoo") for name, taken in rows.items()}
     title = "What seeding is worth: cf-zoo against local-zoo, by environment"
     report.add(pairs_table(title, "environment", pairs, ("cf-zoo", "local-zoo"), stratum=environment_of))
-    return report.add(paired_table(everything, "cf-zoo", stratum=environment_of))
+    report.add(paired_table(everything, "cf-zoo", stratum=environment_of))
+    return report.say(*sentences(stress_differences("Many seeds", rows)))
 
 
 def seed_rows(plan: Plan, environment: str) -> list[Row]:
