@@ -24,21 +24,27 @@ FEW = 2
 
 def reproduce_runtime(plan: Plan) -> Report:
     """One question at a time, as the paper measured, and many together, as a study asks them."""
-    together = comparison_rows(plan)
-    sample = _sample(plan, plan.budgets.alone)
-    _warm_up(plan)
-    alone = plan.rows("runtime", plan.budgets.comparison, SUBSET, only=sample, alone=True)
+    together, alone = comparison_rows(plan), alone_rows(plan)
+    asked = len({row.case for row in alone})
     few = _sample(plan, FEW)
     searches: dict[str, Search] = {f"cf-zoo {b:,}": CFZoo(b, b) for b in plan.budgets.runtime}
     budgets = plan.rows("runtime-budget", searches, SUBSET, only=few, alone=True)
     report = Report("Time per question")
     report.say(
-        f"Alone: {len(sample)} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, "
+        f"Alone: {asked} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, "
         "asked one at a time in one process with one thread. Together: the comparison itself, where a process "
         "searches up to 64 questions at once; a question's time is its share, and the first ones of a process pay for "
         "its imports. The paper's hardware is another, so that only orders of magnitude can be compared."
     )
     return report.add(_by_method(plan, alone, together), _by_budget(plan, budgets, len(few)))
+
+
+def alone_rows(plan: Plan) -> list[Row]:
+    """A sample of the comparison, asked one question at a time."""
+    if not plan.recorded:
+        _warm_up(plan)
+    sample = _sample(plan, plan.budgets.alone)
+    return plan.rows("runtime", plan.budgets.comparison, SUBSET, only=sample, alone=True)
 
 
 def _warm_up(plan: Plan) -> None:
@@ -66,7 +72,7 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
     for name in [*plan.agents, "all"]:
         rules.append(len(lines))
         for label in plan.budgets.comparison:
-            means = [_mean_seconds(plan, rows, label, name, together) for rows in (alone, together)]
+            means = [mean_seconds(plan, rows, label, name, together) for rows in (alone, together)]
             paper = paper_seconds(plan, name, label)
             lines.append(
                 (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
@@ -77,19 +83,22 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
 
 
 def paper_seconds(plan: Plan, name: str, label: str) -> float | None:
-    """The paper's mean; for "all" over the environments that are asked, weighted by its cases, as it weighs them."""
+    """The paper's mean; where not all environments are asked, theirs is weighted by its cases, as it weighs them."""
     if label not in AS_RUN:
         return None
-    label, names = AS_RUN[label], list(plan.agents) if name == "all" else [name]
+    label = AS_RUN[label]
+    if name == "all" and set(plan.agents) == set(ENVIRONMENTS):
+        return RUNTIME["all", label]
+    names = list(plan.agents) if name == "all" else [name]
     return float(np.average([RUNTIME[e, label] for e in names], weights=[COMPARISON[e, label].cases for e in names]))
 
 
-def _mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
+def mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
     """The mean of a search in an environment; for "all" the mean over environments, weighted by their cases."""
     if name != "all":
         return summarise(r for r in rows if r.search == label and plan.environment_of(r) == name).seconds
     cases = Counter(plan.environment_of(row) for row in weighing if row.search == label)
-    means = {environment: _mean_seconds(plan, rows, label, environment, weighing) for environment in cases}
+    means = {environment: mean_seconds(plan, rows, label, environment, weighing) for environment in cases}
     known = {environment: mean for environment, mean in means.items() if mean is not None}
     return float(np.average([*known.values()], weights=[cases[e] for e in known])) if known else None
 

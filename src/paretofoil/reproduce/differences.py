@@ -1,0 +1,186 @@
+"""Where our rates differ from the paper's by more than five points, and by what measured cause.
+
+A rate is the share of cases that are possible times the share of those that the search finds. Both are measured on our
+side, by proofs, and known on the authors' side, from their grid; so each difference splits into two parts without rest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from paretofoil.core.answer import Outcome
+from paretofoil.reproduce.audit import proof_rows
+from paretofoil.reproduce.authors_data import PUBLISHED
+from paretofoil.reproduce.comparison import comparison_rows
+from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, STRESS, PaperRow
+from paretofoil.reproduce.plan import Plan
+from paretofoil.reproduce.report import Report
+from paretofoil.reproduce.stress import stress_rows
+from paretofoil.study import Case, Row
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import Table
+
+NOTABLE = 5.0
+"""Points from which on a difference needs a reason."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Where a rate comes from: of all cases those that are possible, and of these those that are found."""
+
+    cases: int
+    possible: int
+    found: int
+
+    @property
+    def rate(self) -> Proportion:
+        return Proportion(self.found, self.cases)
+
+    @property
+    def share(self) -> float:
+        """Of the cases, in percent, those that are possible."""
+        return 100 * self.possible / self.cases if self.cases else 0.0
+
+    @property
+    def recovery(self) -> float:
+        """Of the possible cases, in percent, those that are found."""
+        return 100 * self.found / self.possible if self.possible else 0.0
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One rate of the paper and ours."""
+
+    table: str
+    environment: str
+    """As the tables call it, or all of them together."""
+    search: str
+    ours: Measured
+    paper: Measured
+
+    @property
+    def points(self) -> float:
+        return 100 * (self.ours.rate.rate - self.paper.rate.rate)
+
+    @property
+    def notable(self) -> bool:
+        return round(abs(self.points), 6) > NOTABLE
+
+    @property
+    def of_cases(self) -> float:
+        """The points that are due to how many cases are possible."""
+        return (self.ours.share - self.paper.share) * (self.ours.recovery + self.paper.recovery) / 200
+
+    @property
+    def of_search(self) -> float:
+        """The points that are due to how many of the possible ones are found."""
+        return (self.ours.recovery - self.paper.recovery) * (self.ours.share + self.paper.share) / 200
+
+    @property
+    def name(self) -> str:
+        """What the sentence is about: "Stress test, DST, cf-zoo"."""
+        return f"{self.table}, {self.environment}, {self.search}"
+
+    def __str__(self) -> str:
+        ours, paper = self.ours, self.paper
+        more, better = _compare(ours.share, paper.share), _compare(ours.recovery, paper.recovery)
+        return (
+            f"**{self.name}**: {100 * ours.rate.rate:.1f} % here, {100 * paper.rate.rate:.1f} % in the paper "
+            f"({self.points:+.1f} points). {self.of_cases:+.1f} are the cases': {more} of them are possible "
+            f"({ours.possible:,} of {ours.cases:,} here, {paper.possible:,} of {paper.cases:,} there). "
+            f"{self.of_search:+.1f} are the search's: of the possible ones it finds {better} ({ours.recovery:.1f} % "
+            f"here, {paper.recovery:.1f} % there)."
+        )
+
+
+def _compare(ours: float, theirs: float) -> str:
+    """In words, of what is printed with one decimal."""
+    return "as many" if round(ours - theirs, 1) == 0 else "more" if ours > theirs else "fewer"
+
+
+def reproduce_differences(plan: Plan) -> Report:
+    """A sentence for every rate that differs, in the stress test and in the comparison."""
+    found = differences(plan)
+    report = Report("Where our rates differ from the paper's, and why")
+    report.say(
+        "The agents are not the paper's, so that other cases are asked. A rate is the share of cases that are "
+        "possible times the share of those that the search finds, and each difference splits into these two parts "
+        "without rest (each weighed by the mean of the other). Possible, here: the exact search holds a command that "
+        "flips the action. Possible, there: in the stress test CF-ZOO or the authors' first grid found one (on "
+        "Minecart that grid is coarse, so that there may be more); in the comparison CF-ZOO did, so that of the "
+        "possible ones it finds 100 % "
+        "there by construction.",
+        *sentences(found),
+    )
+    return report.add(_table(found))
+
+
+def sentences(found: list[Difference]) -> list[str]:
+    """One for each difference that needs a reason, after one that counts them."""
+    notable = [difference for difference in found if difference.notable]
+    counted = f"{len(notable)} of {len(found)} rates differ from the paper's by more than {NOTABLE:.0f} points:"
+    return [counted, "\n".join(f"- {difference}" for difference in notable)] if notable else []
+
+
+def differences(plan: Plan) -> list[Difference]:
+    """Every rate that the paper has too."""
+    stress, compared = stress_rows(plan) + proof_rows(plan), comparison_rows(plan)
+    made = stress_differences("Stress test", {name: _in(plan, stress, name) for name in plan.agents})
+    for search in ("white-cw", "cf-zoo"):
+        ours = {name: measured(_in(plan, compared, name), search) for name in plan.agents}
+        theirs = {name: _compared(COMPARISON[name, search], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
+        made += _with_total("Comparison", "All", search, ours, theirs)
+    return made
+
+
+def stress_differences(table: str, rows: Mapping[str, list[Row]]) -> list[Difference]:
+    """CF-ZOO's rates by environment, and in all, against those of the paper's stress test."""
+    ours = {name: measured(taken, "cf-zoo") for name, taken in rows.items()}
+    return _with_total(table, "Total", "cf-zoo", ours, {name: _published(name) for name in rows})
+
+
+def _with_total(
+    table: str, total: str, search: str, ours: Mapping[str, Measured], theirs: Mapping[str, Measured]
+) -> list[Difference]:
+    made = [Difference(table, ENVIRONMENTS[name], search, ours[name], theirs[name]) for name in ours]
+    return [*made, Difference(table, total, search, _sum(ours.values()), _sum(theirs.values()))]
+
+
+def _sum(parts: Iterable[Measured]) -> Measured:
+    taken = list(parts)
+    return Measured(sum(p.cases for p in taken), sum(p.possible for p in taken), sum(p.found for p in taken))
+
+
+def _in(plan: Plan, rows: list[Row], name: str) -> list[Row]:
+    return [row for row in rows if plan.environment_of(row) == name]
+
+
+def measured(rows: Iterable[Row], search: str) -> Measured:
+    """Of rows that hold a search and the exact one."""
+    taken = list(rows)
+    possible = _possible(row for row in taken if row.search == "exact")
+    found = {row.case for row in taken if row.search == search and row.found}
+    cases = sum(row.search == search for row in taken)
+    return Measured(cases, len(possible | found), len(found))
+
+
+def _possible(exact: Iterable[Row]) -> set[Case]:
+    return {row.case for row in exact if row.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)}
+
+
+def _published(name: str) -> Measured:
+    return Measured(STRESS[name].cases, STRESS[name].found + PUBLISHED[name].missed, STRESS[name].found)
+
+
+def _compared(row: PaperRow, zoo: PaperRow) -> Measured:
+    return Measured(row.cases, max(row.found, zoo.found), row.found)
+
+
+def _table(found: list[Difference]) -> Table:
+    lines = tuple(
+        (d.table, d.environment, d.search, d.ours.rate, d.paper.rate, d.points, d.of_cases, d.of_search) for d in found
+    )
+    columns = (
+        *("table", "environment", "search", "rate [95 % CI]", "paper: rate [95 % CI]", "difference (points)"),
+        *("of the cases", "of the search"),
+    )
+    return Table("Every rate that the paper has too", columns, lines)
