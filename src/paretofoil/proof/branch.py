@@ -16,6 +16,9 @@ _SMALLEST = 1e-8
 _WORTHWHILE = 0.7
 """Boxes that shrank below this share of their width are bounded once more before they are split."""
 
+_WORK = 1 << 30
+"""Products of a batch of boxes, so that wide networks take fewer boxes at once and look at the clock in time."""
+
 Improve = Callable[[np.ndarray], float]
 """Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
 
@@ -43,7 +46,7 @@ class Effort:
     share: float = np.inf
     """The same as a share of the best known point's size; the smaller of both counts."""
     batch: int = 512
-    """Boxes that are split at once."""
+    """Boxes that are split at once, at most."""
 
     def goal(self, best: float) -> float:
         """No box that can hold nothing closer than this need be looked at."""
@@ -95,7 +98,7 @@ def branch_and_bound(
     """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
-    seen, take = 0, 1
+    seen, take, most = 0, 1, min(effort.batch, max(1, _WORK // claim.network.work))
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
         children = bound_boxes(claim, low, high, effort.goal(best))
@@ -113,7 +116,7 @@ def branch_and_bound(
         if seen >= effort.max_boxes or now() >= effort.deadline:
             stop = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
             return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
-        take = min(2 * take, effort.batch)
+        take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))
         low, high = pool[order[:take]].halves()
         pool = pool[order[take:]]

@@ -29,6 +29,12 @@ class MarginNetwork:
     def num_rivals(self) -> int:
         return self.weights[-1].shape[-2]
 
+    @property
+    def work(self) -> int:
+        """Products that bounding it over one box takes, nearly."""
+        lines = self.weights[0].shape[-1] + self.num_rivals
+        return lines * sum(weight.shape[-1] * weight.shape[-2] for weight in self.weights)
+
     def margins(self, z: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, rivals)."""
         return self._forward(z)[0]
