@@ -11,7 +11,7 @@ help: ## list what can be made
 
 demo: $(VENV)/installed ## set up, and see the main job work
 	$(BIN)/paretofoil agents
-	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 6 --foil down --plot demo.png
+	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 5 --foil down --plot demo.png
 
 test: $(VENV)/tested ## set up, and run the tests
 	$(BIN)/pytest
@@ -28,15 +28,18 @@ format: $(VENV)/tested ## format and repair what can be repaired
 SHIPPED := src/paretofoil/agents/shipped
 TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) $(3)
 
-# Minecart ships the seed with the largest hypervolume of 0 to 3.
+# Shipped is seed 0, or the next one if it misses a point of the front that exhaustive search finds (none has yet). Nobody
+# knows the front of Minecart: there it is the seed with the largest hypervolume of 0 to 3.
 agents: $(VENV)/installed ## train the shipped agents again (some minutes)
 	$(call TRAIN,branch-path,branch-path)
 	$(call TRAIN,collect-two,collect-two)
 	$(call TRAIN,reward-line,reward-line)
-	$(call TRAIN,deep-sea-treasure,deep-sea-treasure,--seed 1)
+	$(call TRAIN,deep-sea-treasure,deep-sea-treasure)
 	$(call TRAIN,deep-sea-treasure,deep-sea-treasure-early,--steps 4000 --set polish_rounds=0)
 	$(call TRAIN,breakable-bottles,breakable-bottles)
+	$(call TRAIN,breakable-bottles,breakable-bottles-realised,--returns realised)
 	$(call TRAIN,resource-gathering,resource-gathering)
+	$(call TRAIN,resource-gathering,resource-gathering-realised,--returns realised)
 	$(call TRAIN,fruit-tree,fruit-tree)
 	$(call TRAIN,minecart,minecart,--seed 3)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)

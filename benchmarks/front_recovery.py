@@ -1,9 +1,11 @@
-"""Do other seeds than the shipped one recover the whole front? Trains three seeds of each small environment.
+"""Do all seeds recover the whole front? Trains four seeds of each small environment.
 
-Prints a Markdown table: front points found of those known, and how many of them greedy rollouts reach exactly.
+Shipped is the first seed that does. Prints a Markdown table: front points found of those known, how many of them greedy
+rollouts reach exactly, and the seconds of one core.
 """
 
 import sys
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,7 @@ from paretofoil.agents.training import make_trainer, preset
 from paretofoil.envs.front import known_front
 
 SMALL = ("branch-path", "collect-two", "reward-line", "deep-sea-treasure", "fruit-tree-6", "fruit-tree")
-SEEDS = (1, 2, 3)
+SEEDS = (0, 1, 2, 3)
 
 
 def main(names: list[str]) -> None:
@@ -22,6 +24,7 @@ def main(names: list[str]) -> None:
         entry = envs.entry(name)
         known = np.asarray(known_front(entry))
         for seed in SEEDS:
+            started = time.process_time()
             result = make_trainer(entry, replace(preset(entry), seed=seed)).run()
             found = (np.abs(known[:, None] - result.front[None]) < 1e-6).all(axis=2).any(axis=1).sum()
             cells = (
@@ -31,7 +34,7 @@ def main(names: list[str]) -> None:
                 found,
                 int(result.reached.sum()),
                 f"{result.steps:,}",
-                f"{result.seconds:.1f}",
+                f"{time.process_time() - started:.1f}",
             )
             print("|", " | ".join(map(str, cells)), "|", flush=True)
 

@@ -10,8 +10,11 @@ from paretofoil.agents import load_agent
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.shelf import shipped_folder
-from paretofoil.agents.training import make_agent, make_trainer, preset
+from paretofoil.agents.training import HORIZON, make_agent, make_trainer, preset
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.front import known_front
 from paretofoil.envs.tabular import Table, tabulate
 from paretofoil.explanation.pose import pose
 
@@ -109,3 +112,44 @@ def test_a_state_of_ones_own_has_the_valid_actions_of_the_environment(name: str)
         own = agent.decision_at(decision.state, decision.command)
         assert own.valid_actions == decision.valid_actions
         assert own.action == decision.action
+
+
+PAPER_BOXES = {
+    "branch-path": ([0, 0], [3, 3]),
+    "collect-two": ([0, 0, 0, 0], [1, 1, 1, 1]),
+    "reward-line": ([0, 0], [1, 1]),
+    "deep-sea-treasure": ([0, -200], [124, -1]),
+    "breakable-bottles": ([-101, -0.1, -1.1], [-1, 50, 0]),
+    "resource-gathering": ([-1.1, -0.1, -0.1], [0, 1, 1]),
+    "minecart": ([0, 0, -200], [1.5, 1.5, 0]),
+}
+
+
+@pytest.mark.parametrize(("name", "box"), PAPER_BOXES.items())
+def test_the_papers_boxes_are_those_of_the_authors_code(name: str, box: tuple[list[float], list[float]]) -> None:
+    agent = load_agent(name)
+    assert (agent.paper_space.low.tolist(), agent.paper_space.high.tolist()) == box
+    assert agent.paper_space.objectives == agent.space.objectives
+    assert not agent.paper_space.outside(agent.front.min(axis=0)).any()
+    assert not agent.paper_space.outside(agent.front.max(axis=0)).any()
+
+
+@pytest.mark.parametrize("name", ["fruit-tree", "fruit-tree-6"])
+def test_the_papers_box_of_the_fruit_tree_ends_at_the_best_of_its_front(name: str) -> None:
+    low, high = envs.entry(name).paper_box
+    assert low == (0,) * 6
+    assert np.array(high) == pytest.approx(known_front(name).max(axis=0))
+
+
+def test_an_agent_for_which_the_paper_has_no_box_says_so() -> None:
+    agent = load_agent("minecart")
+    with pytest.raises(InvalidInput, match="for which the paper has a box, got one in minecart-stochastic"):
+        _ = replace(agent, environment=envs.entry("minecart-stochastic")).paper_space
+    tall = CommandSpace([*agent.space.low, 1], [*agent.space.high, 30], [*agent.space.objectives, HORIZON])
+    with pytest.raises(InvalidInput, match="for which the paper has a box, got one with a horizon"):
+        _ = replace(agent, space=tall, front=np.zeros((0, 4))).paper_space
+
+
+def test_a_box_of_another_size_than_the_reward_is_an_error() -> None:
+    with pytest.raises(InvalidInput, match="expected a box with 2 numbers on each side, got"):
+        replace(envs.entry("reward-line"), paper_box=((0.0, 0.0), (1.0, 1.0, 1.0)))

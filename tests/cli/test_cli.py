@@ -14,7 +14,7 @@ from paretofoil.explanation.flip_map import FlipMap
 
 VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "reproduce", "study run"]
 
-EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--foil", "down"]
+EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--foil", "down"]
 
 
 def process(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -57,7 +57,7 @@ def test_help_needs_no_heavy_package():
 def test_explaining_needs_no_torch():
     code = (
         "import sys, paretofoil as pf; agent = pf.load_agent('deep-sea-treasure');"
-        "pf.explain(agent, pf.rollout(agent, (8, -8))[6], foil='down'); print('torch' in sys.modules)"
+        "pf.explain(agent, pf.rollout(agent, (8, -8))[5], foil='down'); print('torch' in sys.modules)"
     )
     assert process("-c", code).stdout.strip() == "False"
 
@@ -87,29 +87,30 @@ def test_an_agent_that_cannot_be_loaded_is_told_in_one_line_and_hides_no_other(r
 
 def test_a_decision_is_explained_in_words_and_drawn(run):
     told = run(*EXAMPLE, "--plot", "why.png").out
-    assert "less treasure" in told
+    assert "fewer steps of time" in told
     assert "the agent would have gone down instead of right" in told
     assert "The picture is in why.png." in told
     assert width(Path("why.png")) > 800
 
 
 def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
-    foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "6", "--all-foils"]
+    foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
     assert "The picture of up, the first foil, is in why.png." in run(*foils, "--plot", "why.png").out
 
 
 def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
     told = json.loads(run(*EXAMPLE, "--json").out)
     [answer] = [Answer.from_dict(values) for values in told.pop("answers")]
-    state = [float(i in (3, 14)) for i in range(len(told["state"]))]  # row 3, column 3, one-hot
+    state = [float(i in (2, 14)) for i in range(len(told["state"]))]  # row 2, column 3, one-hot
     assert told.pop("state") == state
     assert told == {
         "schema": "paretofoil/explanation/1",
         "agent": "deep-sea-treasure",
         "environment": "deep-sea-treasure",
         "command": [8, -8],
-        "time": 6,
-        "remaining": [8, -2],
+        "time": 5,
+        "remaining": [8, -3],
+        "box": "reachable",
     }
     assert answer.found
     assert answer.actions[answer.foil] == "down"
@@ -197,3 +198,13 @@ def test_the_shell_completes_names(run, monkeypatch, typed, completed):
     monkeypatch.setenv("COMP_WORDS", words)
     monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
     assert run().out.split() == completed
+
+
+def test_the_papers_box_is_searched_on_demand_and_named(run):
+    told = json.loads(run(*EXAMPLE, "--box", "paper", "--json").out)
+    assert told["box"] == "paper"
+    assert (told["answers"][0]["low"], told["answers"][0]["high"]) == ([0, -200], [124, -1])
+    assert "by exact, in the paper's box, " in run(*EXAMPLE, "--box", "paper").out
+    episode = ["episode", "deep-sea-treasure", "--command", "8,-8", "--times", "5", "--box", "paper", "--quiet"]
+    assert "scaled change for each foil in the paper's box" in run(*episode).out
+    assert "expected a box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err

@@ -84,3 +84,25 @@ def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
 )
 def test_what_is_missing_of_an_environment_is_asked_for(run, module, arguments, message):
     assert message in run("train", f"my_module:{arguments[0]}", *arguments[1:], code=2).err
+
+
+def test_plain_exploration_and_realised_returns_are_settings_with_presets_of_their_own(run):
+    def settings(*options):
+        lines = run("train", "breakable-bottles", *options, "--settings").out.splitlines()
+        return {words[0]: words[1] for words in (line.replace("│", " ").split() for line in lines) if len(words) == 2}
+
+    assert settings()["returns"] == "expected"
+    lucky = settings("--returns", "realised")
+    assert (lucky["explore"], lucky["returns"], lucky["episode_steps"]) == ("plans", "realised", "None")
+    plain = settings("--explore", "plain")
+    assert (plain["explore"], plain["returns"], plain["polish_rounds"]) == ("plain", "realised", "0")
+    assert settings("--explore", "plain", "--returns", "expected")["returns"] == "expected"
+    assert (
+        "expected explore to be plans or plain, got 'bold'" in run("train", "minecart", "--explore", "bold", code=2).err
+    )
+
+
+def test_an_agent_of_plain_exploration_has_a_name_that_says_so(run, tmp_path):
+    brief = ["--explore", "plain", "--set", "warmup=300", "--set", "hidden=16", "--quiet"]
+    run("train", "reward-line", *brief, "--steps", "7000")
+    assert (tmp_path / "agents" / "reward-line-plain" / "agent.json").exists()

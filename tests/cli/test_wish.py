@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-EXAMPLE = ["explain", "deep-sea-treasure", "--at", "6", "--foil", "down", "--json"]
+EXAMPLE = ["explain", "deep-sea-treasure", "--at", "5", "--foil", "down", "--json"]
 
 
 @pytest.mark.parametrize("command", ["8,-8", "(8, -8)", "treasure=8,time=8", "time=8, treasure=8"])
@@ -20,15 +20,15 @@ def test_what_remains_is_read_as_a_command_is(run):
 
 
 def test_a_range_of_a_cost_is_one_of_sizes(run):
-    typed = [*EXAMPLE, "--command", "8,-8", "--range", "time=1:2", "--range", "treasure=5:9"]
+    typed = [*EXAMPLE, "--command", "8,-8", "--range", "time=1:3", "--range", "treasure=5:9"]
     [answer] = json.loads(run(*typed).out)["answers"]
-    assert -2 <= answer["command"][1] <= -1
+    assert -3 <= answer["command"][1] <= -1
     assert 5 <= answer["command"][0] <= 9
 
 
 def test_a_range_that_leaves_the_command_out_is_refused_in_the_users_sign(run):
     told = run(*EXAMPLE, "--command", "8,-8", "--range", "time=5:9", code=2)
-    assert "a --range of time that holds the command's 2, got time=5:9" in told.err
+    assert "a --range of time that holds the command's 3, got time=5:9" in told.err
 
 
 @pytest.mark.parametrize("command", ["8,8", "treasure=8,time=-8"])
@@ -41,7 +41,7 @@ def test_another_command_outside_of_the_box_is_noted_and_answered(run):
     told = run("explain", "deep-sea-treasure", "--command", "200,-50", "--foil", "down")
     assert told.err == (
         "note: --command 200,-50 lies outside what the agent was trained on: "
-        "treasure 200 is beyond 1 to 124; time 50 is beyond 1 to 40.\n"
+        "treasure 200 is beyond 1 to 124; time 50 is beyond 1 to 39.\n"
     )
     assert "instead of" in told.out
 

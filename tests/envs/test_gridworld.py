@@ -66,10 +66,10 @@ def test_rewards_are_float32_vectors_inside_the_reward_space(gym_id):
             _, info = env.reset()
 
 
-@pytest.mark.parametrize(("gym_id", "limit"), list(zip(IDS, [13, 30, 30], strict=True)))
+@pytest.mark.parametrize(("gym_id", "limit"), list(zip(IDS, [13, 50, 20], strict=True)))
 def test_an_episode_is_cut_off_at_its_step_limit(gym_id, limit):
     env = gymnasium.make(gym_id)
-    steps = walk(env, [DOWN, UP] * (limit // 2) + [DOWN] * (limit % 2))
+    steps = walk(env, [UP, DOWN] * (limit // 2) + [UP] * (limit % 2))
     assert [truncated for *_, truncated, _ in steps] == [False] * (limit - 1) + [True]
     with pytest.raises(InvalidInput, match=r"expected a running episode .*, got"):
         env.step(UP)
@@ -85,15 +85,28 @@ def test_branch_path_allows_only_up_and_down_until_a_branch_is_reached():
 
 
 def test_a_collectible_of_branch_path_pays_once():
-    steps = walk(gymnasium.make("paretofoil/BranchPath-v0"), [UP, UP, LEFT, RIGHT, LEFT, RIGHT, RIGHT, RIGHT])
+    steps = walk(gymnasium.make("paretofoil/BranchPath-v0"), [UP, UP, LEFT, RIGHT, LEFT, RIGHT, RIGHT, RIGHT, RIGHT])
     rewards = [reward.tolist() for _, reward, *_ in steps]
-    assert rewards == [[0, 0], [0, 0], [1, 0], [0, 0], [0, 0], [0, 0], [1, 0], [0, 1]]
+    assert rewards == [[0, 0], [0, 0], [1, 0], [0, 0], [0, 0], [0, 0], [1, 0], [0, 0], [0, 1]]
 
 
 def test_the_observation_of_branch_path_tells_what_was_taken():
     first, last = (walk(gymnasium.make("paretofoil/BranchPath-v0"), a)[-1][0] for a in ([UP, UP], [UP, UP, LEFT]))
     assert first.tolist() == [0, 3] + [0] * 8
     assert last.tolist() == [0, 2] + [0, 1] + [0] * 6
+
+
+def test_branch_path_has_its_collectibles_where_the_authors_put_them():
+    items = gymnasium.make("paretofoil/BranchPath-v0").unwrapped.layout.items
+    found = {kind: {item.cell for item in items if item.objective == kind} for kind in (0, 1)}
+    assert found == {0: {(0, 0), (0, 2), (0, 4), (4, 6)}, 1: {(0, 6), (4, 0), (4, 2), (4, 4)}}
+    assert [item.cell for item in items] == [(row, column) for row in (0, 4) for column in (0, 2, 4, 6)]
+
+
+def test_collect_two_leaves_the_rim_and_a_cross_free():
+    layout = gymnasium.make("paretofoil/CollectTwo-v0").unwrapped.layout
+    rows = ["".join(".#"[(row, column) in layout.walls] for column in range(7)) for row in range(7)]
+    assert rows == [".......", ".##.##.", ".##.##.", ".......", ".##.##.", ".##.##.", "......."]
 
 
 def test_collect_two_pays_the_first_more_than_the_second_and_then_ends():
@@ -106,7 +119,7 @@ def test_collect_two_pays_the_first_more_than_the_second_and_then_ends():
 @pytest.mark.parametrize("column", range(11))
 def test_each_column_of_reward_line_pays_its_share(column):
     sideways = [LEFT] * (5 - column) if column < 5 else [RIGHT] * (column - 5)
-    *_, (_, reward, terminated, _, _) = walk(gymnasium.make("paretofoil/RewardLine-v0"), sideways + [DOWN] * 5)
+    *_, (_, reward, terminated, _, _) = walk(gymnasium.make("paretofoil/RewardLine-v0"), sideways + [UP] * 4)
     assert terminated
     assert reward == pytest.approx([1 - column / 10, column / 10])
 
@@ -132,14 +145,14 @@ def test_a_masked_move_is_an_error_that_lists_the_valid_ones():
 def test_stepping_before_reset_or_after_the_end_is_an_error():
     env = gymnasium.make("paretofoil/RewardLine-v0")
     with pytest.raises(gymnasium.error.ResetNeeded):
-        gymnasium.make("paretofoil/RewardLine-v0").env.step(DOWN)
-    with pytest.raises(InvalidInput, match="expected a running episode"):
-        env.step(DOWN)
-    walk(env, [DOWN] * 5)
+        gymnasium.make("paretofoil/RewardLine-v0").env.step(UP)
     with pytest.raises(InvalidInput, match="expected a running episode"):
         env.step(UP)
+    walk(env, [UP] * 4)
     with pytest.raises(InvalidInput, match="expected a running episode"):
-        env.unwrapped.step(UP)
+        env.step(DOWN)
+    with pytest.raises(InvalidInput, match="expected a running episode"):
+        env.unwrapped.step(DOWN)
 
 
 def test_an_unknown_render_mode_is_an_error():

@@ -41,7 +41,7 @@ def test_every_environment_is_drawn_in_any_state(name):
 
 
 @pytest.mark.parametrize(("gym_id", "expected"), [
-    ("BranchPath", {RED, GREEN, WALL, AGENT}), ("CollectTwo", {RED, GREEN, YELLOW, PURPLE, AGENT}),
+    ("BranchPath", {RED, GREEN, WALL, AGENT}), ("CollectTwo", {RED, GREEN, YELLOW, PURPLE, WALL, AGENT}),
     ("RewardLine", {RED, GREEN, AGENT}),
 ])  # fmt: skip
 def test_our_grids_show_the_papers_colours(gym_id, expected):
@@ -83,3 +83,14 @@ def test_an_environment_that_does_not_draw_is_an_error():
     with pytest.raises(InvalidInput, match="expected a snapshot of a batch of Blind-v0"):
         picture_of(envs.describe("Blind-v0"), {"state": 0})
     del gymnasium.registry["Blind-v0"]
+
+
+def test_reward_line_shows_its_exits_on_top_and_the_agent_at_the_bottom():
+    pixels = picture("reward-line")
+
+    def rows(colour: tuple[int, ...]) -> np.ndarray:
+        return np.flatnonzero((pixels == colour).all(axis=2).any(axis=1))
+
+    legend = int(pixels.shape[0] * 0.9)  # it shows the objectives' colours, too
+    assert rows(RED)[rows(RED) < legend].max() < pixels.shape[0] / 5
+    assert rows(AGENT).min() > pixels.shape[0] / 2

@@ -54,7 +54,7 @@ def test_a_run_that_the_step_limit_stops_has_not_finished() -> None:
     agent = sea(ditherer)
     result = pf.consequence(agent, pf.decision_in(agent, RICH, 0), POOR)
     assert result.finished == 0.0
-    assert result.achieved.tolist() == [0.0, -100.0]
+    assert result.achieved.tolist() == [0.0, -200.0]
 
 
 def plain_loop(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, seed: int) -> tuple[list[float], int]:

@@ -7,8 +7,8 @@ from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import decision_in
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.explanation.explain import explain
-from paretofoil.explanation.pose import possible_region
+from paretofoil.explanation.explain import explain, explain_decision, explain_episode
+from paretofoil.explanation.pose import paper_box, pose, possible_region
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -53,6 +53,51 @@ def test_natural_limits_in_the_wrong_order_are_an_error() -> None:
 
 def test_no_answer_asks_a_shipped_agent_for_less_than_one_step() -> None:
     agent = load_agent("deep-sea-treasure")
-    answer = explain(agent, decision_in(agent, (8, -8), 6), foil="down")
+    answer = explain(agent, decision_in(agent, (8, -8), 5), foil="down")
     assert answer.command is not None
     assert answer.command[1] <= -1
+
+
+def test_the_papers_box_is_searched_whole_whatever_was_collected() -> None:
+    agent = load_agent("deep-sea-treasure")
+    decision = decision_in(agent, (124, -19), 18)
+    assert decision.collected.tolist() == [0, -18]
+    question = pose(agent.policy, decision, decision.action, agent.space, agent.front, box=paper_box(agent, "paper"))
+    assert (question.low.tolist(), question.high.tolist()) == ([0.0, -200.0], [124.0, -1.0])
+    assert question.space.scale.tolist() == [124.0, 199.0]
+
+
+def test_the_papers_box_is_widened_to_a_command_outside_of_it() -> None:
+    agent = load_agent("branch-path")
+    decision = agent.decision_at([2, 3] + [0] * 8, (4.0, -1.0))
+    question = pose(agent.policy, decision, decision.action, agent.space, box=agent.paper_space)
+    assert (question.low.tolist(), question.high.tolist()) == ([0.0, -1.0], [4.0, 3.0])
+    assert question.space.scale.tolist() == [3.0, 3.0]
+
+
+def test_an_answer_in_the_papers_box_is_measured_in_it_and_knows_what_was_trained_on() -> None:
+    agent = load_agent("deep-sea-treasure")
+    decision = agent.decision_at((3, 3), (8.0, -150.0))
+    foil = decision.valid_actions[0] if decision.action != decision.valid_actions[0] else decision.valid_actions[1]
+    [own], [paper] = (explain_decision(agent, decision, foils=[foil], box=box) for box in ("reachable", "paper"))
+    assert own.outside == paper.outside == (1,)  # the paper's box holds 150 steps; training saw at most 40
+    assert paper.low.tolist() == [0.0, -200.0]
+    answer = explain(agent, decision_in(agent, (8, -8), 5), foil="down", box="paper")
+    assert answer.change is not None
+    assert answer.distance == pytest.approx(np.linalg.norm(answer.change / [124.0, 199.0]))
+
+
+def test_an_episode_is_explained_in_the_papers_box_as_each_of_its_decisions_is() -> None:
+    agent = load_agent("reward-line")
+    flips = explain_episode(agent, agent.front[3], times=[2], box="paper")
+    alone = explain_decision(agent, decision_in(agent, agent.front[3], 2), box="paper")
+    assert [a.distance for a in flips.answers] == [a.distance for a in alone]
+    assert all(a.low.tolist() == [0.0, 0.0] and a.high.tolist() == [1.0, 1.0] for a in flips.answers)
+
+
+def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
+    agent = load_agent("reward-line")
+    with pytest.raises(InvalidInput, match="expected a box among reachable, paper, got 'papers'"):
+        paper_box(agent, "papers")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="expected an agent, whose environment says what the paper's box is, got"):
+        paper_box(None, "paper")

@@ -75,7 +75,7 @@ def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree
 
 @pytest.mark.parametrize(
     ("time", "foil", "told"),
-    [(6, "down", "no other was found that clearly differs"), (3, "right", "only 2 were found")],
+    [(5, "down", "no other was found that clearly differs"), (3, "right", "only 2 were found")],
 )
 def test_fewer_different_answers_than_wanted_are_told(time: int, foil: str, told: str) -> None:
     agent = pf.load_agent("deep-sea-treasure")

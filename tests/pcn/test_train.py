@@ -10,8 +10,10 @@ import pytest
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import entry
-from paretofoil.pcn.config import PRESETS, TrainConfig
+from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig
 from paretofoil.pcn.evaluate import evaluate
+from paretofoil.pcn.explore import POLICY, RANDOM
+from paretofoil.pcn.plain import plain_plans
 from paretofoil.pcn.train import Trainer, TrainResult
 
 SHORT = TrainConfig(seed=3, steps=2_500, episodes=32, warmup=64, updates=5, polish_rounds=2, polish_updates=30)
@@ -63,10 +65,63 @@ def test_expected_returns_of_resource_gathering_hold_no_luck():
 
 
 def test_realised_returns_are_an_option_and_collect_luck():
-    config = replace(SHORT, archive="realised", steps=20_000, episode_steps=16)
+    config = replace(SHORT, returns="realised", steps=20_000, episode_steps=16)
     result = train("resource-gathering", config)
     assert (result.front_error == 0).all()
     assert np.isin(result.front, (-1, 0, 1)).all()
+
+
+PLAIN_SHORT = replace(PLAIN["reward-line"], steps=30_000, warmup=500, updates=10, batch_size=128, hidden=32)
+
+
+def test_realised_returns_of_bottles_are_the_papers_one_lucky_point():
+    result = train("breakable-bottles", replace(REALISED["breakable-bottles"], steps=30_000, polish_rounds=1))
+    assert result.front.tolist() == [[-10, 50, 0]]
+
+
+def test_plain_exploration_finds_the_front_of_reward_line_in_its_archive():
+    result = train("reward-line", PLAIN_SHORT)
+    assert {tuple(p) for p in result.front.round(6).tolist()} == {(round(1 - c / 10, 6), c / 10) for c in range(11)}
+    assert {line.phase for line in result.log} == {"explore"}
+
+
+def test_plain_exploration_never_replays_a_plan(monkeypatch):
+    ran = []
+    monkeypatch.setattr(
+        Trainer, "_keep", lambda self, plans, keep=Trainer._keep: (ran.append(plans), keep(self, plans))
+    )
+    train("reward-line", replace(PLAIN_SHORT, steps=15_000))
+    warmup, *later = ran
+    assert (warmup.codes == RANDOM).all()
+    assert not warmup.preferences.any()
+    assert len(later) > 5
+    for plans in later:
+        assert (plans.codes == POLICY).all()
+        assert len(plans) == 10
+        assert len(np.unique(plans.commands, axis=0)) == 1
+
+
+def test_a_plain_command_raises_one_objective_of_a_front_point_by_at_most_its_deviation():
+    trainer = Trainer(partial(make_batch, "reward-line"), PLAIN_SHORT)
+    trainer.explore()
+    front, rng = trainer.replay.front_commands, np.random.default_rng(0)
+    deviation = np.std([d.label for d in trainer.replay.demonstrations], axis=0)
+    largest = np.zeros(2)
+    for _ in range(200):
+        [command] = np.unique(plain_plans(PLAIN_SHORT, trainer.replay, (20, 2, 4), rng).commands, axis=0)
+        raised = command - front
+        nearest = raised[((raised >= 0) & (raised <= deviation)).all(axis=1) & ((raised == 0).sum(axis=1) == 1)]
+        assert len(nearest), (command, front)
+        largest = np.maximum(largest, nearest.min(axis=0))
+    assert (largest > 0).all()
+
+
+def test_the_learning_rate_falls_to_its_share_after_four_fifths_of_the_exploration():
+    trainer = Trainer(partial(make_batch, "reward-line"), replace(SHORT, steps=1000, cooling=0.1, learning_rate=1.0))
+    rates = []
+    for trainer.steps in (0, 400, 800, 1000):
+        rates.append(trainer._rate())
+    assert rates == pytest.approx([1.0, 0.55, 0.1, 0.1])
 
 
 def test_one_seed_gives_one_result():
@@ -80,6 +135,7 @@ def test_one_seed_gives_one_result():
     [
         ("deep-sea-treasure", SHORT),
         ("resource-gathering", replace(SHORT, episode_steps=16, steps=60_000, rollouts=50)),
+        ("reward-line", replace(PLAIN["reward-line"], steps=15_000, warmup=500, updates=5, hidden=32)),
         ("minecart", replace(SHORT, episode_steps=30, warmup=2000, steps=62_000, standardise=True)),
     ],
 )
@@ -120,7 +176,7 @@ def test_a_horizon_is_one_more_number_in_the_command():
     assert result.policy.command_size == 3
     assert result.front.shape == (11, 3)
     assert result.achieved.shape == (11, 2)
-    assert (result.front[:, 2] >= 5).all()  # five rows down at least
+    assert (result.front[:, 2] >= 4).all()  # four rows up at least
     assert result.reached.mean() > 0.9
 
 
@@ -134,7 +190,15 @@ def test_evaluation_repeats_rollouts_only_where_chance_plays_a_part():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"steps": 0}, {"front_share": 1.5}, {"random_share": 0.9, "mutate_share": 0.9}, {"archive": "lucky"}, {"gain": 0}],
+    [
+        {"steps": 0},
+        {"front_share": 1.5},
+        {"random_share": 0.9, "mutate_share": 0.9},
+        {"returns": "lucky"},
+        {"explore": "bold"},
+        {"cooling": 2},
+        {"gain": 0},
+    ],
 )
 def test_bad_configurations_are_named(wrong):
     with pytest.raises(InvalidInput, match="expected"):

@@ -39,6 +39,7 @@ def test_status_tells_what_was_found(study: Path) -> None:
     assert "small" in told
     count = len(read_rows(study))
     assert f"{count} of {count} questions answered (100%); 1 run" in told
+    assert "cases: all; reachable box; seed 0." in told
 
 
 def test_a_log_has_a_line_for_each_chunk(study: Path) -> None:

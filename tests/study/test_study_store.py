@@ -247,7 +247,7 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
 def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
-        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/3, got another"):
+        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/4, got another"):
             read(written)
 
 
@@ -257,6 +257,7 @@ def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list
         (lambda c: c.pop("rule"), "'rule' is missing"),
         (lambda c: c.update(rule=3), "rule: expected an object"),
         (lambda c: c["rule"].update(times="all"), "rule: times: expected a whole number"),
+        (lambda c: c["rule"].update(box="large"), "rule: box: expected one of reachable, paper"),
         (lambda c: c.update(seed=-1), "seed: expected a number from 0"),
         (lambda c: c.update(seed="0"), "seed: expected a whole number"),
         (lambda c: c.update(kappa=None), "kappa: expected a number"),

@@ -3,16 +3,20 @@
 import csv
 import io
 import json
+import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from studies import small_agent, small_study
 
+from paretofoil.core.answer import Answer
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
 from paretofoil.search import NearestFront
-from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_rows, run_study
+from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_about, read_rows, run_study
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import fingerprint
 from paretofoil.study.table import Table, rows_table
@@ -51,6 +55,32 @@ def test_at_most_twelve_commands_are_compared(size: int, picked: int) -> None:
 def test_a_rule_that_takes_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="times of at least 1"):
         CaseRule(times=0)
+
+
+def test_a_rule_with_an_unknown_box_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="expected a box among reachable, paper, got 'papers'"):
+        CaseRule(box="papers")  # type: ignore[arg-type]
+
+
+def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path) -> None:
+    agent = replace(small_agent(), space=CommandSpace([0, 0], [2, 6], small_agent().space.objectives))
+    paths = {box: tmp_path / f"{box}.sqlite" for box in ("reachable", "paper")}
+    for box, path in paths.items():
+        run_study(make_study([agent], {"front": NearestFront()}, CaseRule(times=3, box=box)), path, workers=1)
+        assert read_about(path)["configuration"]["rule"]["box"] == box
+    for row in read_rows(paths["paper"]):
+        answer = Answer.from_json(row.answer)
+        assert (answer.low.tolist(), answer.high.tolist()) == ([0.0, 0.0], [3.0, 3.0])
+        if answer.closest is not None:
+            assert answer.closest_distance == pytest.approx(math.dist(answer.closest / 3, answer.original / 3))
+    assert {tuple(Answer.from_json(row.answer).high) for row in read_rows(paths["reachable"])} != {(3.0, 3.0)}
+
+
+def test_a_study_with_another_box_is_another_study(tmp_path: Path) -> None:
+    path, searches = tmp_path / "s.sqlite", {"front": NearestFront()}
+    run_study(make_study([small_agent()], searches, CaseRule(times=1)), path, workers=1)
+    with pytest.raises(InvalidInput, match=r"rule: box = reachable\), got another \(paper\)"):
+        run_study(make_study([small_agent()], searches, CaseRule(times=1, box="paper")), path, workers=1)
 
 
 def test_only_the_cases_that_are_named_are_asked(tmp_path: Path) -> None:

@@ -66,6 +66,15 @@ class Agent:
         """Whether commands have a desired horizon behind the objectives."""
         return self.space.size > len(self.environment.objectives)
 
+    @property
+    def paper_space(self) -> CommandSpace:
+        """The box that the paper's authors set by hand for its environment: what their distances are measured in."""
+        if self.environment.paper_box is None or self.horizon:
+            got = "one with a horizon" if self.horizon else f"one in {self.environment.name}"
+            raise InvalidInput.expected("an agent in an environment for which the paper has a box", got)
+        low, high = map(np.array, self.environment.paper_box)
+        return CommandSpace(low, high, self.space.objectives)
+
     def batch_env(self) -> BatchEnv:
         """A fresh batch of its environment."""
         return envs.make_batch(self.environment)

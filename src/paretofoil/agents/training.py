@@ -14,22 +14,27 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.version import __version__
-from paretofoil.pcn.config import PRESETS, TrainConfig
+from paretofoil.pcn.config import PLAIN, PLAIN_DEFAULT, PRESETS, REALISED, Explore, Returns, TrainConfig
 from paretofoil.pcn.train import Trainer, TrainResult
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last number of a command, for agents that are conditioned on the steps left as well."""
 
 
-def preset(entry: envs.CatalogueEntry) -> TrainConfig:
-    """The settings that were found to work for an environment, or the defaults.
+def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
+    """The settings that were found to work for an environment, or the defaults; of plain exploration the authors'.
 
     An environment that is neither vectorised nor tabulated is stepped one by one: its returns are then averaged
     over fewer rollouts.
     """
     stepped_one_by_one = entry.batch is None and not entry.finite
     default = TrainConfig(rollouts=20, candidates=4) if stepped_one_by_one else TrainConfig()
-    return PRESETS.get(entry.name, default)
+    found = PRESETS.get(entry.name, default)
+    if explore == "plain":
+        found = PLAIN.get(entry.name, PLAIN_DEFAULT)
+    elif returns == "realised":
+        found = REALISED.get(entry.name, found)
+    return replace(found, explore=explore, returns=found.returns if returns is None else returns)
 
 
 def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, seed: int = 0, **settings: Any) -> Agent:
@@ -39,15 +44,16 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
         environment: a name from `paretofoil envs`, or an entry of one's own (`envs.describe` makes one).
         name: the agent's name; that of the environment if not given.
         seed: one seed gives one agent.
-        settings: any field of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon; the rest are those
-            that were found to work for the environment.
+        settings: any field of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon, explore, returns; the
+            rest are those that were found to work for the environment.
     """
     entry = envs.entry(environment)
     known = [field.name for field in fields(TrainConfig)]
     unknown = [setting for setting in settings if setting not in known]
     if unknown:
         raise InvalidInput.expected(f"settings among {', '.join(known)}", did_you_mean(unknown[0], known))
-    config = replace(preset(entry), seed=seed, **settings)
+    start = preset(entry, settings.pop("explore", "plans"), settings.pop("returns", None))
+    config = replace(start, seed=seed, **settings)
     return make_agent(name or entry.name, entry, make_trainer(entry, config).run())
 
 
@@ -67,14 +73,15 @@ def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:
 def make_agent(name: str, entry: envs.CatalogueEntry, result: TrainResult) -> Agent:
     """The agent with everything that is needed to make it again."""
     objectives = (*entry.objectives, HORIZON) if result.config.horizon else entry.objectives
+    order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next: as fronts are read
     return Agent(
         name=name,
         policy=result.policy,
         environment=entry,
         space=CommandSpace(result.low, result.high, objectives).possible(),
-        front=result.front,
-        achieved=result.achieved,
-        error=result.achieved_error,
+        front=result.front[order],
+        achieved=result.achieved[order],
+        error=result.achieved_error[order],
         provenance={
             "seed": result.config.seed,
             "steps": result.steps,

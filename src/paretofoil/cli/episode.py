@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import note, room, say
-from paretofoil.cli.options import AgentName, AllowImport, Plot, Queries, Quiet, Search, Seconds, Seed, StartCommand
+from paretofoil.cli.options import (
+    AgentName,
+    AllowImport,
+    Box,
+    Plot,
+    Queries,
+    Quiet,
+    Search,
+    Seconds,
+    Seed,
+    StartCommand,
+)
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -23,6 +34,7 @@ def episode(
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
+    box: Box = "reachable",
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON instead of words.")] = False,
     plot: Plot = None,
@@ -46,8 +58,17 @@ def episode(
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     with bars(quiet) as start:
         bar = start(loaded.name)
-        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, moments, bar, quiet)
-        flips = explain_episode(loaded, decisions, times=moments, search=search, limits=limits, seed=seed, show=show)
+        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, moments, bar, quiet, box)
+        flips = explain_episode(
+            loaded,
+            decisions,
+            times=moments,
+            search=search,
+            limits=limits,
+            box=box,  # type: ignore[arg-type]  # checked there
+            seed=seed,
+            show=show,
+        )
     if as_json:
         print(flips.to_json(indent=1))
     else:
@@ -72,18 +93,18 @@ def _count(bar: "Bar", quiet: bool) -> Show:
     return show
 
 
-def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar: "Bar", quiet: bool) -> Show:
+def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar: "Bar", quiet: bool, box: str) -> Show:
     """Do that, and print a line for each moment as soon as all of its foils are answered."""
     from paretofoil.show.flip_map_table import FlipMapLines
 
     waiting = deque(range(len(episode)) if times is None else sorted(set(times)))
     lines = FlipMapLines(agent.actions, len(episode), room())
-    count = _count(bar, quiet)
+    count, where = _count(bar, quiet), " in the paper's box" if box == "paper" else ""
 
     def show(answers: "Sequence[Answer]", total: int) -> None:
         count(answers, total)
         if not answers:
-            say((f"{agent.name}: scaled change for each foil", "bold"))
+            say((f"{agent.name}: scaled change for each foil{where}", "bold"))
             say((lines.head, "bold"))
         while waiting:
             decision = episode[waiting[0]]

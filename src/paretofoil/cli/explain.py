@@ -9,6 +9,7 @@ from paretofoil.cli.console import say
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
+    Box,
     Command,
     Foil,
     Keep,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Decision
 
 SCHEMA = "paretofoil/explanation/1"
-JSON_HELP = "Print one JSON object: agent, environment, command, time, state, remaining, and the list of answers."
+JSON_HELP = "Print one JSON object: agent, environment, command, time, state, remaining, box, and the list of answers."
 
 
 def explain(
@@ -44,6 +45,7 @@ def explain(
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
+    box: Box = "reachable",
     keep: Keep = None,
     ranges: Ranges = None,
     sparse: Annotated[bool, typer.Option("--sparse", help="Change as few objectives as possible.")] = False,
@@ -75,6 +77,7 @@ def explain(
         search=search,
         limits=limits,
         seed=seed,
+        box=box,  # type: ignore[arg-type]  # checked there
         keep=keep or (),
         ranges=read_ranges(ranges or [], loaded.space, decision.command),
         sparse=sparse,
@@ -83,9 +86,9 @@ def explain(
         kappa=kappa,
     )
     if as_json:
-        print(_document(loaded, issued, decision, answers))
+        print(_document(loaded, issued, decision, answers, box))
     else:
-        _tell(answers)
+        _tell(answers, box)
     if plot is not None:
         _draw(answers, plot, drawn, quiet=as_json)
 
@@ -142,7 +145,9 @@ def _decide(
     return agent.decision_at(numbers(str(state), "--state"), wanted)
 
 
-def _document(agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]") -> str:
+def _document(
+    agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", box: str
+) -> str:
     """What was asked, of whom and where, and the answers: one shape for one foil and for several."""
     from paretofoil.core.document import plain, write_document
 
@@ -154,12 +159,14 @@ def _document(agent: "Agent", issued: "np.ndarray | None", decision: "Decision",
         "time": None if issued is None else decision.time,
         "state": decision.state,
         "remaining": decision.command,
+        "box": box,
         "answers": answers,
     }
     return write_document(plain(values), indent=1)
 
 
-def _tell(answers: "list[Answer]") -> None:
+def _tell(answers: "list[Answer]", box: str) -> None:
+    where = ", in the paper's box" if box == "paper" else ""
     for number, found in enumerate(answers):
         if number:
             say()
@@ -168,7 +175,7 @@ def _tell(answers: "list[Answer]") -> None:
             say(f"Or: {other}")
         spent = f"{found.total_queries:,} queries, {found.seconds:.2f} s"
         stopped = f" {found.stop.sentence}" if found.stop.early else ""
-        say((f"{found.outcome.value} by {found.search}, {spent}.{stopped}", "dim"))
+        say((f"{found.outcome.value} by {found.search}{where}, {spent}.{stopped}", "dim"))
 
 
 def _draw(answers: "list[Answer]", path: Path, axes: tuple[str, str] | None, *, quiet: bool) -> None:

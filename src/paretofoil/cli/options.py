@@ -117,6 +117,10 @@ AllowImport = Annotated[
         help="A module that an agent's environment may import, and so run; may be repeated.",
     ),
 ]
+Box = Annotated[
+    str,
+    typer.Option(help="Search what can still be fulfilled (reachable), or the whole box that the paper's authors set."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="The seed of the search and of chance in the environment.")]
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]

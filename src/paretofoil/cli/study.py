@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_table, say
-from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Searches, Workers, complete_agent
+from paretofoil.cli.options import Address, AllowImport, Box, Engine, Log, Quiet, Searches, Workers, complete_agent
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 from paretofoil.core.constants import KAPPA
 
@@ -31,6 +31,7 @@ def run(
     commands: Annotated[int | None, typer.Option(help="At most so many commands of each front.")] = None,
     times: Annotated[int | None, typer.Option(help="Only the first so many moments of each episode.")] = None,
     foils: Annotated[int | None, typer.Option(help="At most so many foils for each decision.")] = None,
+    box: Box = "reachable",
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
     seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
@@ -44,7 +45,8 @@ def run(
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
-    study = make_study(agents, labels, CaseRule(commands, times, foils), seed=seed, kappa=kappa)
+    rule = CaseRule(commands, times, foils, box=box)  # type: ignore[arg-type]  # checked there
+    study = make_study(agents, labels, rule, seed=seed, kappa=kappa)
     with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {out}`."):
         done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
     _finish(out, done)
@@ -78,10 +80,10 @@ def status(file: File) -> None:
     spent = [run for run in runs if run.asked]
     took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
     say(f"{_how_far(rows, runs)}; {took}.")
-    rule = [f"at most {count} {name}" for name, count in configuration["rule"].items() if count is not None]
+    rule = [f"at most {count} {name}" for name, count in configuration["rule"].items() if isinstance(count, int)]
     asked = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
     only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
-    say((f"{asked}{only}; seed {configuration['seed']}.", "dim"))
+    say((f"{asked}{only}; {configuration['rule']['box']} box; seed {configuration['seed']}.", "dim"))
 
 
 def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:

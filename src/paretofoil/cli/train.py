@@ -26,6 +26,13 @@ def train(
     horizon: Annotated[
         bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")
     ] = False,
+    explore: Annotated[
+        str, typer.Option(help="Replay edited plans of good episodes (plans), or only sample, as in the paper (plain).")
+    ] = "plans",
+    returns: Annotated[
+        str | None,
+        typer.Option(help="Of episodes with chance: expected, or realised (the paper's, and plain exploration's)."),
+    ] = None,
     objectives: Objectives = None,
     actions: Actions = None,
     max_steps: MaxSteps = None,
@@ -46,12 +53,13 @@ def train(
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
     entry = find_environment(environment, objectives, actions, max_steps)
-    config = _configure(preset(entry), seed, steps, minutes, horizon, settings or [])
+    start = preset(entry, explore, returns)  # type: ignore[arg-type]  # checked there
+    config = _configure(start, seed, steps, minutes, horizon, settings or [])
     if show_settings:
         _list_settings(config)
         return
-    plain = entry.name.split(":")[-1].replace("/", "-")
-    called = name or (f"{plain}-horizon" if horizon else plain)
+    kinds = ["plain" if explore == "plain" else "", returns or "", "horizon" if horizon else ""]
+    called = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, kinds)])
     folder = out or local_folder() / called
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
@@ -136,8 +144,9 @@ def _writer(folder: Path | None) -> Any:
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:
+    points = f"{len(result.front)} front point{'s' if len(result.front) != 1 else ''}"
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
     say(
-        f"{state} {name}: {len(result.front)} front points, {int(result.reached.sum())} of them reached, hypervolume "
+        f"{state} {name}: {points}, {int(result.reached.sum())} of them reached, hypervolume "
         f"{result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
     )

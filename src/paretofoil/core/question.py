@@ -41,6 +41,8 @@ class Question:
     """Objectives that the user keeps as they are: the region has no width there."""
     held: tuple[int, ...] = ()
     """Objectives that the user holds to a range of their own, which is the region's."""
+    trained: CommandSpace | None = None
+    """What the policy was trained on, where the space is another box."""
 
     def __post_init__(self) -> None:
         state = np.asarray(self.state, dtype=np.float32)

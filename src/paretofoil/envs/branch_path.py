@@ -1,12 +1,16 @@
-"""Branch-Path (paper, section "Worked Examples"): two branches of collectibles and 13 steps."""
+"""Branch-Path (paper, section "Worked Examples"): two branches of collectibles and 13 steps.
+
+The paper does not say where the collectibles lie; they lie, and are counted, as in the authors' code.
+"""
 
 import numpy as np
 
 from paretofoil.envs.gridworld import GridWorld, Item, Layout
 
-A_CELLS = ((0, 1), (0, 2), (0, 4), (4, 5))
-B_CELLS = ((0, 5), (4, 1), (4, 2), (4, 4))
 ROWS, COLUMNS, STEM = 5, 7, 3
+A, B = 0, 1
+UPPER, LOWER = (A, A, A, B), (B, B, B, A)
+"""What lies on the columns 0, 2, 4 and 6 of the upper and of the lower row."""
 
 
 class BranchPath(GridWorld):
@@ -23,7 +27,11 @@ class BranchPath(GridWorld):
         start=(2, STEM),
         objectives=("A", "B"),
         walls=frozenset((r, c) for r in range(1, ROWS - 1) for c in range(COLUMNS) if c != STEM),
-        items=tuple(Item(cell, 0) for cell in A_CELLS) + tuple(Item(cell, 1) for cell in B_CELLS),
+        items=tuple(
+            Item((row, 2 * place), objective)
+            for row, kinds in ((0, UPPER), (ROWS - 1, LOWER))
+            for place, objective in enumerate(kinds)
+        ),
         shapes=("square", "triangle"),
     )
 

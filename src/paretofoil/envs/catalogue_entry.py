@@ -43,6 +43,8 @@ class CatalogueEntry:
     """The action that leaves the world to itself, where the world goes on: a masked action then does no more."""
     reference: tuple[float, ...] | None = None
     """The reference point of the hypervolume: worse than every return that matters."""
+    paper_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """The lowest and the highest command of the box that the paper's authors set by hand, where they set one."""
     state: tuple[str, ...] = ()
     """The attributes of the unwrapped environment that hold its state. Naming them says that there are
     finitely many states: the environment is then tabulated and stepped by array look-ups."""
@@ -75,6 +77,8 @@ class CatalogueEntry:
             raise InvalidInput.expected("a step limit of at least 1", self.max_steps)
         if self.reference is not None and len(self.reference) != len(self.objectives):
             raise InvalidInput.expected(f"a reference point of {len(self.objectives)} numbers", self.reference)
+        if self.paper_box is not None and {len(side) for side in self.paper_box} != {len(self.objectives)}:
+            raise InvalidInput.expected(f"a box with {len(self.objectives)} numbers on each side", self.paper_box)
 
     @property
     def finite(self) -> bool:

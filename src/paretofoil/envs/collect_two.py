@@ -1,10 +1,15 @@
-"""Collect-Two (paper, section "Worked Examples"): two of four objectives, the first of them worth more."""
+"""Collect-Two (paper, section "Worked Examples"): two of four objectives, the first of them worth more.
+
+The paper does not mention the four blocks of walls; they are the authors'.
+"""
 
 import numpy as np
 
 from paretofoil.envs.gridworld import GridWorld, Item, Layout
 
 FIRST, SECOND = 1.0, 0.8
+BLOCKED = (1, 2, 4, 5)
+"""Rows and columns of the blocks: free are the rim and the cross in the middle."""
 
 
 class CollectTwo(GridWorld):
@@ -16,6 +21,7 @@ class CollectTwo(GridWorld):
         columns=7,
         start=(3, 3),
         objectives=("A", "B", "C", "D"),
+        walls=frozenset((row, column) for row in BLOCKED for column in BLOCKED),
         items=(Item((0, 3), 0), Item((3, 0), 1), Item((3, 6), 2), Item((6, 3), 3)),
         shapes=("square",) * 4,
     )

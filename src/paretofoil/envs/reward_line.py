@@ -4,19 +4,19 @@ import numpy as np
 
 from paretofoil.envs.gridworld import GridWorld, Layout
 
-ROWS, COLUMNS = 6, 11
+ROWS, COLUMNS = 5, 11
 
 
 class RewardLine(GridWorld):
-    """Column c of the last row ends the episode and pays (1 - c/10, c/10)."""
+    """Column c of the upper row ends the episode and pays (1 - c/10, c/10)."""
 
     catalogue_name = "reward-line"
     layout = Layout(
         rows=ROWS,
         columns=COLUMNS,
-        start=(0, 5),
+        start=(ROWS - 1, 5),
         objectives=("A", "B"),
-        exits={(ROWS - 1, c): ((10 - c) / 10, c / 10) for c in range(COLUMNS)},
+        exits={(0, c): ((10 - c) / 10, c / 10) for c in range(COLUMNS)},
     )
 
     def arrive(self) -> tuple[np.ndarray, bool]:

@@ -120,7 +120,8 @@ def _risk(name: str) -> Objective:
     return Objective(name, cost=True, probability=True, natural_low=-1.0, natural_high=0.0)
 
 
-def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
+def _fruit_tree(depth: int, name: str, most: tuple[float, ...]) -> CatalogueEntry:
+    """`most` are the largest amounts of the nutrients in any fruit, where the authors' boxes end."""
     return CatalogueEntry(
         name=name,
         gym_id="mo_gymnasium:fruit-tree-v0",
@@ -132,6 +133,7 @@ def _fruit_tree(depth: int, name: str) -> CatalogueEntry:
         observation_size=2 ** (depth + 1) - 1,
         encode=partial(_encode_node, depth),
         reference=(-0.1,) * 6,
+        paper_box=((0.0,) * 6, most),
         state=("current_state", "terminal"),
         draw=_draw_tree,
         description=f"Descend a binary tree of depth {depth} to a leaf whose fruit has six nutrients.",
@@ -152,6 +154,7 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
         mask=partial(_cart_mask, stochastic),
         idle=5,
         reference=(-0.001, -0.001, -2.0),
+        paper_box=None if stochastic else ((0.0, 0.0, -200.0), (1.5, 1.5, 0.0)),
         share_generator=_share_with_mines,
         batch=partial(_batch_minecart, stochastic),
         locate=partial(_locate_cart, stochastic),
@@ -166,7 +169,7 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
 _FUEL = Objective("fuel", cost=True, natural_low=-220.0, natural_high=-0.02)
 _BRANCH_PATH = OneHot((5, 7) + (1,) * 8)
 _COLLECT_TWO = OneHot((7, 7) + (1,) * 4)
-_REWARD_LINE = OneHot((6, 11))
+_REWARD_LINE = OneHot((5, 11))
 _SEA = OneHot((11, 11))
 _GATHERING = OneHot((5, 5, 1, 1))
 _WORLD_STATE = ("cell", "taken", "finished")
@@ -182,6 +185,7 @@ SHIPPED = (
         observation_size=_BRANCH_PATH.size,
         encode=_BRANCH_PATH,
         reference=(0.0, 0.0),
+        paper_box=((0.0, 0.0), (3.0, 3.0)),
         state=_WORLD_STATE,
         description="Two narrow branches of collectibles A and B, and too few steps to take them all.",
     ),
@@ -191,10 +195,11 @@ SHIPPED = (
         objectives=_gains(1.0, "A", "B", "C", "D"),
         actions=MOVES,
         phrases=GONE,
-        max_steps=30,
+        max_steps=50,
         observation_size=_COLLECT_TWO.size,
         encode=_COLLECT_TWO,
         reference=(-0.1,) * 4,
+        paper_box=((0.0,) * 4, (1.0,) * 4),
         state=_WORLD_STATE,
         description="Collect two of four objectives: the first pays 1.0, the second 0.8.",
     ),
@@ -204,24 +209,26 @@ SHIPPED = (
         objectives=_gains(1.0, "A", "B"),
         actions=MOVES,
         phrases=GONE,
-        max_steps=30,
+        max_steps=20,
         observation_size=_REWARD_LINE.size,
         encode=_REWARD_LINE,
         reference=(-0.1, -0.1),
+        paper_box=((0.0, 0.0), (1.0, 1.0)),
         state=_WORLD_STATE,
-        description="Walk to the terminal row, where A is paid on the left and B on the right.",
+        description="Walk up to the terminal row, where A is paid on the left and B on the right.",
     ),
     CatalogueEntry(
         name="deep-sea-treasure",
         gym_id="mo_gymnasium:deep-sea-treasure-concave-v0",
-        objectives=(*_gains(124.0, "treasure"), _time(100)),
+        objectives=(*_gains(124.0, "treasure"), _time(200)),
         actions=MOVES,
         phrases=GONE,
-        max_steps=100,
+        max_steps=200,  # as the authors' runs and the class itself; the registered id has 100
         observation_size=_SEA.size,
         encode=_SEA,
         mask=_sea_mask,
         reference=(0.0, -50.0),
+        paper_box=((0.0, -200.0), (124.0, -1.0)),
         state=("current_state",),
         draw=_draw_sea,
         description="Steer a submarine to one of ten treasures: the richer, the farther away.",
@@ -238,6 +245,7 @@ SHIPPED = (
         encode=_encode_bottles,
         mask=_bottles_mask,
         reference=(-100.0, -1.0, -1.1),
+        paper_box=((-101.0, -0.1, -1.1), (-1.0, 50.0, 0.0)),
         state=("location", "bottles_carrying", "bottles_delivered", "bottles_dropped"),
         chance=0.1,
         description="Deliver two bottles: carrying both at once is fast but may break one.",
@@ -254,12 +262,13 @@ SHIPPED = (
         encode=_GATHERING,
         mask=_gathering_mask,
         reference=(-1.0, -0.1, -0.1),
+        paper_box=((-1.1, -0.1, -0.1), (0.0, 1.0, 1.0)),
         state=("current_pos", "has_gem", "has_gold"),
         chance=0.1,
         description="Bring gold and a diamond home past enemies that kill one visitor in ten.",
     ),
-    _fruit_tree(7, "fruit-tree"),
-    _fruit_tree(6, "fruit-tree-6"),
+    _fruit_tree(7, "fruit-tree", (9.497293, 8.779863, 8.505063, 9.138061, 9.276587, 9.317618)),
+    _fruit_tree(6, "fruit-tree-6", (9.591646, 8.229653, 9.1749, 9.066862, 8.459588, 8.959176)),
     _minecart("minecart", stochastic=False),
     _minecart("minecart-stochastic", stochastic=True),
 )

@@ -22,7 +22,7 @@ from paretofoil.core.search import Search
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import as_decision, find_action, pose, restrict
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_search
 
@@ -80,6 +80,7 @@ def explain_decision(
     limits: Limits = NO_LIMITS,
     seed: int = 0,
     space: CommandSpace | None = None,
+    box: Box = "reachable",
     front: Any = None,
     actions: Sequence[str] | None = None,
     kappa: float = KAPPA,
@@ -100,6 +101,8 @@ def explain_decision(
         limits: how many seconds and queries each question may take.
         seed: of a search that is given by its name.
         space: the box of commands; an agent brings its own.
+        box: search what can still be fulfilled of the space, or the whole of the "paper"'s box, which sizes are then
+            shares of.
         front: the front of returns (full, not remaining); an agent brings its own.
         actions: the names of the actions; an agent brings its own.
         kappa: by how much the foil must win.
@@ -116,13 +119,14 @@ def explain_decision(
     the_space = space or (agent.space if agent else None)
     if the_space is None:
         raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
+    whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
     numbers = (
         other_actions(decision)
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, number, the_space, returns, kappa=kappa, norm=norm) for number in numbers]
+    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
@@ -146,6 +150,7 @@ def explain_episode(
     times: Sequence[int] | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
+    box: Box = "reachable",
     kappa: float = KAPPA,
     norm: Norm = "l2",
     seed: int = 0,
@@ -157,13 +162,16 @@ def explain_episode(
         agent: whose episode it is.
         episode: a rollout, or the command of one.
         times: the moments to ask about; all if not given.
-        search, limits, kappa, norm, seed: as in `explain_decision`; the seed is that of the rollout as well.
+        search, limits, box, kappa, norm, seed: as in `explain_decision`; the seed is that of the rollout as well.
         show: called with the answers so far and the number of questions: once before the first, then as they come.
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
     asked = [(d, foil) for d in _moments(episode, times) for foil in d.valid_actions if foil != d.action]
-    questions = [pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm) for d, foil in asked]
+    whole = paper_box(agent, box)
+    questions = [
+        pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
+    ]
     chosen = choose_search(search, agent.policy, seed)
     at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
     answers: list[Answer] = []

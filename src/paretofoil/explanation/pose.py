@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,24 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
+
+if TYPE_CHECKING:
+    from paretofoil.agents.agent import Agent
+
+
+Box = Literal["reachable", "paper"]
+"""Which commands are searched: those that can still be fulfilled, or all of the box that the paper's authors set."""
+
+
+def paper_box(agent: "Agent | None", box: Box) -> CommandSpace | None:
+    """The paper's box, if that is the one that is named; None for what is reachable, which each decision decides."""
+    if box not in get_args(Box):
+        raise InvalidInput.expected(f"a box among {', '.join(get_args(Box))}", repr(box))
+    if box == "reachable":
+        return None
+    if agent is None:
+        raise InvalidInput.expected("an agent, whose environment says what the paper's box is", "a policy without one")
+    return agent.paper_space
 
 
 def pose(
@@ -23,8 +41,12 @@ def pose(
     *,
     kappa: float = KAPPA,
     norm: Norm = "l2",
+    box: CommandSpace | None = None,
 ) -> Question:
-    """The question about a decision; a front of full returns becomes remaining commands R_j - R_col."""
+    """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
+
+    Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
+    """
     as_vector(decision.command, "the command", space.size)
     remaining = np.zeros((0, space.size))
     if front is not None:
@@ -33,10 +55,11 @@ def pose(
             raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
         remaining = returns - decision.collected
     valid = decision.valid_actions or _all_actions(policy, decision)
+    asked = (policy, decision.state, decision.command, foil, valid)
+    if box is not None:
+        return Question(*asked, box, remaining, kappa, norm=norm, trained=space)
     low, high = possible_region(space, decision.command, decision.collected)
-    return Question(
-        policy, decision.state, decision.command, foil, valid, space, remaining, kappa, low=low, high=high, norm=norm
-    )
+    return Question(*asked, space, remaining, kappa, low=low, high=high, norm=norm)
 
 
 def possible_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

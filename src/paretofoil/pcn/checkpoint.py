@@ -14,7 +14,7 @@ from paretofoil.core.atomic import write_whole
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.replay import Demonstration
 
-SCHEMA = 1
+SCHEMA = 2
 _HEADER = "training"
 _COLUMNS = tuple(field.name for field in fields(Demonstration))
 

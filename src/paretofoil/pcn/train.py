@@ -24,10 +24,13 @@ from paretofoil.pcn.explore import Plans, explore_plans, follow, random_plans
 from paretofoil.pcn.interruption import Interruption
 from paretofoil.pcn.learn import Learner
 from paretofoil.pcn.network import PCNNetwork
+from paretofoil.pcn.plain import plain_plans, uniform_plans
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
 _COUNTERS = ("steps", "iteration", "round", "explored", "seconds")
+COOLED = 0.8
+"""The learning rate falls over this share of the exploration."""
 SURER = 10
 """At the end of exploration the front's mean returns are estimated from so many times more rollouts."""
 MakeEnv = Callable[[int | None], BatchEnv]
@@ -123,7 +126,7 @@ class Trainer:
     @property
     def expected(self) -> bool:
         """Whether labels are means over repeated rollouts."""
-        return self.env.stochastic and self.config.archive == "expected"
+        return self.env.stochastic and self.config.returns == "expected"
 
     @property
     def finished(self) -> bool:
@@ -134,12 +137,8 @@ class Trainer:
     def explore(self) -> Progress | None:
         """One iteration: run episodes, keep the best, learn from the replay."""
         config = self.config
-        shape = (self.env.max_steps, self.command_size, self.env.num_actions)
-        if self.iteration == 0 or not len(self.replay):
-            self._keep(random_plans(config, config.warmup, shape, self.rng))
-        else:
-            self._keep(explore_plans(config, self.replay, shape, self.rng))
-        loss = self._learn(np.full(config.updates, config.learning_rate), config.front_share)
+        self._keep(self._plans())
+        loss = self._learn(np.full(config.updates, self._rate()), config.front_share)
         self.iteration += 1
         out_of_time = config.minutes is not None and self.seconds >= 60 * config.minutes
         self.explored = self.steps >= config.steps or out_of_time
@@ -149,6 +148,22 @@ class Trainer:
         if self.explored or self.iteration % config.report_every == 0:
             return self._report("explore", self.iteration, loss)
         return None
+
+    def _plans(self) -> Plans:
+        """What to run next: the warm-up, then whatever the kind of exploration says."""
+        config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
+        plain = config.explore == "plain"
+        if self.iteration == 0 or not len(self.replay):
+            return (
+                uniform_plans(config.warmup, shape) if plain else random_plans(config, config.warmup, shape, self.rng)
+            )
+        return (plain_plans if plain else explore_plans)(config, self.replay, shape, self.rng)
+
+    def _rate(self) -> float:
+        """The learning rate at this point of the exploration."""
+        done = min(self.steps / (COOLED * self.config.steps), 1.0)
+        left = self.config.cooling + (1.0 - self.config.cooling) * (1.0 + np.cos(np.pi * done)) / 2.0
+        return float(self.config.learning_rate * left)
 
     def polish(self) -> Progress:
         """One round: learn from the final replay with a falling learning rate, then look which commands are missed."""
@@ -173,10 +188,11 @@ class Trainer:
         """Imitate the replay; front points that were missed count more."""
         if not len(self.replay):
             return 0.0
-        samples, front = self.replay.samples(), self.replay.front
+        samples, everyone = self.replay.samples(), list(range(len(self.replay)))
         self._rescale(samples.states)
         weights = np.zeros(len(self.replay))
-        weights[front] = [self.boosts.get(tuple(self.replay.demonstrations[i].label), 1.0) for i in front]
+        favoured = everyone if self.config.explore == "plain" else self.replay.front
+        weights[favoured] = [self.boosts.get(tuple(self.replay.demonstrations[i].label), 1.0) for i in favoured]
         sizes = np.bincount(samples.owners, minlength=len(self.replay))
         probabilities = front_share * (weights / weights.sum() / sizes)[samples.owners]
         probabilities += (1.0 - front_share) / len(samples.owners)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.pose import Box, paper_box, pose
 
 
 @dataclass(frozen=True, order=True)
@@ -40,12 +41,16 @@ class CaseRule:
     """Only the first so many moments of an episode."""
     foils: int | None = None
     """At most so many foils of a decision: the valid ones in the order of the actions."""
+    box: Box = "reachable"
+    """Which commands are searched: what can still be fulfilled, or the whole of the paper's box."""
 
     def __post_init__(self) -> None:
         for name in ("commands", "times", "foils"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidInput.expected(f"{name} of at least 1, or none for all", value)
+        if self.box not in get_args(Box):
+            raise InvalidInput.expected(f"a box among {', '.join(get_args(Box))}", repr(self.box))
 
     def pick_commands(self, size: int) -> list[int]:
         """The numbers of the front commands that are asked about, of a front of that size."""
@@ -78,6 +83,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
                 yield Case(agent.name, number, decision.time, foil), decision
 
 
-def pose_case(agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA) -> Question:
+def pose_case(agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA, box: Box = "reachable") -> Question:
     """The question of a case, about the decision that was enumerated with it."""
-    return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa)
+    whole = paper_box(agent, box)
+    return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa, box=whole)

@@ -24,7 +24,7 @@ from paretofoil.core.document import (
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.study import count, read_configuration
 
-SCHEMA = "paretofoil/study/3"
+SCHEMA = "paretofoil/study/4"
 TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE answer (

@@ -33,6 +33,7 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
+from paretofoil.explanation.pose import Box
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search.registry import choose_search, search_classes
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, pose_case
@@ -65,7 +66,7 @@ class Study:
         """Every case of one agent as a question."""
         for case, decision in enumerate_cases(agent, self.rule, self.seed):
             if self.only is None or case in self.only:
-                yield case, pose_case(agent, case, decision, self.kappa)
+                yield case, pose_case(agent, case, decision, self.kappa, self.rule.box)
 
     def configuration(self) -> dict[str, Any]:
         """As JSON: two studies with the same configuration give the same rows."""
@@ -124,7 +125,9 @@ read_configuration = record(
         "paretofoil": text,
         "agents": by_name(text),
         "searches": by_name(_described),
-        "rule": record(dict.fromkeys(("commands", "times", "foils"), optional(count))),
+        "rule": record(
+            {**dict.fromkeys(("commands", "times", "foils"), optional(count)), "box": one_of(*get_args(Box))}
+        ),
         "seed": count,
         "kappa": finite,
         "only": optional(several(_read_case)),

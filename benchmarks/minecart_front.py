@@ -1,0 +1,59 @@
+"""Where the best known front of Minecart comes from: a search over action sequences, without any network.
+
+Archived plans are edited, joined and replayed in the vectorised simulator, as training does while it explores; the
+fronts of several seeds are then joined. Prints each seed's points and hypervolume, the joint front, and how the shipped
+agent's front compares. It is a lower bound of the true front, which nobody knows.
+
+    python benchmarks/minecart_front.py [STEPS] [SEEDS]
+"""
+
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from paretofoil import envs
+from paretofoil.agents import load_agent
+from paretofoil.agents.training import make_trainer, preset
+from paretofoil.core.pareto import hypervolume, nondominated
+
+STEPS, SEEDS = 24_000_000, 4
+"""As many as training explores, per seed."""
+
+
+def search(seed: int, steps: int) -> np.ndarray:
+    """(F, 3) the front that edited plans find; the network is never updated, and acts only where a plan has ended."""
+    entry = envs.entry("minecart")
+    config = replace(preset(entry), seed=seed, steps=steps, updates=0, hidden=8, report_every=10**9)
+    trainer = make_trainer(entry, config)
+    while not trainer.explored:
+        trainer.explore()
+    return trainer.replay.front_commands
+
+
+def volume(front: np.ndarray) -> float:
+    return hypervolume(front, np.array(envs.entry("minecart").reference))
+
+
+def main(steps: int, seeds: int) -> None:
+    found = []
+    print("| seed | points | hypervolume | CPU s |\n|---|---|---|---|")
+    for seed in range(seeds):
+        started = time.process_time()
+        found.append(search(seed, steps))
+        spent = time.process_time() - started
+        print(f"| {seed} | {len(found[-1])} | {volume(found[-1]):.5f} | {spent:.0f} |", flush=True)
+    everything = np.unique(np.concatenate(found).round(6), axis=0)
+    joint = everything[nondominated(everything)]
+    shipped = load_agent("minecart").front.round(6)
+    both = np.unique(np.concatenate([joint, shipped]), axis=0)
+    both = both[nondominated(both)]
+    print(f"Joint front: {len(joint)} points, {volume(joint):.5f}.")
+    print(f"Shipped agent: {len(shipped)} points, {volume(shipped):.5f}; with the joint front {volume(both):.5f}.")
+    print("\n".join(str(point) for point in both.tolist()))
+
+
+if __name__ == "__main__":
+    given = [int(word) for word in sys.argv[1:]]
+    main(*(given + [STEPS, SEEDS][len(given) :]))
