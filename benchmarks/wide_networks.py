@@ -99,24 +99,24 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> boun
 
     Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
     """
-    relaxed: list[bound._Lines] = []
+    relaxed: list[bound.Lines] = []
     floor, ceiling = low, high
     for layer, activation in enumerate(network.activations):
         weight, bias = network.weights[layer], network.biases[layer]
         least, most = bound._interval(weight, bias, floor, ceiling)
         if layer == 1 and network.activations[0] != "relu":
-            form = bound._Form.of_boxes(low, high).affine(network.weights[0], network.biases[0])
+            form = bound.Form.of_boxes(low, high).affine(network.weights[0], network.biases[0])
             least, most = form.between(relaxed[0]).affine(weight, bias).interval()
         elif layer:
             sides = []
             for sign in (-1.0, 1.0):
-                slopes, offsets = bound._substitute(network, sign * weight[None], relaxed)
+                slopes, offsets = bound.substitute((*network.weights[:layer], sign * weight), network.biases, relaxed)
                 sides.append(sign * bound.HalfSpaces(slopes, offsets).highest(low, high) + bias)
             least, most = np.maximum(least, sides[0]), np.minimum(most, sides[1])
         least, most = least - network.pads[layer], most + network.pads[layer]
-        relaxed.append(bound._LINES[activation](least, most))
+        relaxed.append(bound.LINES[activation](least, most))
         floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
-    slopes, offsets = bound._substitute(network, network.weights[-1][None], relaxed)
+    slopes, offsets = bound.substitute(network.weights, network.biases, relaxed)
     shape = (len(low), *slopes.shape[1:])
     offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
     return bound.HalfSpaces(np.broadcast_to(slopes, shape), offsets)

@@ -19,7 +19,7 @@ from itertools import count, takewhile
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Activation, FoldedPolicy, QueryAtStates
+from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, UnfoldedPolicy
 
 Layer = tuple[np.ndarray, np.ndarray]
 """A weight (outputs, inputs) and a bias (outputs,)."""
@@ -132,6 +132,19 @@ class PCNPolicy:
         relus: tuple[Activation, ...] = ("relu",)
         activations = relus * (len(commands) - 1) + ("sigmoid",) + relus * (len(head) - 1)
         return FoldedPolicy(weights=weights, biases=biases, activations=activations)
+
+    def unfold(self) -> UnfoldedPolicy:
+        """The policy as a function of state and command, in float64, for proofs about sets of states."""
+        stacks = [[(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in s] for s in self._stacks]
+        (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = (
+            tuple(zip(*stack, strict=True)) for stack in stacks
+        )
+        relus: tuple[Activation, ...] = ("relu",)
+        return UnfoldedPolicy(
+            Branch(state_weights, state_biases, relus * (len(state_weights) - 1) + ("sigmoid",)),
+            Branch(weights, biases, relus * (len(weights) - 1) + ("sigmoid",)),
+            FoldedPolicy(head_weights, head_biases, relus * (len(head_weights) - 1)),
+        )
 
     @property
     def _stacks(self) -> tuple[tuple[Layer, ...], ...]:

@@ -7,8 +7,9 @@ import numpy as np
 
 from paretofoil.core.command import Norm
 from paretofoil.core.limit import Stop, now
-from paretofoil.proof.bound import upper_bounds
+from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.halfspace import cut, nearest
+from paretofoil.proof.joint import JointNetwork
 from paretofoil.proof.margin import MarginNetwork
 
 _SMALLEST = 1e-8
@@ -32,6 +33,20 @@ class Claim:
     high: np.ndarray
     level: float
     norm: Norm
+
+    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Lines above the margins over boxes low, high (B, d)."""
+        return upper_bounds(self.network, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class JointClaim(Claim):
+    """The same about a box of states and commands."""
+
+    network: JointNetwork  # type: ignore[assignment]
+
+    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        return self.network.upper_bounds(low, high)
 
 
 @dataclass(frozen=True)
@@ -130,7 +145,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
     for _ in range(2 if contract else 1):
-        lines = upper_bounds(claim.network, low, high)
+        lines = claim.lines(low, high)
         slopes, levels = lines.slopes, claim.level - lines.offsets
         alive = (lines.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)
@@ -141,5 +156,5 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
         if (high - low).max(initial=0.0) > _WORTHWHILE * width:
             break
     bound, point = nearest(slopes, levels, low, high, claim.norm)
-    axis = np.argmax((high - low) * np.linalg.norm(claim.network.weights[0], axis=0), axis=1)
+    axis = np.argmax((high - low) * claim.network.stretch, axis=1)
     return Boxes(low, high, bound, axis, point)[bound < radius]
