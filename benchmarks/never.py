@@ -2,9 +2,9 @@
 
 python benchmarks/never.py [--width 0.01] [--samples 10000000] [--agents NAME,NAME]
 
-For each agent: pairs of state and valid action, how many are proven, refuted and open, seconds for a pair, and how many of
-the samples (states of a proven box with commands of the command space) make the policy choose what is proven never to be
-chosen. Exits with 1 if there is any.
+For each agent: pairs of state and valid action, how many are proven, refuted and open, seconds for a pair, and how many
+samples (states of a proven box, commands of the command space) make the policy choose what is proven never to be chosen.
+Exits with 1 if there is any.
 """
 
 import argparse
@@ -50,11 +50,11 @@ def main(arguments: argparse.Namespace) -> int:
             wrong = violations(agent, number, found, ranges, share)
             counts = len(found.states), found.proven.sum(), found.refuted.sum(), found.seconds, share, wrong
             totals += np.array(counts)
-        pairs, proven, refuted, seconds, samples, wrong = totals
+        pairs, proven, refuted, seconds, samples, violated = totals
         settled, left = (proven + refuted) / pairs, pairs - proven - refuted
         cells = f"{pairs:,.0f} | {proven:,.0f} | {refuted:,.0f} | {left:,.0f} | {settled:.1%} | {seconds / pairs:.3f}"
-        print(f"| {name} | {cells} | {samples:,.0f} | {wrong:,.0f} |", flush=True)
-        bad += int(wrong)
+        print(f"| {name} | {cells} | {samples:,.0f} | {violated:,.0f} |", flush=True)
+        bad += int(violated)
     return 1 if bad else 0
 
 
