@@ -7,6 +7,7 @@ it, and a plain generator in `benchmarks/fuzz_files.py`.
 import json
 import sqlite3
 import struct
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +15,12 @@ from typing import Any
 
 import numpy as np
 from answers import TIME, TREASURE, achieved, answer, certificate, proven, proven_range
+from checkpoints import VALID, rewritten
 from policies import random_pcn
 
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.import_agent import import_agent
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
 from paretofoil.core.answer import Start
 from paretofoil.core.certificate import Certificate
@@ -133,6 +136,21 @@ def edit_tensors(data: bytes, where: int, what: int) -> bytes:
     return struct.pack("<Q", len(header)) + header + data[8 + size :]
 
 
+def edit_checkpoint(data: bytes, where: int, what: int) -> bytes:
+    """Change the pickle inside, with sums that fit, or the bytes of the whole archive."""
+    if where % 4 == 0:
+        return edit_bytes(data, where // 4, what)
+    try:
+        return rewritten(
+            data,
+            lambda name, old: (
+                edit_bytes(old, where // 4, what) if name == ("data.pkl", "data/0")[what % 5 == 0] else old
+            ),
+        )
+    except (zipfile.BadZipFile, KeyError, ValueError, NotImplementedError):  # it was broken before
+        return edit_bytes(data, where, what)
+
+
 PROGRAMS = (
     "DROP TABLE run",
     "DROP TABLE answer; CREATE VIEW answer AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
@@ -221,6 +239,11 @@ def _use_agent(folder: Path) -> None:
     agent._repr_html_()
 
 
+def _use_checkpoint(folder: Path) -> None:
+    agent = import_agent(folder / "model.pt", "deep-sea-treasure", front=folder / "front.txt")
+    assert repr(agent)
+
+
 def _use_study(folder: Path) -> None:
     path = folder / "study.sqlite"
     about, rows, _ = read_about(path), read_rows(path), read_runs(path)
@@ -279,6 +302,9 @@ def kinds(folder: Path) -> list[Kind]:
     study = make_study([small], searches, CaseRule(1, 1, 1), only=[Case("small", 0, 0, action) for action in range(4)])
     run_study(study, path, workers=1)
     made.append(Kind("study", "study.sqlite", path.read_bytes(), edit_study, _use_study))
+    made.append(
+        Kind("checkpoint", "model.pt", VALID, edit_checkpoint, _use_checkpoint, (("front.txt", b"1,-1\n8,-8\n"),))
+    )
     return made
 
 

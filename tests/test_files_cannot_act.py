@@ -1,7 +1,9 @@
 """Files cannot act: no file makes the library import what nobody allowed, and none gets more than a sentence."""
 
+import contextlib
 import json
 import os
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -10,6 +12,8 @@ from pathlib import Path
 import gymnasium
 import numpy as np
 import pytest
+import torch
+from checkpoints import VALID, pickle_that_calls, with_pickle
 from crafted import Edit, Kind, kinds
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -255,6 +259,54 @@ def test_a_crafted_agent_gets_one_line_and_exit_code_2(crafted, marker, typed, t
     assert len(told) < 1000
 
 
+TRAPS = {
+    "a file is written": lambda marker: pickle_that_calls(Path.touch, marker),
+    "a command is run": lambda marker: pickle_that_calls(os.system, f"touch {marker}"),
+    "code is run": lambda marker: pickle_that_calls(exec, f"open({str(marker)!r}, 'w').close()"),
+    "code is run, in a later protocol": lambda marker: pickle_that_calls(
+        exec, f"open({str(marker)!r}, 'w').close()", protocol=4
+    ),
+    "code is run, in the first protocol": lambda marker: pickle_that_calls(
+        exec, f"open({str(marker)!r}, 'w').close()", protocol=0
+    ),
+    "what torch allows is called": lambda marker: pickle_that_calls(torch.save, [], str(marker)),
+    "a module is imported": lambda marker: b"\x80\x02cpayload\nMine\n)R.",
+    "a name of the list, then another": lambda marker: b"\x80\x02ccollections\nOrderedDict\n0cpayload\nMine\n.",
+}
+READERS = {
+    "import": ["import", "trap", "--env", "deep-sea-treasure"],
+    "front": ["import", "valid.pt", "--env", "deep-sea-treasure", "--front", "trap"],
+    "agent": ["agents", "bad", "--allow-import", "gymnasium"],
+    "study": ["study", "status", "trap"],
+    "resume": ["study", "resume", "trap"],
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("trap", TRAPS)
+def test_a_pickle_that_acts_is_refused_by_every_reader_and_does_not_act(trap, reader, marker, typed, tmp_path):
+    payload = TRAPS[trap](marker)
+    (tmp_path / "valid.pt").write_bytes(VALID)
+    for content in (payload, with_pickle(VALID, payload)):
+        (tmp_path / "trap").write_bytes(content)
+        (tmp_path / "agents" / "bad" / "weights.safetensors").write_bytes(content)
+        code, told = typed(*READERS[reader])
+        assert not marker.exists()
+        assert "payload" not in sys.modules
+        assert (code, told.count("\n")) == (2, 1), told
+        assert told.startswith("error: ")
+
+
+def test_the_traps_act_when_they_are_unpickled(marker):
+    for trap, make in TRAPS.items():
+        marker.unlink(missing_ok=True)
+        with contextlib.suppress(TypeError):  # after it acted
+            pickle.loads(make(marker))  # noqa: S301
+        assert marker.exists(), trap
+        sys.modules.pop("payload", None)
+        gymnasium.registry.pop("Env-v0", None)
+
+
 def test_markup_in_an_agents_words_is_shown_as_it_is(marker, typed, tmp_path):
     _change(tmp_path / "agents" / "bad", name="[/bold]", provenance={"[red]": "[/nothing]", "steps": "many"})
     for verb in (["agents", "bad"], ["agents"], [*VERBS["episode"]]):
@@ -282,7 +334,7 @@ edits = st.lists(st.tuples(st.integers(0, 2**32), st.integers(0, 2**16)), min_si
 
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
-@given(number=st.integers(0, 9), chosen=edits)
+@given(number=st.integers(0, 10), chosen=edits)
 def test_a_crafted_file_gets_a_sentence_and_nothing_else(
     all_kinds: list[Kind], place: Path, number: int, chosen: list[Edit]
 ) -> None:

@@ -11,6 +11,7 @@ from paretofoil.core.version import __version__
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
+    from paretofoil.agents.import_agent import import_agent as import_agent
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from paretofoil.explanation.explain import explain_decision as explain_decision
     from paretofoil.explanation.explain import explain_episode as explain_episode
     from paretofoil.explanation.flip_map import FlipMap as FlipMap
+    from paretofoil.explanation.never import Never as Never
+    from paretofoil.explanation.never import never as never
     from paretofoil.proof.verify import verify_certificate as verify_certificate
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
@@ -57,6 +60,7 @@ __getattr__, _names = lazy_names(
     __name__,
     {
         "paretofoil.agents.agent": ("Agent",),
+        "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
@@ -75,6 +79,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),
+        "paretofoil.explanation.never": ("Never", "never"),
         "paretofoil.proof.verify": ("verify_certificate",),
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
@@ -98,6 +103,7 @@ register_displays(
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
         "Answer.sentence": "paretofoil.show.sentence:one_line",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
+        "Never.sentence": "paretofoil.show.never_words:never_sentence",
         "FlipMap.plot": "paretofoil.show.flip_map_figure:figure_flip_map",
     }
 )

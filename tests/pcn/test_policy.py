@@ -46,10 +46,81 @@ def test_masked_actions_have_no_probability():
     torch.testing.assert_close(log_probs.exp().sum(dim=1), torch.ones(5))
 
 
+def deep_policy(shape: tuple[int, int, int, int]) -> PCNPolicy:
+    """A network as others train them: a layer more before each sigmoid and behind the hidden layer."""
+    states, commands, actions, hidden = shape
+    rng = np.random.default_rng(2)
+
+    def layer(outputs: int, inputs: int) -> tuple[np.ndarray, np.ndarray]:
+        weight = 3.0 * rng.normal(size=(outputs, inputs)) / np.sqrt(inputs)
+        return weight.astype(np.float32), rng.normal(size=outputs).astype(np.float32)
+
+    return PCNPolicy(
+        *layer(hidden, 30),
+        *layer(hidden, 20),
+        *layer(hidden, hidden),
+        *layer(actions, 40),
+        state_layers=(layer(50, states), layer(30, 50)),
+        command_layers=(layer(20, commands),),
+        hidden_layers=(layer(40, hidden),),
+    )
+
+
+def as_torch(policy: PCNPolicy) -> torch.nn.Module:
+    """The same network, from its arrays, in double precision."""
+    arrays = {name: torch.tensor(array).double() for name, array in policy.arrays().items()}
+
+    def through(x: torch.Tensor, *names: str) -> torch.Tensor:
+        for name in names:
+            separator = "." if "." in name else "_"
+            x = x @ arrays[f"{name}{separator}weight"].T + arrays[f"{name}{separator}bias"]
+            x = torch.relu(x) if name != names[-1] else x
+        return x
+
+    def forward(states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        embedded = torch.sigmoid(through(states, "state_layers.0", "state_layers.1", "state"))
+        told = torch.sigmoid(through(commands, "command_layers.0", "command"))
+        return through(embedded * told, "hidden", "hidden_layers.0", "output").log_softmax(1)
+
+    return forward
+
+
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_row_has_the_same_bits_in_any_batch(shape):
-    policy = make_network(shape).export()
-    states, commands = make_inputs(shape, 3000)
+def test_a_deep_network_computes_layer_by_layer_what_torch_does(shape):
+    policy = deep_policy(shape)
+    states, commands = make_inputs(shape, 200)
+    expected = as_torch(policy)(torch.tensor(states).double(), torch.tensor(commands).double()).numpy()
+    np.testing.assert_allclose(policy.log_probs(states, commands), expected, atol=2e-4)
+    assert (policy.state_size, policy.command_size, policy.num_actions) == shape[:3]
+    folded = policy.fold(states[0])
+    assert folded.activations == ("relu", "sigmoid", "relu", "relu")
+    exact = folded.logits(commands)
+    scores = as_torch(policy)(
+        torch.tensor(states[:1]).double().expand(200, -1), torch.tensor(commands).double()
+    ).numpy()
+    np.testing.assert_allclose(exact - exact[:, :1], scores - scores[:, :1], atol=1e-10)
+
+
+def test_a_deep_network_is_made_again_from_its_arrays():
+    policy = deep_policy(SHAPES[0])
+    again = PCNPolicy.from_arrays(policy.arrays())
+    states, commands = make_inputs(SHAPES[0], 20)
+    assert np.array_equal(policy.log_probs(states, commands), again.log_probs(states, commands))
+    for name in ("state_layers.0.bias", "state_layers.1.weight", "hidden_layers.0.weight"):
+        with pytest.raises(InvalidInput, match="arrays named"):
+            PCNPolicy.from_arrays({key: array for key, array in policy.arrays().items() if key != name})
+    with pytest.raises(InvalidInput, match=r"layer 1 before state_weight of shape \(30, 50\), got \(30, 49\)"):
+        PCNPolicy.from_arrays({**policy.arrays(), "state_layers.1.weight": np.ones((30, 49), dtype=np.float32)})
+    with pytest.raises(InvalidInput, match=r"state_layers with 2 axes, got shape \(\)"):
+        PCNPolicy.from_arrays({**policy.arrays(), "state_layers.0.weight": np.array(1.0, dtype=np.float32)})
+
+
+WIDE = [(22, 2, 4, 256), (22, 3, 4, 512)]
+
+
+@pytest.mark.parametrize("policy", [*(make_network(s).export() for s in SHAPES), *map(deep_policy, SHAPES + WIDE)])
+def test_a_row_has_the_same_bits_in_any_batch(policy):
+    states, commands = make_inputs((policy.state_size, policy.command_size, policy.num_actions, 0), 3000)
     together, logits = policy.log_probs(states, commands), policy.at(states)(np.arange(3000), commands)
     rng = np.random.default_rng(1)
     for size in [*range(1, 35), 100, 1023, 2048, 2999]:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from networks import layered_question, random_layers
 
 from paretofoil.core.policy import ACTIVATIONS
-from paretofoil.proof.bound import _LINES, lower_bounds, upper_bounds
+from paretofoil.proof.bound import LINES, lower_bounds, upper_bounds
 from paretofoil.proof.margin import MarginNetwork, margin_network
 
 ARCHITECTURES = {
@@ -78,7 +78,7 @@ def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) ->
     ends = np.sort(rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-9, 2.5, size=(4000, 1)), axis=1)
     ends = np.concatenate([ends, [[0, 0], [-1e-300, 1e-300], [-700, 700], [30, 31], [-900, -800], [5, 5 + 1e-7]]])
     low, high = ends[:, :1], ends[:, 1:]
-    lines = _LINES[activation](low, high)
+    lines = LINES[activation](low, high)
     x = np.clip(low + np.linspace(0, 1, 401) * (high - low), low, high)
     y = ACTIVATIONS[activation](x)
     rounding = 1e-15 * (1 + np.maximum(np.abs(low), np.abs(high)))

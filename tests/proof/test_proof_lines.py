@@ -15,7 +15,7 @@ from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof import branch, verify
-from paretofoil.proof.bound import _LINES, upper_bounds
+from paretofoil.proof.bound import LINES, upper_bounds
 from paretofoil.proof.branch import Boxes, Claim, Effort, bound_boxes, branch_and_bound
 from paretofoil.proof.halfspace import cut
 from paretofoil.proof.margin import MarginNetwork, margin_network
@@ -97,7 +97,7 @@ def test_lines_over_a_tiny_interval_have_the_slope_of_the_curve(activation: Any,
     low = np.linspace(-6, 6, 1001)[:, None]
     value = ACTIVATIONS[activation](low)
     slope = value * (1 - value) if activation == "sigmoid" else 1 - value * value
-    assert np.abs(_LINES[activation](low, low + width).slope_low - slope).max() < max(1e-8, width)
+    assert np.abs(LINES[activation](low, low + width).slope_low - slope).max() < max(1e-8, width)
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "tanh"])

@@ -38,6 +38,7 @@ OUTCOMES = {
             f"There may be a smaller change {MARGIN}: its scaled size is 0.125, and only those below 0.03 are proven "
             "to fail.",
             "The search stopped because its time ran out.",
+            "A larger limit would find it, or prove that there is none.",
             CAVEAT,
         ],
     ),

@@ -7,13 +7,16 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.tabular import locate
+
+HORIZON = Objective("horizon", "steps", natural_low=1.0)
+"""The last number of a command, for agents that are conditioned on the steps left as well."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

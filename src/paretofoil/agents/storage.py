@@ -72,7 +72,11 @@ def _describe(agent: Agent) -> dict[str, Any]:
         "objectives": [asdict(o) for o in space.objectives],  # type: ignore[arg-type]
         "actions": list(agent.actions),
         "network": network_shape(agent.policy),  # type: ignore[arg-type]
-        "command_box": {"low": space.low.tolist(), "high": space.high.tolist(), "origin": BOX_ORIGIN},
+        "command_box": {
+            "low": space.low.tolist(),
+            "high": space.high.tolist(),
+            "origin": agent.provenance.get("command_box", BOX_ORIGIN),
+        },
         "front": agent.front.tolist(),
         "achieved": None if agent.achieved is None else agent.achieved.tolist(),
         "error": None if agent.error is None else agent.error.tolist(),
@@ -106,17 +110,17 @@ def read_agent(folder: str | Path) -> Agent:
         raise InvalidInput(f"{path}: {error}") from None
 
 
-def read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, what: str = "an agent's file") -> bytes:
     """The bytes of a file of sensible size; no device or pipe, which might never end."""
     try:
         if not path.is_file():
-            raise InvalidInput.expected(f"an agent's file at {path}", "something else" if path.exists() else "no file")
+            raise InvalidInput.expected(f"{what} at {path}", "something else" if path.exists() else "no file")
         with path.open("rb") as file:
             read = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput.expected(f"an agent's file at {path}", error) from None
+        raise InvalidInput.expected(f"{what} at {path}", error) from None
     if len(read) > MAX_BYTES:
         raise InvalidInput.expected(f"{path} of at most {MAX_BYTES} bytes", "more")
     return read

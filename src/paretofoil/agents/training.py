@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.agents.agent import Agent
-from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.agents.agent import HORIZON, Agent
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.version import __version__
 from paretofoil.pcn.config import PLAIN, PLAIN_DEFAULT, PRESETS, REALISED, Explore, Returns, TrainConfig
 from paretofoil.pcn.train import Trainer, TrainResult
-
-HORIZON = Objective("horizon", "steps", natural_low=1.0)
-"""The last number of a command, for agents that are conditioned on the steps left as well."""
 
 
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:

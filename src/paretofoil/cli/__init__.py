@@ -5,7 +5,19 @@ from typing import Annotated
 
 import typer
 
-from paretofoil.cli import agents, envs, episode, explain, figure, reproduce, searches, study, train
+from paretofoil.cli import (
+    agents,
+    envs,
+    episode,
+    explain,
+    figure,
+    import_agent,
+    never,
+    reproduce,
+    searches,
+    study,
+    train,
+)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 
@@ -17,9 +29,11 @@ app = typer.Typer(
 )
 app.command("explain")(explain.explain)
 app.command("episode")(episode.episode)
+app.command("never")(never.never)
 app.command("agents")(agents.agents)
 app.command("searches")(searches.searches)
 app.command("train")(train.train)
+app.command("import")(import_agent.import_agent)
 app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")
 app.add_typer(study.app, name="study")

@@ -60,6 +60,7 @@ def explain(
 ) -> None:
     """Why this, and not that? The smallest change of the command that makes the agent choose the foil."""
     from paretofoil.agents.shelf import load_agent
+    from paretofoil.cli.progress import bars
     from paretofoil.cli.wish import read_command, read_ranges
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
@@ -70,21 +71,24 @@ def explain(
     drawn = _check_drawing(plot, axes, loaded)
     issued = None if command is None else read_command(command, loaded.space, "--command")
     decision = _decide(loaded, issued, at or 0, seed, state, remaining)
-    answers = explain_decision(
-        loaded,
-        decision,
-        foils=None if foil is None else [foil],
-        search=search,
-        limits=limits,
-        seed=seed,
-        box=box,  # type: ignore[arg-type]  # checked there
-        keep=keep or (),
-        ranges=read_ranges(ranges or [], loaded.space, decision.command),
-        sparse=sparse,
-        k=k,
-        min_change=min_change,
-        kappa=kappa,
-    )
+    within = read_ranges(ranges or [], loaded.space, decision.command)
+    with bars(as_json) as start:
+        start(loaded.name)(0, told="searching")
+        answers = explain_decision(
+            loaded,
+            decision,
+            foils=None if foil is None else [foil],
+            search=search,
+            limits=limits,
+            seed=seed,
+            box=box,  # type: ignore[arg-type]  # checked there
+            keep=keep or (),
+            ranges=within,
+            sparse=sparse,
+            k=k,
+            min_change=min_change,
+            kappa=kappa,
+        )
     if as_json:
         print(_document(loaded, issued, decision, answers, box))
     else:

@@ -106,7 +106,8 @@ Plot = Annotated[Path | None, typer.Option(help="Draw it into this file.")]
 Search = Annotated[str, SearchOption("How to look for the answer: auto (proves where it can), or", many=False)]
 Searches = Annotated[str, SearchOption("Searches, with commas between them:", many=True)]
 Seconds = Annotated[
-    float | None, typer.Option(help="Stop the search of a question after this time, with the best so far.")
+    float | None,
+    typer.Option(help="Stop the search of a question after so long, with the best so far; auto: 10, others: never."),
 ]
 Queries = Annotated[int | None, typer.Option(help="How often the policy may be asked about a question at most.")]
 AllowImport = Annotated[

@@ -41,21 +41,32 @@ def read_command(text: str, space: "CommandSpace", option: str) -> "np.ndarray":
 
 def read_ranges(texts: Sequence[str], space: "CommandSpace", command: "np.ndarray") -> dict[str, tuple[float, float]]:
     """["time=2:5"] -> {"time": (-5.0, -2.0)}; each must hold what the command asks for now."""
-    ranges = {}
     for text in texts:
-        name, _, ends = text.partition("=")
-        try:
-            low, high = (float(end) for end in ends.split(":"))
-        except ValueError:
-            raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
-        i = space.index(name.strip())
-        objective = _objectives(space)[i]
-        wished = _turned(objective, float(command[i]))
+        objective, low, high = _range(text, space)
+        wished = _turned(objective, float(command[space.index(objective.name)]))
         if not low <= wished <= high:
             raise InvalidInput.expected(f"a --range of {objective.name} that holds the command's {wished:g}", text)
+    return read_box(texts, space)
+
+
+def read_box(texts: Sequence[str], space: "CommandSpace") -> dict[str, tuple[float, float]]:
+    """["time=2:5"] -> {"time": (-5.0, -2.0)}, whatever the space holds."""
+    box = {}
+    for text in texts:
+        objective, low, high = _range(text, space)
         first, second = _turned(objective, low), _turned(objective, high)
-        ranges[objective.name] = (min(first, second), max(first, second))
-    return ranges
+        box[objective.name] = (min(first, second), max(first, second))
+    return box
+
+
+def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]":
+    """An objective, and its range in the user's sign."""
+    name, _, ends = text.partition("=")
+    try:
+        low, high = (float(end) for end in ends.split(":"))
+    except ValueError:
+        raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
+    return _objectives(space)[space.index(name.strip())], low, high
 
 
 def read_times(text: str) -> list[int]:

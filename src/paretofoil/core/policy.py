@@ -95,6 +95,42 @@ class FoldablePolicy(Protocol):
     def fold(self, state: np.ndarray) -> FoldedPolicy: ...
 
 
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """Affine layers, each with an activation behind it."""
+
+    weights: tuple[np.ndarray, ...]  # each (outputs, inputs)
+    biases: tuple[np.ndarray, ...]  # each (outputs,)
+    activations: tuple[Activation, ...]  # as many as layers
+
+    def __call__(self, inputs: np.ndarray) -> np.ndarray:
+        """(N, inputs) -> (N, outputs)."""
+        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=True):
+            inputs = ACTIVATIONS[activation](inputs @ weight.T + bias)
+        return inputs
+
+
+@dataclass(frozen=True, eq=False)
+class UnfoldedPolicy:
+    """A policy as a function of state and command: logits = head(state branch(s) * command branch(R)), in float64."""
+
+    state: Branch
+    command: Branch
+    head: FoldedPolicy
+    """Of the product of the two."""
+
+    def logits(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """(N, state size), (N, d) -> (N, num_actions)."""
+        return self.head.logits(self.state(states) * self.command(commands))
+
+
+@runtime_checkable
+class UnfoldablePolicy(Protocol):
+    """A policy whose inside may be looked at for whole sets of states (optional)."""
+
+    def unfold(self) -> UnfoldedPolicy: ...
+
+
 def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 0.5 * (np.tanh(0.5 * x) + 1.0)  # no overflow for large |x|
 

@@ -24,7 +24,7 @@ from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict
 from paretofoil.proof.widen import widen
-from paretofoil.search.registry import choose_search
+from paretofoil.search.registry import choose_limits, choose_search
 
 Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
 """What explains itself: an agent, or any policy with `log_probs(states, commands)`, or such a function."""
@@ -98,7 +98,7 @@ def explain_decision(
         decision: a decision of a rollout, or of `Agent.decision_at`.
         foils: the actions that were not chosen, by name or number; every other valid one if not given.
         search: "auto", the name of a search, or a search with its settings.
-        limits: how many seconds and queries each question may take.
+        limits: how many seconds and queries each question may take; "auto" takes 10 seconds if no time is given.
         seed: of a search that is given by its name.
         space: the box of commands; an agent brings its own.
         box: search what can still be fulfilled of the space, or the whole of the "paper"'s box, which sizes are then
@@ -130,7 +130,8 @@ def explain_decision(
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
-    answers = ask(questions, choose_search(search, policy, seed), wishes, names, limits, phrases)
+    chosen, within = choose_search(search, policy, seed), choose_limits(search, limits)
+    answers = ask(questions, chosen, wishes, names, within, phrases)
     answers = [_with_surroundings(a, decision, agent) for a in answers]
     return answers if agent is None else _with_starts(answers, decision, agent)
 
@@ -172,14 +173,14 @@ def explain_episode(
     questions = [
         pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
     ]
-    chosen = choose_search(search, agent.policy, seed)
+    chosen, within = choose_search(search, agent.policy, seed), choose_limits(search, limits)
     at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
     answers: list[Answer] = []
     tell = show or (lambda so_far, total: None)
     tell(answers, len(asked))
     for start in range(0, len(asked), at_once):
         chunk = slice(start, start + at_once)
-        found = ask(questions[chunk], chosen, actions=agent.actions, limits=limits, phrases=agent.phrases)
+        found = ask(questions[chunk], chosen, actions=agent.actions, limits=within, phrases=agent.phrases)
         answers += [_placed(a, d, agent) for a, (d, _) in zip(found, asked[chunk], strict=True)]
         tell(answers, len(asked))
     objectives: Any = tuple(agent.space.objectives)

@@ -2,21 +2,33 @@
 
     logits = W3 relu(W2 (sigmoid(Ws s + bs) * sigmoid(Wc R + bc)) + b2) + b3
 
+Networks that were trained elsewhere may have more layers, each with a ReLU: before the two sigmoids, and behind the
+hidden layer.
+
 Plain NumPy in float32: searches ask it thousands of times in tiny batches, where every call counts. A row's
 answer must not depend on its neighbours. OpenBLAS gives every row the same bits in any batch as long as there
-are at least two rows and the number of output columns is a multiple of 16, so layers are padded with zeros.
+are at least two rows and the number of output columns is a multiple of 16, so layers are padded with zeros. Sums of
+many inputs it splits at places that depend on the batch, so they are split here.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import count, takewhile
 
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedPolicy, QueryAtStates
+from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, UnfoldedPolicy
+
+Layer = tuple[np.ndarray, np.ndarray]
+"""A weight (outputs, inputs) and a bias (outputs,)."""
 
 _COLUMNS = 16
+_INPUTS = 256
+"""Of a sum that is not split; OpenBLAS splits from 320 on, or later, depending on the processor."""
+_ARRAYS = tuple(f"{layer}_{part}" for layer in ("state", "command", "hidden", "output") for part in ("weight", "bias"))
+_STACKS = ("state_layers", "command_layers", "hidden_layers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -31,30 +43,28 @@ class PCNPolicy:
     hidden_bias: np.ndarray  # (hidden,)
     output_weight: np.ndarray  # (num_actions, hidden)
     output_bias: np.ndarray  # (num_actions,)
+    state_layers: tuple[Layer, ...] = ()
+    """Layers with a ReLU each between the state and the state layer; agents that are trained here have none."""
+    command_layers: tuple[Layer, ...] = ()
+    """The same between the command and the command layer."""
+    hidden_layers: tuple[Layer, ...] = ()
+    """The same between the hidden layer and the output layer."""
 
     exact_rows = True  # see above; a test holds it to that
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = np.array(getattr(self, field.name))
-            if value.dtype != np.float32 or not np.isfinite(value).all():
-                raise InvalidInput.expected(f"{field.name} to be finite float32 numbers", value.dtype)
-            value.setflags(write=False)
-            object.__setattr__(self, field.name, value)
-        hidden, actions = self.state_bias.size, self.output_bias.size
-        shapes = {
-            "state_weight": (hidden, self.state_size),
-            "state_bias": (hidden,),
-            "command_weight": (hidden, self.command_size),
-            "command_bias": (hidden,),
-            "hidden_weight": (hidden, hidden),
-            "hidden_bias": (hidden,),
-            "output_weight": (actions, hidden),
-            "output_bias": (actions,),
-        }
-        for name, shape in shapes.items():
-            if getattr(self, name).shape != shape or 0 in shape:
-                raise InvalidInput.expected(f"{name} of shape {shape}", getattr(self, name).shape)
+        for name in _ARRAYS:
+            object.__setattr__(self, name, _checked(name, getattr(self, name), 1 + name.endswith("weight")))
+        for stack in _STACKS:
+            layers = [(_checked(stack, weight, 2), _checked(stack, bias, 1)) for weight, bias in getattr(self, stack)]
+            object.__setattr__(self, stack, tuple(layers))
+        hidden = self.state_bias.size
+        _check_chain("state", self.state_size, (*self.state_layers, (self.state_weight, self.state_bias)), hidden)
+        command = (*self.command_layers, (self.command_weight, self.command_bias))
+        _check_chain("command", self.command_size, command, hidden)
+        _check_chain("hidden", hidden, ((self.hidden_weight, self.hidden_bias),), hidden)
+        output = (*self.hidden_layers, (self.output_weight, self.output_bias))
+        _check_chain("output", hidden, output, self.num_actions)
 
     def __repr__(self) -> str:
         layers = f"{self.state_size} state and {self.command_size} command numbers, {self.state_bias.size} hidden units"
@@ -62,12 +72,12 @@ class PCNPolicy:
 
     @property
     def state_size(self) -> int:
-        return self.state_weight.shape[-1]
+        return _first_weight(self.state_layers, self.state_weight).shape[-1]
 
     @property
     def command_size(self) -> int:
         """The number of objectives, and one more if the network is conditioned on a horizon."""
-        return self.command_weight.shape[-1]
+        return _first_weight(self.command_layers, self.command_weight).shape[-1]
 
     @property
     def num_actions(self) -> int:
@@ -75,15 +85,21 @@ class PCNPolicy:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The weights by name, to be saved."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        named = {name: getattr(self, name) for name in _ARRAYS}
+        for stack in _STACKS:
+            for i, (weight, bias) in enumerate(getattr(self, stack)):
+                named |= {f"{stack}.{i}.weight": weight, f"{stack}.{i}.bias": bias}
+        return named
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "PCNPolicy":
         """The inverse of `arrays`."""
-        names = [field.name for field in fields(cls)]
+        stacks = {stack: _layer_names(stack, arrays) for stack in _STACKS}
+        names = [*_ARRAYS, *(name for layers in stacks.values() for layer in layers for name in layer)]
         if set(arrays) != set(names):
             raise InvalidInput.expected(f"arrays named {', '.join(names)}", ", ".join(sorted(arrays)) or "none")
-        return cls(**arrays)
+        more = {stack: tuple((arrays[w], arrays[b]) for w, b in layers) for stack, layers in stacks.items()}
+        return cls(**{name: arrays[name] for name in _ARRAYS}, **more)  # type: ignore[arg-type]
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """(N, state size), (N, command size) -> (N, num_actions), over all actions, in float64.
@@ -106,24 +122,48 @@ class PCNPolicy:
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         """The policy at one state as a function of the command, in float64, for proofs."""
-        layer = {name: array.astype(np.float64) for name, array in self.arrays().items()}
-        before = layer["state_weight"] @ np.asarray(state, dtype=np.float64) + layer["state_bias"]
+        states, commands, head = (
+            [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in stack] for stack in self._stacks
+        )
+        before = _through(np.asarray(state, dtype=np.float64)[None], [(weight.T, bias) for weight, bias in states])[0]
         embedded = 0.5 * (np.tanh(0.5 * before) + 1.0)
-        return FoldedPolicy(
-            weights=(layer["command_weight"], layer["hidden_weight"] * embedded, layer["output_weight"]),
-            biases=(layer["command_bias"], layer["hidden_bias"], layer["output_bias"]),
-            activations=("sigmoid", "relu"),
+        head[0] = (head[0][0] * embedded, head[0][1])
+        weights, biases = zip(*commands, *head, strict=True)
+        relus: tuple[Activation, ...] = ("relu",)
+        activations = relus * (len(commands) - 1) + ("sigmoid",) + relus * (len(head) - 1)
+        return FoldedPolicy(weights=weights, biases=biases, activations=activations)
+
+    def unfold(self) -> UnfoldedPolicy:
+        """The policy as a function of state and command, in float64, for proofs about sets of states."""
+        stacks = [[(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in s] for s in self._stacks]
+        (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = (
+            tuple(zip(*stack, strict=True)) for stack in stacks
+        )
+        relus: tuple[Activation, ...] = ("relu",)
+        return UnfoldedPolicy(
+            Branch(state_weights, state_biases, relus * (len(state_weights) - 1) + ("sigmoid",)),
+            Branch(weights, biases, relus * (len(weights) - 1) + ("sigmoid",)),
+            FoldedPolicy(head_weights, head_biases, relus * (len(head_weights) - 1)),
+        )
+
+    @property
+    def _stacks(self) -> tuple[tuple[Layer, ...], ...]:
+        """The layers up to the state's sigmoid, those up to the command's, and those behind their product."""
+        return (
+            (*self.state_layers, (self.state_weight, self.state_bias)),
+            (*self.command_layers, (self.command_weight, self.command_bias)),
+            ((self.hidden_weight, self.hidden_bias), *self.hidden_layers, (self.output_weight, self.output_bias)),
         )
 
     @cached_property
-    def _padded(self) -> tuple[np.ndarray, ...]:
-        """The layers transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2, with x / 2 in the weights."""
+    def _padded(self) -> tuple[tuple[Layer, ...], ...]:
+        """The stacks transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2, with x / 2 in the weights."""
         half = np.float32(0.5)
+        states, commands, head = self._stacks
+        halved = [(*stack[:-1], (stack[-1][0] * half, stack[-1][1] * half)) for stack in (states, commands)]
         return (
-            *_pad(self.state_weight * half, self.state_bias * half),
-            *_pad(self.command_weight * half, self.command_bias * half),
-            *_pad(self.hidden_weight, self.hidden_bias, pad_inputs=True),
-            *_pad(self.output_weight, self.output_bias, pad_inputs=True),
+            *(tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(stack)) for stack in halved),
+            tuple(_pad(*layer, pad_inputs=True) for layer in head),
         )
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
@@ -131,9 +171,7 @@ class PCNPolicy:
         states = np.asarray(states, dtype=np.float32)
         if len(states) == 1:
             return self._embed(np.concatenate([states, states]))[:1]
-        weight, bias = self._padded[0:2]
-        embedded = states @ weight
-        embedded += bias
+        embedded = _through(states, self._padded[0])
         np.tanh(embedded, out=embedded)
         embedded += 1.0
         embedded *= 0.25
@@ -143,18 +181,56 @@ class PCNPolicy:
         commands = np.asarray(commands, dtype=np.float32)
         if len(commands) == 1:
             return self._answer(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
-        _, _, command_weight, command_bias, hidden_weight, hidden_bias, output_weight, output_bias = self._padded
-        hidden = commands @ command_weight
-        hidden += command_bias
+        _, command_layers, head = self._padded
+        hidden = _through(commands, command_layers)
         np.tanh(hidden, out=hidden)
         hidden += 1.0
         hidden *= embedded
-        hidden = hidden @ hidden_weight
-        hidden += hidden_bias
-        np.maximum(hidden, 0.0, out=hidden)
-        logits = hidden @ output_weight
-        logits += output_bias
-        return logits[:, : self.num_actions]
+        return _through(hidden, head)[:, : self.num_actions]
+
+
+def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
+    """(N, inputs) through transposed layers, with a ReLU between any two of them."""
+    for i, (weight, bias) in enumerate(layers):
+        if i > 0:
+            np.maximum(values, 0.0, out=values)
+        product = values[:, :_INPUTS] @ weight[:_INPUTS]
+        for start in range(_INPUTS, len(weight), _INPUTS):
+            product += values[:, start : start + _INPUTS] @ weight[start : start + _INPUTS]
+        product += bias
+        values = product
+    return values
+
+
+def _checked(name: str, array: np.ndarray, axes: int) -> np.ndarray:
+    value = np.array(array)
+    if value.dtype != np.float32 or not np.isfinite(value).all():
+        raise InvalidInput.expected(f"{name} to be finite float32 numbers", value.dtype)
+    if value.ndim != axes:
+        raise InvalidInput.expected(f"{name} with {axes} axes", f"shape {value.shape}")
+    value.setflags(write=False)
+    return value
+
+
+def _check_chain(name: str, inputs: int, layers: Sequence[Layer], outputs: int) -> None:
+    """Each layer takes what the one before it gives; the last, which has a name of its own, gives the outputs."""
+    for i, (weight, bias) in enumerate(layers):
+        last = i == len(layers) - 1
+        size = outputs if last else bias.size
+        called = name if last else f"layer {i} before {name}"
+        for part, array, shape in (("weight", weight, (size, inputs)), ("bias", bias, (size,))):
+            if array.shape != shape or 0 in shape:
+                raise InvalidInput.expected(f"{called}_{part} of shape {shape}", array.shape)
+        inputs = size
+
+
+def _first_weight(layers: tuple[Layer, ...], last: np.ndarray) -> np.ndarray:
+    return layers[0][0] if layers else last
+
+
+def _layer_names(stack: str, arrays: Mapping[str, np.ndarray]) -> list[tuple[str, str]]:
+    named = ((f"{stack}.{i}.weight", f"{stack}.{i}.bias") for i in count())
+    return list(takewhile(lambda names: names[0] in arrays and names[1] in arrays, named))
 
 
 def _pad(weight: np.ndarray, bias: np.ndarray, pad_inputs: bool = False) -> tuple[np.ndarray, np.ndarray]:

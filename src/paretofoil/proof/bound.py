@@ -1,17 +1,22 @@
 """Sound linear bounds of the foil's margins over many boxes of commands at once.
 
-Each activation of the margin network is replaced by two lines that hold over its interval (CROWN, Zhang et al.
-2018), and the lines are substituted backwards, so that what remains is one half-space per box and rival: where the
-line says that the foil loses, it loses. All in float64, pushed outwards by a pad that covers the rounding.
+Each activation of the margin network is replaced by lines that hold over its interval. The intervals come from a pass
+forwards that carries a line in the command and a radius for each unit (B x d x n numbers, where substituting each
+layer backwards would need B x n x n); the margins' own lines are substituted backwards through all layers (CROWN,
+Zhang et al. 2018), so that what remains is one half-space per box and rival: where the line says that the foil loses,
+it loses. All in float64, pushed outwards by a pad that covers the rounding.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import ACTIVATIONS
+from paretofoil.core.policy import ACTIVATIONS, Activation
 from paretofoil.proof.margin import MarginNetwork
 
+Layer = tuple[np.ndarray, np.ndarray, Activation, np.ndarray]
+"""A weight, a bias, what follows them, and a pad."""
 CHUNK = 1 << 16
 """Numbers in the largest array of one bounding step: small enough to stay in the cache."""
 _SMALL_WIDTH = 1e-6
@@ -33,10 +38,8 @@ class HalfSpaces:
 
 def upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
     """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for."""
-    widths = [weight.shape[0] for weight in network.weights[:-1]] or [1]
-    long_way = any(not _behind_parallel_lines(network, layer) for layer in range(1, len(network.activations)))
-    columns = max(low.shape[1], network.num_rivals, *(widths if long_way else ()))
-    step = max(1, CHUNK // (max(widths) * columns))
+    width = max((weight.shape[0] for weight in network.weights[:-1]), default=1)
+    step = max(1, CHUNK // (width * max(low.shape[1], network.num_rivals)))
     parts = [_upper_bounds(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
     if len(parts) == 1:
         return parts[0]
@@ -48,31 +51,29 @@ def lower_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> n
     return -upper_bounds(network.negated(), low, high).highest(low, high)
 
 
-def _behind_parallel_lines(network: MarginNetwork, layer: int) -> bool:
-    """True for a second layer behind a sigmoid or tanh, the case of a PCN, which is bounded the short way."""
-    return layer == 1 and network.activations[0] != "relu"
-
-
 def _upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-    relaxed: list[_Lines] = []
-    floor, ceiling = low, high  # the range of each layer's inputs
-    for layer, activation in enumerate(network.activations):
-        if layer == 0:
-            least, most = _interval(network.weights[0], network.biases[0], low, high)
-        elif _behind_parallel_lines(network, layer):
-            least, most = _short_way(network, relaxed[0], low, high)
-        else:
-            least, most = _interval(network.weights[layer], network.biases[layer], floor, ceiling)
-            line_least, line_most = _long_way(network, layer, relaxed, low, high)
-            least, most = np.maximum(least, line_least), np.minimum(most, line_most)
-        least, most = least - network.pads[layer], most + network.pads[layer]
-        relaxed.append(_LINES[activation](least, most))
-        if layer > 0 or not _behind_parallel_lines(network, 1):
-            floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
-    slopes, offsets = _substitute(network, len(network.activations), network.weights[-1][None], relaxed)
+    layers = zip(network.weights, network.biases, network.activations, network.pads, strict=False)
+    relaxed, _ = relax(layers, Form.of_boxes(low, high))
+    slopes, offsets = substitute(network.weights, network.biases, relaxed)
     shape = (len(low), *slopes.shape[1:])
     offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
     return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+
+
+def relax(layers: Iterable[Layer], form: "Form") -> tuple[list["Lines"], "Form"]:
+    """The lines of each activation, for inputs of a form; and the form of what the last activation is given."""
+    relaxed: list[Lines] = []
+    floor = ceiling = form.center  # the range of each layer's inputs
+    for weight, bias, activation, pad in layers:
+        form = (form.between(relaxed[-1]) if relaxed else form).affine(weight, bias)
+        least, most = form.interval()
+        if relaxed:
+            plain_least, plain_most = _interval(weight, bias, floor, ceiling)
+            least, most = np.maximum(least, plain_least), np.minimum(most, plain_most)
+        least, most = least - pad, most + pad
+        relaxed.append(LINES[activation](least, most))
+        floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
+    return relaxed, form
 
 
 def _interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +83,7 @@ def _interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.nd
 
 
 @dataclass(frozen=True, eq=False)
-class _Lines:
+class Lines:
     """slope_low x + offset_low <= activation(x) <= slope_high x + offset_high, each (B, n)."""
 
     slope_low: np.ndarray
@@ -90,39 +91,51 @@ class _Lines:
     slope_high: np.ndarray
     offset_high: np.ndarray
 
+    @property
+    def parallel_low(self) -> np.ndarray:
+        """The offset of the line below that is parallel to the one above: a ReLU's goes through 0."""
+        return self.offset_low if self.slope_low is self.slope_high else np.zeros_like(self.offset_low)
 
-def _short_way(
-    network: MarginNetwork, lines: _Lines, low: np.ndarray, high: np.ndarray
+
+@dataclass(frozen=True, eq=False)
+class Form:
+    """Each unit is center + slopes . e +- radius, for the place e of the command in its box, from -1 to 1."""
+
+    center: np.ndarray  # (B, n)
+    slopes: np.ndarray  # (B, d, n)
+    radius: np.ndarray  # (B, n)
+
+    @classmethod
+    def of_boxes(cls, low: np.ndarray, high: np.ndarray) -> "Form":
+        return cls((low + high) / 2, np.eye(low.shape[1]) * ((high - low) / 2)[:, None, :], np.zeros_like(low))
+
+    def affine(self, weight: np.ndarray, bias: np.ndarray) -> "Form":
+        return Form(self.center @ weight.T + bias, _apply(self.slopes, weight.T), self.radius @ np.abs(weight).T)
+
+    def interval(self) -> tuple[np.ndarray, np.ndarray]:
+        reach = np.abs(self.slopes).sum(axis=1) + self.radius
+        return self.center - reach, self.center + reach
+
+    def between(self, lines: "Lines") -> "Form":
+        """Behind an activation, which lies between two lines of the same slope."""
+        slope, below = lines.slope_high, lines.parallel_low
+        middle, half = (lines.offset_high + below) / 2, (lines.offset_high - below) / 2
+        return Form(slope * self.center + middle, slope[:, None, :] * self.slopes, slope * self.radius + half)
+
+    def times(self, other: "Form") -> "Form":
+        """The products with units that depend on other places: what is not linear in either is left to the radius."""
+        slopes = np.concatenate([other.center[:, None] * self.slopes, self.center[:, None] * other.slopes], axis=1)
+        reach, other_reach = (np.abs(form.slopes).sum(axis=1) + form.radius for form in (self, other))
+        linear = np.abs(self.center) * other.radius + np.abs(other.center) * self.radius
+        return Form(self.center * other.center, slopes, linear + reach * other_reach)
+
+
+def substitute(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], relaxed: list[Lines]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of the second layer's outputs, (B, n) each: behind parallel lines one product serves both sides."""
-    center, radius = (low + high) / 2, (high - low) / 2
-    weight = network.weights[1]
-    middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2
-    before = center @ network.weights[0].T + network.biases[0]
-    middle = (lines.slope_low * before + middle) @ weight.T + network.biases[1]
-    columns = network.weights[0].T * radius[:, :, None] * lines.slope_low[:, None, :]  # (B, d, n)
-    spread = half @ np.abs(weight).T + np.abs(_apply(columns, weight.T)).sum(axis=1)
-    return middle - spread, middle + spread
-
-
-def _long_way(
-    network: MarginNetwork, layer: int, relaxed: list[_Lines], low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds of any layer's outputs, (B, n) each: each side by its own substitution, with (B, n, n) slopes."""
-    sides = []
-    for sign in (-1.0, 1.0):
-        slopes, offsets = _substitute(network, layer, sign * network.weights[layer][None], relaxed)
-        sides.append(sign * HalfSpaces(slopes, offsets).highest(low, high) + network.biases[layer])
-    return sides[0], sides[1]
-
-
-def _substitute(
-    network: MarginNetwork, layer: int, slopes: np.ndarray, relaxed: list[_Lines]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Lines above slopes . (outputs of activation layer - 1), in terms of z: (B, R, n) -> (B, R, d) and (B, R)."""
-    offsets: np.ndarray | float = 0.0
-    for k in reversed(range(layer)):
-        lines = relaxed[k]
+    """Lines above the last layer, without its bias, in terms of the inputs of the first: (B, R, d) and (B, R)."""
+    slopes, offsets = weights[len(relaxed)][None], np.zeros((1, len(weights[len(relaxed)])))
+    for k, lines in reversed(list(enumerate(relaxed))):
         if lines.slope_low is lines.slope_high:
             middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2
             offsets = offsets + _rows(slopes, middle) + _rows(np.abs(slopes), half)
@@ -131,9 +144,9 @@ def _substitute(
             up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
             offsets = offsets + _rows(up, lines.offset_high) + _rows(down, lines.offset_low)
             slopes = up * lines.slope_high[:, None, :] + down * lines.slope_low[:, None, :]
-        offsets = offsets + slopes @ network.biases[k]
-        slopes = _apply(slopes, network.weights[k])
-    return slopes, offsets + np.zeros(slopes.shape[:2])
+        offsets = offsets + slopes @ biases[k]
+        slopes = _apply(slopes, weights[k])
+    return slopes, offsets
 
 
 def _apply(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
@@ -148,7 +161,7 @@ def _rows(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     return np.matmul(rows, vectors[:, :, None])[:, :, 0]
 
 
-def _sigmoid_lines(low: np.ndarray, high: np.ndarray) -> _Lines:
+def _sigmoid_lines(low: np.ndarray, high: np.ndarray) -> Lines:
     """Parallel lines with the slope of the chord; they touch where the derivative is that slope, at +t and -t."""
     at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
     width = high - low
@@ -162,21 +175,21 @@ def _sigmoid_lines(low: np.ndarray, high: np.ndarray) -> _Lines:
     above, below = np.maximum(end_low, end_high), np.minimum(end_low, end_high)
     above = np.where((low < t) & (t < high), np.maximum(above, touch), above)
     below = np.where((low < -t) & (-t < high), np.minimum(below, 1.0 - touch), below)
-    return _Lines(slope, below, slope, above)
+    return Lines(slope, below, slope, above)
 
 
-def _tanh_lines(low: np.ndarray, high: np.ndarray) -> _Lines:
+def _tanh_lines(low: np.ndarray, high: np.ndarray) -> Lines:
     """tanh(x) = 2 sigmoid(2 x) - 1."""
     lines = _sigmoid_lines(2.0 * low, 2.0 * high)
     slope = 4.0 * lines.slope_low
-    return _Lines(slope, 2.0 * lines.offset_low - 1.0, slope, 2.0 * lines.offset_high - 1.0)
+    return Lines(slope, 2.0 * lines.offset_low - 1.0, slope, 2.0 * lines.offset_high - 1.0)
 
 
-def _relu_lines(low: np.ndarray, high: np.ndarray) -> _Lines:
+def _relu_lines(low: np.ndarray, high: np.ndarray) -> Lines:
     """Above: the chord. Below: the steeper of x and 0 (CROWN's adaptive choice)."""
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     slope_high = high / np.maximum(high - low, 1e-300)
-    return _Lines((high > -low).astype(np.float64), np.zeros_like(low), slope_high, -slope_high * low)
+    return Lines((high > -low).astype(np.float64), np.zeros_like(low), slope_high, -slope_high * low)
 
 
-_LINES = {"sigmoid": _sigmoid_lines, "tanh": _tanh_lines, "relu": _relu_lines}
+LINES = {"sigmoid": _sigmoid_lines, "tanh": _tanh_lines, "relu": _relu_lines}

@@ -7,14 +7,18 @@ import numpy as np
 
 from paretofoil.core.command import Norm
 from paretofoil.core.limit import Stop, now
-from paretofoil.proof.bound import upper_bounds
+from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.halfspace import cut, nearest
+from paretofoil.proof.joint import JointNetwork
 from paretofoil.proof.margin import MarginNetwork
 
 _SMALLEST = 1e-8
 """Boxes smaller than this are left undecided: float64 could not tell their halves apart."""
 _WORTHWHILE = 0.7
 """Boxes that shrank below this share of their width are bounded once more before they are split."""
+
+_WORK = 1 << 30
+"""Products of a batch of boxes, so that wide networks take fewer boxes at once and look at the clock in time."""
 
 Improve = Callable[[np.ndarray], float]
 """Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
@@ -30,6 +34,20 @@ class Claim:
     level: float
     norm: Norm
 
+    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Lines above the margins over boxes low, high (B, d)."""
+        return upper_bounds(self.network, low, high)
+
+
+@dataclass(frozen=True, eq=False)
+class JointClaim(Claim):
+    """The same about a box of states and commands."""
+
+    network: JointNetwork  # type: ignore[assignment]
+
+    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        return self.network.upper_bounds(low, high)
+
 
 @dataclass(frozen=True)
 class Effort:
@@ -43,7 +61,7 @@ class Effort:
     share: float = np.inf
     """The same as a share of the best known point's size; the smaller of both counts."""
     batch: int = 512
-    """Boxes that are split at once."""
+    """Boxes that are split at once, at most."""
 
     def goal(self, best: float) -> float:
         """No box that can hold nothing closer than this need be looked at."""
@@ -95,7 +113,7 @@ def branch_and_bound(
     """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
-    seen, take = 0, 1
+    seen, take, most = 0, 1, min(effort.batch, max(1, _WORK // claim.network.work))
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
         children = bound_boxes(claim, low, high, effort.goal(best))
@@ -113,7 +131,7 @@ def branch_and_bound(
         if seen >= effort.max_boxes or now() >= effort.deadline:
             stop = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
             return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
-        take = min(2 * take, effort.batch)
+        take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))
         low, high = pool[order[:take]].halves()
         pool = pool[order[take:]]
@@ -127,7 +145,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
     for _ in range(2 if contract else 1):
-        lines = upper_bounds(claim.network, low, high)
+        lines = claim.lines(low, high)
         slopes, levels = lines.slopes, claim.level - lines.offsets
         alive = (lines.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)
@@ -138,5 +156,5 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
         if (high - low).max(initial=0.0) > _WORTHWHILE * width:
             break
     bound, point = nearest(slopes, levels, low, high, claim.norm)
-    axis = np.argmax((high - low) * np.linalg.norm(claim.network.weights[0], axis=0), axis=1)
+    axis = np.argmax((high - low) * claim.network.stretch, axis=1)
     return Boxes(low, high, bound, axis, point)[bound < radius]

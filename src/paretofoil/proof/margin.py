@@ -29,6 +29,17 @@ class MarginNetwork:
     def num_rivals(self) -> int:
         return self.weights[-1].shape[-2]
 
+    @property
+    def stretch(self) -> np.ndarray:
+        """(d,): how much each coordinate moves the first layer."""
+        return np.linalg.norm(self.weights[0], axis=0)
+
+    @property
+    def work(self) -> int:
+        """Products that bounding it over one box takes, nearly."""
+        lines = self.weights[0].shape[-1] + self.num_rivals
+        return lines * sum(weight.shape[-1] * weight.shape[-2] for weight in self.weights)
+
     def margins(self, z: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, rivals)."""
         return self._forward(z)[0]
@@ -111,15 +122,17 @@ def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
     weights[-1] = weights[-1][foil] - weights[-1][rivals]
     biases[-1] = biases[-1][foil] - biases[-1][rivals]
     reach = np.maximum(question.command - question.low, question.high - question.command) / scale
-    pads = _pads(weights, biases, reach)
+    pads = rounding_pads(weights, biases, reach)
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
 
 
-def _pads(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray) -> tuple[np.ndarray, ...]:
+def rounding_pads(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray
+) -> tuple[np.ndarray, ...]:
     """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare."""
     pads, size, operations = [], reach, 8
     for weight, bias in zip(weights, biases, strict=True):
-        size = np.abs(weight) @ (size + 2.0) + np.abs(bias)  # lines have slopes up to 1 and offsets up to 1 + size
+        size = np.abs(weight) @ (1.5 * size + 2.0) + np.abs(bias)  # behind lines terms have grown by half, and by 2
         operations += weight.shape[1] + 8
         pads.append(_ROUNDING * operations * size)
     return tuple(pads)

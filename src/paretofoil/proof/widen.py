@@ -133,7 +133,7 @@ class _Growth:
         """How many of the slices lows, highs (S, d), counted from the first, are proven, splitting where it helps."""
         owner, num_proven = np.arange(len(lows)), len(lows)
         left = min(_BOXES_PER_PROOF, self.boxes_left)
-        weight = np.linalg.norm(self.network.weights[0], axis=0)
+        weight = self.network.stretch
         while len(lows):
             left, self.boxes_left = left - len(lows), self.boxes_left - len(lows)
             loose = (lower_bounds(self.network, lows, highs) < self.level).any(axis=1)

@@ -3,17 +3,20 @@
 It imports no search before one is asked for.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.limit import Limits
 
 if TYPE_CHECKING:
     from paretofoil.core.policy import Policy
     from paretofoil.core.search import Search
 
 AUTO = "auto"
+AUTO_SECONDS = 10.0
+"""What "auto" may take for a question unless it is told otherwise: a first question must not run for an hour."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,13 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
     if seed < 0:
         raise InvalidInput.expected("a seed of at least 0", seed)
     return method.make(seed)
+
+
+def choose_limits(search: "str | Search", limits: Limits) -> Limits:
+    """The limits of a question: a search that is named has those that are given, "auto" one of time in any case."""
+    if search != AUTO or limits.seconds is not None:
+        return limits
+    return replace(limits, seconds=AUTO_SECONDS)
 
 
 _HOME = "paretofoil.search"

@@ -9,6 +9,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Outcome, Start
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
+from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.show.quantity import change, join, listing, percent, result, short, short_change, span, value
 
@@ -156,6 +157,8 @@ def _proof(found: Answer) -> str:
 def _doubt(found: Answer) -> str:
     """What is not known of an answer without a proof."""
     reason = f" {found.stop.sentence}" if found.stop.early else ""
+    if found.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES) and found.certificate is not None:
+        reason += " A larger limit would find it, or prove that there is none."
     if found.lower_bound > 0:
         known = f"{_size(found)}, and only those below {rounded_down(found.lower_bound)} are proven to fail"
         return f"There may be a smaller change{_smallest(found)}: {known}.{reason}"

@@ -1,0 +1,70 @@
+"""The authors' own agents, imported: do they reach what they state, and how long does a proof take?
+
+python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [questions per agent]
+
+Every question of the paper's stress test (each front command x each moment of its episode x each valid foil), or so
+many of them, evenly; each is asked alone, on one core, by Exact and by the whole of `pf.explain` with the proven range,
+the consequence and the command at the start. The checkpoints cannot be shipped; without them nothing is measured.
+"""
+
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+import paretofoil as pf
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.threads import one_thread
+from paretofoil.search import Exact
+from paretofoil.study.case import enumerate_cases, evenly, pose_case
+
+AGENTS = {"dst_R": "deep-sea-treasure", "dst_RH": "deep-sea-treasure", "branch-path_R": "branch-path"}
+SETTLED = ("optimal", "infeasible")
+
+
+def main(folder: Path, count: int) -> None:
+    head = ("agent", "returns as stated", "questions", "optimal", "infeasible", "open", "exact: mean s", "largest s")
+    print(f"| {' | '.join(head)} | explain: mean s | largest s |\n|---|" + "---:|" * (len(head) + 1))
+    for name, environment in AGENTS.items():
+        front = folder / f"{name}_achievable_within_1pct.txt"
+        agent = pf.import_agent(folder / f"{name}.pt", environment, front=front)
+        cases = list(enumerate_cases(agent))
+        picked = [cases[i] for i in evenly(len(cases), count)]
+        with one_thread():
+            (statuses, proofs), whole = prove(agent, picked), explain(agent, picked)
+        told = [statuses.count(status) for status in (*SETTLED, "gap")]
+        times = [f"{value:.2f}" for seconds in (proofs, whole) for value in (np.mean(seconds), max(seconds))]
+        cells = [name, agent.provenance["returns as stated"], len(picked), *told, *times]
+        print(f"| {' | '.join(map(str, cells))} |", flush=True)
+
+
+def prove(agent: pf.Agent, picked: list) -> tuple[list[str], list[float]]:
+    """What was proven about each question to 1 % of its distance, and the seconds it took."""
+    statuses: list[str] = []
+    seconds = []
+    for case, decision in picked:
+        batch = QuestionBatch([pose_case(agent, case, decision)])
+        started = time.perf_counter()
+        [finding] = Exact().run(batch)
+        seconds.append(time.perf_counter() - started)
+        assert finding.certificate is not None
+        statuses.append(finding.certificate.status)
+    return statuses, seconds
+
+
+def explain(agent: pf.Agent, picked: list) -> list[float]:
+    """The seconds of each whole answer."""
+    seconds = []
+    for case, decision in picked:
+        started = time.perf_counter()
+        pf.explain(agent, decision, foil=case.foil, search=Exact())
+        seconds.append(time.perf_counter() - started)
+    return seconds
+
+
+if __name__ == "__main__":
+    where = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2] / "shared" / "authors"
+    if not where.is_dir():
+        sys.exit(f"expected the authors' checkpoints in {where}, got no such folder")
+    main(where, int(sys.argv[2]) if len(sys.argv) > 2 else 100_000)

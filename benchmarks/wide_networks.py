@@ -1,0 +1,212 @@
+"""Exact on networks of real width: resolved questions and time, with intermediate bounds forwards and backwards.
+
+The networks are trained to imitate a smooth decision, so that they look like trained policies, and deployed as torch
+float32 modules through `pf.from_torch`. "Before" substitutes every layer backwards (B x n x n numbers), which is what
+the library did; "after" is the library. The same questions, in the same run, CPU seconds of one thread.
+
+python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
+    [--questions 3] [--seconds 10] [--skip-before]
+"""
+
+import argparse
+import itertools
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+
+import numpy as np
+import torch
+from torch import nn
+
+import paretofoil as pf
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.limit import Limits
+from paretofoil.core.policy import ACTIVATIONS
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.threads import one_thread
+from paretofoil.proof import bound
+from paretofoil.proof.margin import MarginNetwork, margin_network
+from paretofoil.search import Exact
+
+ACTIONS, STATE = 4, 3
+BATCH, UPDATES = 512, 1500
+
+
+class Pcn(nn.Module):
+    """The form of a PCN: a state and a command meet in a product of sigmoids, ReLU layers follow."""
+
+    def __init__(self, dim: int, width: int, depth: int) -> None:
+        super().__init__()
+        self.state = nn.Sequential(nn.Linear(STATE, width), nn.Sigmoid())
+        self.command = nn.Sequential(nn.Linear(dim, width), nn.Sigmoid())
+        hidden = [layer for _ in range(depth - 1) for layer in (nn.Linear(width, width), nn.ReLU())]
+        self.head = nn.Sequential(*hidden, nn.Linear(width, ACTIONS))
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = self.head(self.state(states) * self.command(commands))
+        return output
+
+
+class Plain(nn.Module):
+    """A perceptron of state and command side by side."""
+
+    def __init__(self, dim: int, width: int, depth: int, activation: type[nn.Module]) -> None:
+        super().__init__()
+        sizes = [STATE + dim] + [width] * depth
+        hidden = [layer for n, m in itertools.pairwise(sizes) for layer in (nn.Linear(n, m), activation())]
+        self.body = nn.Sequential(*hidden, nn.Linear(width, ACTIONS))
+
+    def forward(self, states: torch.Tensor, commands: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = self.body(torch.cat([states, commands], dim=-1))
+        return output
+
+
+def make_module(form: str, dim: int, width: int, depth: int) -> nn.Module:
+    if form == "pcn":
+        return Pcn(dim, width, depth)
+    return Plain(dim, width, depth, {"relu": nn.ReLU, "tanh": nn.Tanh}[form])
+
+
+def imitate(module: nn.Module, dim: int, seed: int) -> None:
+    """Train a module on the decisions of a random smooth function: sums of slow waves, the largest wins."""
+    torch.manual_seed(seed)
+    waves, shift, weight = torch.randn(STATE + dim, 24) * 1.5, torch.rand(24) * 6.3, torch.randn(24, ACTIONS)
+    optimiser = torch.optim.Adam(module.parameters(), lr=1e-3)
+    for _ in range(UPDATES):
+        states, commands = torch.rand(BATCH, STATE), torch.rand(BATCH, dim)
+        wanted = (torch.sin(torch.cat([states, commands], dim=1) @ waves + shift) @ weight).argmax(dim=1)
+        optimiser.zero_grad()
+        nn.functional.cross_entropy(module(states, commands), wanted).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+
+
+def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
+    """Random states and commands of the unit box, a random foil that is not chosen."""
+    generator = np.random.default_rng(seed)
+    space = CommandSpace(np.zeros(dim), np.ones(dim))
+    policy = pf.from_torch(module.eval(), np.full(STATE, 0.5), space, outputs="logits")
+    questions = []
+    for _ in range(count):
+        state, command = generator.random(STATE).astype(np.float32), generator.random(dim)
+        chosen = int(policy.log_probs(state[None], command[None])[0].argmax())
+        foil = int(generator.choice([a for a in range(ACTIONS) if a != chosen]))
+        questions.append(Question(policy, state, command, foil, tuple(range(ACTIONS)), space, np.zeros((0, dim)), 0.05))
+    return questions
+
+
+def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> bound.HalfSpaces:
+    """Lines above the margins as the library made them before: each side of each unit by its own substitution.
+
+    Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
+    """
+    relaxed: list[bound.Lines] = []
+    floor, ceiling = low, high
+    for layer, activation in enumerate(network.activations):
+        weight, bias = network.weights[layer], network.biases[layer]
+        least, most = bound._interval(weight, bias, floor, ceiling)
+        if layer == 1 and network.activations[0] != "relu":
+            form = bound.Form.of_boxes(low, high).affine(network.weights[0], network.biases[0])
+            least, most = form.between(relaxed[0]).affine(weight, bias).interval()
+        elif layer:
+            sides = []
+            for sign in (-1.0, 1.0):
+                slopes, offsets = bound.substitute((*network.weights[:layer], sign * weight), network.biases, relaxed)
+                sides.append(sign * bound.HalfSpaces(slopes, offsets).highest(low, high) + bias)
+            least, most = np.maximum(least, sides[0]), np.minimum(most, sides[1])
+        least, most = least - network.pads[layer], most + network.pads[layer]
+        relaxed.append(bound.LINES[activation](least, most))
+        floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
+    slopes, offsets = bound.substitute(network.weights, network.biases, relaxed)
+    shape = (len(low), *slopes.shape[1:])
+    offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
+    return bound.HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+
+
+@contextmanager
+def before() -> Iterator[None]:
+    """The library with the bounds that it had, in the chunks that they need."""
+    forwards, chunk = bound._upper_bounds, bound.CHUNK
+
+    def in_small_chunks(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> bound.HalfSpaces:
+        step = max(1, chunk // max(weight.shape[0] for weight in network.weights) ** 2)
+        parts = [backwards(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
+        return bound.HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
+
+    bound._upper_bounds = in_small_chunks
+    try:
+        yield
+    finally:
+        bound._upper_bounds = forwards
+
+
+def measure(questions: list[Question], seconds: float) -> np.ndarray:
+    """[resolved, CPU seconds, boxes, largest gap that is left as a share of the distance]."""
+    began, resolved, boxes, left = time.process_time(), 0, 0, 0.0
+    for question in questions:
+        with one_thread():
+            (finding,) = Exact().run(QuestionBatch([question]), Limits(seconds=seconds))
+        proof = finding.certificate
+        assert proof is not None
+        resolved += proof.status != "gap"
+        boxes += proof.boxes
+        if proof.status == "gap":
+            left = max(left, 1 - proof.lower / proof.upper if np.isfinite(proof.upper) else 1.0)
+    return np.array([resolved, time.process_time() - began, boxes, left])
+
+
+def rate(question: Question, count: int) -> float:
+    """Boxes of a tenth of the region's width that are bounded in a second of CPU time."""
+    folded = question.policy.fold(question.state)  # type: ignore[attr-defined]
+    network = margin_network(folded, question)
+    low, high = ((side - question.command) / question.space.scale for side in (question.low, question.high))
+    corner = low + 0.9 * np.random.default_rng(0).random((count, low.size)) * (high - low)
+    with one_thread():
+        began = time.process_time()
+        bound.upper_bounds(network, corner, corner + 0.1 * (high - low))
+        return count / (time.process_time() - began)
+
+
+def main(arguments: argparse.Namespace) -> None:
+    head = ("form", "width", "hidden layers", "d", "questions")
+    columns = [
+        f"{when}: {what}" for when in ("before", "after") for what in ("resolved", "s", "boxes", "boxes/s", "gap left")
+    ]
+    print(f"| {' | '.join((*head, *columns))} |\n|---|" + "---:|" * (len(head) + len(columns) - 1))
+    runs = itertools.product(arguments.forms, arguments.widths, arguments.depths, arguments.dims)
+    for number, (form, width, depth, dim) in enumerate(runs):
+        torch.manual_seed(number)
+        module = make_module(form, dim, width, depth)
+        imitate(module, dim, seed=number)
+        questions = ask(module, dim, arguments.questions, seed=number)
+        cells = []
+        for context in (None if arguments.skip_before else before(), nullcontext()):
+            if context is None:
+                cells += ["–"] * 5
+                continue
+            with context:
+                speed = rate(questions[0], 2048 if isinstance(context, nullcontext) else 64)
+                resolved, seconds, boxes, left = measure(questions, arguments.seconds)
+            cells += [
+                f"{resolved:.0f}",
+                f"{seconds:.2f}",
+                f"{boxes:,.0f}",
+                f"{speed:,.0f}",
+                f"{left:.1%}" if left else "–",
+            ]
+        print("| " + " | ".join([form, *map(str, (width, depth, dim, len(questions))), *cells]) + " |", flush=True)
+
+
+def numbers(text: str) -> list[int]:
+    return [int(part) for part in text.split(",")]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--widths", type=numbers, default=[64, 256, 512])
+    parser.add_argument("--depths", type=numbers, default=[2, 3, 4])
+    parser.add_argument("--forms", type=lambda text: text.split(","), default=["relu", "tanh", "pcn"])
+    parser.add_argument("--dims", type=numbers, default=[2, 3, 4, 6])
+    parser.add_argument("--questions", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=10.0, help="that a question may take")
+    parser.add_argument("--skip-before", action="store_true", help="measure the library alone")
+    main(parser.parse_args())

@@ -1,0 +1,157 @@
+"""From a checkpoint that was made elsewhere to an agent that can be saved, asked and studied like any other."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretofoil import envs
+from paretofoil.agents.agent import HORIZON, Agent
+from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
+from paretofoil.agents.storage import read_bytes
+from paretofoil.agents.translation import translate, translation_of
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.document import brief
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.version import __version__
+from paretofoil.envs.episode import greedy, run_episodes
+from paretofoil.envs.front import known_front
+from paretofoil.pcn.evaluate import evaluate
+from paretofoil.pcn.policy import PCNPolicy
+
+FAITHFUL = 0.01
+"""A command of the environment's own front is kept if what it returns is so close to it, in scaled distance."""
+MAX_ROWS = 10_000
+"""Of a front's file."""
+MAX_HORIZON = 200
+"""The longest horizon that is tried for a command that comes without one."""
+
+
+def import_agent(
+    file: str | Path,
+    environment: str | envs.CatalogueEntry,
+    *,
+    front: str | Path | None = None,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+    name: str | None = None,
+) -> Agent:
+    """Make an agent of a PCN that MORL-Baselines (`PCN.save`) or the authors' code wrote; nothing in it is executed.
+
+    Args:
+        file: the checkpoint.
+        environment: where it was trained: a name from `paretofoil envs`, or an entry of one's own.
+        front: a text file of the commands that it learned to reach, a row each, as `read_front` describes; if not
+            given, those points of the environment's own front that it reaches.
+        ranges: the least and the most that may be asked of an objective, by name, for those where it is not to be
+            what the network's authors say, or else what an episode can return.
+        name: the agent's name; that of the file if not given.
+    """
+    entry, checkpoint = envs.entry(environment), read_checkpoint(file)
+    try:
+        policy = translate(checkpoint, entry)
+        space = _space(checkpoint, entry, policy.command_size, ranges or {})
+    except InvalidInput as error:
+        raise InvalidInput(f"{file}: {error}") from None
+    rows = _find_front(entry, policy, space) if front is None else read_front(front, space, len(entry.objectives))
+    measured = evaluate(envs.make_batch(entry), policy, rows.commands)
+    told: dict[str, Any] = {
+        "imported": f"a PCN of {checkpoint.origin}",
+        "file": Path(file).name,
+        "sha256": checkpoint.sha256,
+        "front": f"the environment's own, within {FAITHFUL:.0%}" if front is None else Path(front).name,
+        "command_box": BOX_ORIGIN,
+        "versions": {"paretofoil": __version__},
+    }
+    if rows.returns is not None:
+        same = np.abs(measured.achieved - rows.returns) <= 1e-6 + 3.0 * measured.error
+        told["returns as stated"] = f"{int(same.all(axis=1).sum())} of {len(same)}"
+    called = name or Path(file).stem
+    return Agent(called, policy, entry, space, rows.commands, measured.achieved, measured.error, told)
+
+
+BOX_ORIGIN = "what the network's authors trained it for, or an episode can return, or the user said"
+
+
+def _space(
+    checkpoint: Checkpoint, entry: envs.CatalogueEntry, size: int, ranges: Mapping[str, tuple[float, float]]
+) -> CommandSpace:
+    if size - len(entry.objectives) not in (0, 1):
+        what = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with a horizon or without"
+        raise InvalidInput.expected(what, f"{size} numbers")
+    objectives = with_horizon(entry.objectives)[:size]
+    box = translation_of(checkpoint, entry).box
+    sides = [o.limits for o in entry.objectives] if box is None else list(zip(*box, strict=True))
+    sides += [(1.0, float(entry.max_steps))] * (size - len(sides))
+    names = [o.name for o in objectives]
+    for name, side in ranges.items():
+        if name not in names:
+            raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
+        sides[names.index(name)] = side
+    unknown = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
+    if unknown:
+        raise InvalidInput.expected(f"a range of what may be asked of {', '.join(unknown)}", "none")
+    low, high = zip(*sides, strict=True)
+    return CommandSpace(low, high, objectives)  # type: ignore[arg-type]
+
+
+def with_horizon(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
+    """The numbers of a command that ends with a horizon."""
+    return (*objectives, HORIZON)
+
+
+@dataclass(frozen=True, eq=False)
+class FrontRows:
+    """Commands, and what they are stated to return."""
+
+    commands: np.ndarray  # (F, c)
+    returns: np.ndarray | None = None  # (F, d)
+
+
+def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontRows:
+    """The rows of a text file: a command, or a command and its return, with commas between; # begins a remark."""
+    path = Path(file)
+    lines = read_bytes(path, "a front").decode(errors="replace").splitlines()
+    rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    if not 1 <= len(rows) <= MAX_ROWS:
+        raise InvalidInput.expected(f"{path} with 1 to {MAX_ROWS:,} commands", len(rows))
+    numbers = [_numbers(row, path) for row in rows]
+    width = len(numbers[0])
+    if width not in (space.size, space.size + objectives) or any(len(row) != width for row in numbers):
+        what = f"{path} with rows of {space.size} numbers ({', '.join(space.names)})"
+        raise InvalidInput.expected(f"{what}, or of those and {objectives} returns", brief(rows[0]))
+    table = np.array(numbers)
+    return FrontRows(table[:, : space.size], table[:, space.size :] if width > space.size else None)
+
+
+def _numbers(row: str, path: Path) -> list[float]:
+    try:
+        numbers = [float(part) for part in row.split(",")]
+    except ValueError:
+        numbers = [np.nan]
+    if not np.isfinite(numbers).all():
+        raise InvalidInput.expected(f"{path} with finite numbers, and commas between them", brief(row))
+    return numbers
+
+
+def _find_front(entry: envs.CatalogueEntry, policy: PCNPolicy, space: CommandSpace) -> FrontRows:
+    """The points of the environment's own front that the policy reaches; with a horizon, under the one that fits."""
+    points = known_front(entry)
+    if points is None:
+        raise InvalidInput.expected(f"a front's file, because nobody knows the front of {entry.name}", "none")
+    shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.size > points.shape[1] else 1), space.size
+    commands = np.ones((*shape, size))  # (points, horizons, c)
+    commands[:, :, : points.shape[1]] = points[:, None]
+    commands[:, :, points.shape[1] :] = 1.0 + np.arange(shape[1])[:, None]
+    asked = commands.reshape(-1, size)
+    episodes = run_episodes(envs.make_batch(entry), greedy(policy), asked, np.zeros(len(asked), dtype=np.uint64))
+    returns = np.concatenate([episodes.returns, asked[:, points.shape[1] :]], axis=1)  # no horizon counts as missed
+    off = space.distance(asked, returns).reshape(shape)
+    surplus = np.abs(asked[:, -1] - episodes.lengths).reshape(shape)  # of equals, the horizon that is used up
+    best = commands[np.arange(len(points)), np.lexsort((surplus, off), axis=1)[:, 0]]
+    kept = best[off.min(axis=1) <= FAITHFUL]
+    if not len(kept):
+        what = f"a network that reaches a point of the front of {entry.name}, or a front's file"
+        raise InvalidInput.expected(what, f"one that reaches none of {len(points)}")
+    return FrontRows(kept)

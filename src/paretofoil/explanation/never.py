@@ -1,0 +1,260 @@
+"""Never: a proof that in none of many states any command makes an agent choose an action, or where one does."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.decision import Decision
+from paretofoil.core.display import show
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import now
+from paretofoil.core.policy import UnfoldablePolicy
+from paretofoil.core.question import Question
+from paretofoil.explanation.pose import find_action
+from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
+from paretofoil.proof.joint import joint_network
+from paretofoil.proof.margin import foldable, margin_network
+
+SLACK = 1e-5
+"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
+_CAUTION = 4
+_PROBES = 64
+_SAMPLES = 256
+"""Commands that are tried in every state before anything is proven."""
+_FLOAT32 = 2.0**-23
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A state, and a command under which the action is chosen there; asked of the policy itself."""
+
+    state: np.ndarray
+    command: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Never:
+    """For each state in which the action is valid: proven that no command makes it chosen, or a command that does."""
+
+    agent: str
+    action: str
+    visited: int
+    """States that were looked at; where the action is not valid there is nothing to prove."""
+    width: float
+    """Each state stands for a box around it that is so wide, as a share of the range of each of its numbers."""
+    low: np.ndarray
+    high: np.ndarray
+    """The box of commands."""
+    states: np.ndarray  # (N, S): those in which the action is valid
+    proven: np.ndarray  # (N,) bool: no command makes it chosen
+    counterexamples: tuple[Counterexample | None, ...]
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Never {self.agent!r}: {self.sentence()}>"
+
+    @property
+    def refuted(self) -> np.ndarray:
+        """(N,) bool: some command makes it chosen."""
+        return np.array([example is not None for example in self.counterexamples], dtype=bool)
+
+    @property
+    def open(self) -> np.ndarray:
+        """(N,) bool: neither was settled."""
+        return ~self.proven & ~self.refuted
+
+    @property
+    def holds(self) -> bool:
+        """True if it is proven for every state."""
+        return bool(self.proven.all())
+
+    def sentence(self) -> str:
+        return str(show(self, "sentence"))
+
+
+def never(
+    agent: Agent,
+    action: str | int,
+    *,
+    states: Sequence[Decision] | np.ndarray | None = None,
+    width: float = 0.0,
+    commands: tuple[Any, Any] | None = None,
+    seconds: float = 10.0,
+    max_boxes: int = 100_000,
+    seed: int = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Never:
+    """Prove that in none of these states any command makes the agent choose the action, or find one that does.
+
+    Args:
+        agent: one whose policy can be looked into.
+        action: by name or number.
+        states: decisions, or states (N, S); those of the greedy episodes of its front if not given.
+        width: for a proof about boxes of states: how wide around each state, as a share of the range that the states'
+            numbers have; 0 for the states alone.
+        commands: the lowest and the highest command; the agent's command space if not given.
+        seconds, max_boxes: what the proof about one state may take; it is left open then.
+        seed: of the commands that are tried first.
+        progress: called with the number of states that are settled, and of all.
+    """
+    began, number = now(), find_action(action, agent.actions)
+    policy = foldable(agent.policy, ", so that it can be looked into")
+    if width > 0 and not isinstance(policy, UnfoldablePolicy):
+        got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
+        raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)
+    if not width >= 0:
+        raise InvalidInput.expected("a width of at least 0", width)
+    low, high = _command_box(agent, commands)
+    decisions = _decisions(agent, states)
+    asked = [decision for decision in decisions if number in decision.valid_actions]
+    ranges = np.ptp(np.stack([decision.state for decision in decisions]).astype(np.float64), axis=0)
+    proving = _Proving(agent, number, low, high, width * ranges / 2, seed)
+    results = []
+    for done, decision in enumerate(asked):
+        progress(done, len(asked))
+        results.append(proving.settle(decision, seconds, max_boxes))
+    progress(len(asked), len(asked))
+    return Never(
+        agent=agent.name,
+        action=agent.actions[number],
+        visited=len(decisions),
+        width=width,
+        low=low,
+        high=high,
+        states=np.array([d.state for d in asked], dtype=np.float32).reshape(len(asked), len(ranges)),
+        proven=np.array([proven for proven, _ in results], dtype=bool),
+        counterexamples=tuple(example for _, example in results),
+        seconds=now() - began,
+    )
+
+
+def _command_box(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+    if commands is None:
+        return agent.space.low, agent.space.high
+    low, high = (as_vector(side, "a corner of the box of commands", agent.space.size) for side in commands)
+    if (low > high).any():
+        raise InvalidInput.expected("a lowest command that is not above the highest", f"{low} and {high}")
+    return low, high
+
+
+def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
+    """One decision for each different state."""
+    if states is None:
+        found = [decision for episode in rollouts(agent, agent.front) for decision in episode]
+    else:
+        wanted = agent.front[0] if len(agent.front) else agent.space.low
+        found = [s if isinstance(s, Decision) else agent.decision_at(s, wanted) for s in states]
+    if not found:
+        raise InvalidInput.expected("at least one state", "none")
+    return list({decision.state.tobytes(): decision for decision in found}.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Setting:
+    """A claim about one decision, and how its points are states and commands."""
+
+    claim: Claim
+    unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+class _Proving:
+    """Settles one state after the other: first by trying commands, then by proof."""
+
+    def __init__(
+        self, agent: Agent, action: int, low: np.ndarray, high: np.ndarray, around: np.ndarray, seed: int
+    ) -> None:
+        self.agent, self.action = agent, action
+        self.low, self.high, self.around = low, high, around  # of the commands, and how far around a state
+        generator = np.random.default_rng(seed)
+        shares = generator.random((_SAMPLES, low.size))
+        shares[: _SAMPLES // 4] = np.round(shares[: _SAMPLES // 4])  # corners
+        self.tries = np.concatenate([np.clip(agent.front, low, high), low + shares * (high - low)])
+        self.places = generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
+        self.places[::2] = 0.0
+
+    def settle(self, decision: Decision, seconds: float, max_boxes: int) -> tuple[bool, Counterexample | None]:
+        """(proven, counterexample): at most one of the two."""
+        example = self._chosen(decision, decision.state + self.places, self.tries)
+        if example is not None:
+            return False, example
+        setting = (self._box_of_states if self.around.any() else self._single_state)(decision)
+
+        def improve(points: np.ndarray) -> float:
+            nonlocal example
+            example = example or self._chosen(decision, *setting.unpack(points))
+            return np.inf if example is None else 1.0  # any number ends it: with a gap without end nothing is closer
+
+        claim = replace(setting.claim, level=-self._slack(decision, setting))
+        proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
+        return proof.closed and example is None, example
+
+    def _chosen(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
+        """The first of states (N, S) and commands (N, d) at which the policy itself chooses the action."""
+        states = states.astype(np.float32)
+        scores = self._scores(decision, states, commands)
+        hits = np.flatnonzero(scores.argmax(axis=1) == decision.valid_actions.index(self.action))
+        return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
+
+    def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return self.agent.policy.log_probs(states.astype(np.float32), commands)[:, list(decision.valid_actions)]
+
+    def _slack(self, decision: Decision, setting: _Setting) -> float:
+        """More than the deployed policy's margins were seen to deviate from those that are proven."""
+        claim, own = setting.claim, decision.valid_actions.index(self.action)
+        shares = np.random.default_rng(0).random((_PROBES, claim.low.size))
+        points = claim.low + shares * (claim.high - claim.low)
+        scores = self._scores(decision, *setting.unpack(points))
+        asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
+        off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
+        return max(SLACK, _CAUTION * float(off.max()))
+
+    def _single_state(self, decision: Decision) -> _Setting:
+        """The claim that no command makes the action win in this very state."""
+        policy = foldable(self.agent.policy, "")
+        low, high = _as_float32_sees(self.low, self.high)
+        space, middle = CommandSpace(self.low, self.high), (self.low + self.high) / 2
+        question = Question(
+            self.agent.policy,
+            decision.state,
+            middle,
+            self.action,
+            decision.valid_actions,
+            space,
+            kappa=0.0,
+            low=low,
+            high=high,
+        )
+        network = margin_network(policy.fold(decision.state), question)
+
+        def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            commands = np.clip(middle + points * space.scale, self.low, self.high)
+            return np.broadcast_to(decision.state, (len(points), decision.state.size)), commands
+
+        return _Setting(Claim(network, (low - middle) / space.scale, (high - middle) / space.scale, 0.0, "l2"), unpack)
+
+    def _box_of_states(self, decision: Decision) -> _Setting:
+        """The claim that no command makes the action win in any state of the box."""
+        policy, size = self.agent.policy, decision.state.size
+        assert isinstance(policy, UnfoldablePolicy)
+        least = np.concatenate([decision.state - self.around, self.low])
+        most = np.concatenate([decision.state + self.around, self.high])
+        low, high = _as_float32_sees(least, most)
+        rivals = [action for action in decision.valid_actions if action != self.action]
+        network = joint_network(policy.unfold(), self.action, rivals, low, high)
+
+        def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            inside = np.clip(points, least, most)
+            return inside[:, :size], inside[:, size:]
+
+        return _Setting(JointClaim(network, low, high, 0.0, "l2"), unpack)
+
+
+def _as_float32_sees(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The box with what rounding to float32 adds to it."""
+    rounding = _FLOAT32 * np.maximum(np.abs(low), np.abs(high))
+    return low - rounding, high + rounding

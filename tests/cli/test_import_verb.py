@@ -1,0 +1,66 @@
+"""Networks that were trained elsewhere are imported from the command line, and then every verb works on them."""
+
+import json
+from pathlib import Path
+
+import pytest
+from checkpoints import authors_file, authors_network, morl_file, morl_network
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> None:
+    (tmp_path / "model.pt").write_bytes(authors_file(authors_network(121, 3, 4), horizon=True))
+    (tmp_path / "front.txt").write_text("# treasure, time, horizon, returns\n1,-1,1,1,-1\n8,-8,8,8,-8\n")
+
+
+IMPORT = ["import", "model.pt", "--env", "deep-sea-treasure"]
+
+
+def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
+    told = run(*IMPORT, "--front", "front.txt", "--name", "theirs")
+    assert told.out.startswith("Imported theirs: a PCN of the authors; ")
+    assert told.out.endswith("of 2 front points are reached. It is in agents/theirs.\n")
+    assert "theirs" in run("agents").out
+    assert "a PCN of the authors" in run("agents", "theirs").out
+    asked = ["--command", "8,-8,8", "--at", "0", "--foil", "down", "--json"]
+    for kept in ([], ["--keep", "horizon"]):
+        [answer] = json.loads(run("explain", "theirs", *asked, *kept).out)["answers"]
+        assert answer["outcome"].startswith("proven")
+    run("study", "run", "theirs", "--search", "nearest-front", "--times", "1", "--workers", "1", "--out", "s.sqlite")
+
+
+def test_returns_that_are_not_as_stated_are_noted(run, theirs):
+    told = run(*IMPORT, "--front", "front.txt", "--out", "elsewhere")
+    assert "commands return here what front.txt states. Is it another environment?" in told.err
+    assert Path("elsewhere/agent.json").exists()
+
+
+def test_an_environment_of_ones_own_gets_names_and_ranges(run, tmp_path):
+    (tmp_path / "model.pt").write_bytes(morl_file(morl_network(2, 3, 4)))
+    (tmp_path / "front.txt").write_text("8,-8,8\n")
+    own = ["import", "model.pt", "--env", "deep-sea-treasure-v0", "--front", "front.txt", "--max-steps", "30"]
+    names = ["--objectives", "gold,-steps", "--actions", "up,down,left,right"]
+    told = run(*own, *names, "--range", "gold=0:24", code=2)
+    assert "a range of what may be asked of steps, got none" in told.err
+    run(*own, *names, "--range", "gold=0:24", "--range", "steps=1:30")
+    stored = json.loads((tmp_path / "agents" / "model" / "agent.json").read_text())
+    assert (stored["command_box"]["low"], stored["command_box"]["high"]) == ([0, -30, 1], [24, -1, 30])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["import", "none.pt", "--env", "deep-sea-treasure"], "expected a checkpoint at none.pt, got no file"),
+        (["import", "front.txt", "--env", "deep-sea-treasure"], "front.txt: expected an archive as torch.save writes"),
+        (["import", "model.pt", "--env", "branch-path"], "a network of 10 state numbers"),
+        (["import", "model.pt", "--env", "breakable-bottles"], "an environment of the authors' networks, among"),
+        ([*IMPORT, "--front", "none.txt"], "expected a front at none.txt, got no file"),
+        ([*IMPORT, "--front", "model.pt"], "model.pt with "),
+        ([*IMPORT, "--range", "tme=1:2"], "got 'tme' (did you mean time?)"),
+        ([*IMPORT, "--range", "time"], "expected --range as NAME=LOW:HIGH"),
+    ],
+)
+def test_what_cannot_be_imported_gets_one_line(run, theirs, arguments, message):
+    told = run(*arguments, code=2)
+    assert message in told.err
+    assert told.err.count("\n") == 1

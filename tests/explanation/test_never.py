@@ -1,0 +1,187 @@
+"""Never: what is proven for whole sets of states holds for everything in them, and counterexamples are real."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import paretofoil as pf
+from paretofoil.cli import app
+from paretofoil.core.decision import Decision
+from paretofoil.core.policy import UnfoldablePolicy
+from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.proof.bound import Form
+from paretofoil.proof.joint import joint_network
+
+AGENTS = ("branch-path", "reward-line", "deep-sea-treasure", "minecart-early")
+
+
+def chosen(agent: pf.Agent, state: np.ndarray, commands: np.ndarray, valid: tuple[int, ...]) -> np.ndarray:
+    states = np.broadcast_to(state, (len(commands), state.shape[-1])).astype(np.float32)
+    return np.array(valid)[agent.policy.log_probs(states, commands)[:, list(valid)].argmax(axis=1)]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+@pytest.mark.parametrize("width", [0.0, 0.01])
+def test_no_sample_violates_a_proof_and_every_counterexample_is_one(name: str, width: float) -> None:
+    agent = pf.load_agent(name)
+    decisions = [d for command in agent.front[:3] for d in pf.rollout(agent, command)][::3]
+    ranges = np.ptp(np.stack([d.state for d in decisions]).astype(np.float64), axis=0)
+    generator = np.random.default_rng(0)
+    settled = asked = 0
+    for action in range(len(agent.actions)):
+        found = pf.never(agent, action, states=decisions, width=width, seconds=5.0)
+        valid = {d.state.tobytes(): d.valid_actions for d in decisions}
+        for state, proven, example in zip(found.states, found.proven, found.counterexamples, strict=True):
+            actions = valid[state.tobytes()]
+            asked, settled = asked + 1, settled + (proven or example is not None)
+            assert not (proven and example is not None)
+            if example is not None:
+                assert (np.abs(example.state - state) <= width * ranges / 2 + 1e-6).all()
+                assert (example.command >= agent.space.low).all()
+                assert (example.command <= agent.space.high).all()
+                assert chosen(agent, example.state, example.command[None], actions)[0] == action
+            if proven:
+                commands = generator.uniform(agent.space.low, agent.space.high, size=(2000, agent.space.size))
+                states = state + generator.uniform(-1, 1, size=(2000, state.size)) * width * ranges / 2
+                assert action not in chosen(agent, states, commands, actions)
+    assert settled >= 0.9 * asked
+
+
+def test_an_action_that_always_loses_is_proven_to() -> None:
+    agent = pf.load_agent("reward-line")
+    bias = agent.policy.output_bias.copy()  # type: ignore[attr-defined]
+    bias[0] -= 1e4
+    loser = replace(agent, policy=replace(agent.policy, output_bias=bias))  # type: ignore[type-var]
+    for width in (0.0, 0.05):
+        found = pf.never(loser, 0, width=width)
+        assert found.holds
+        assert len(found.states) > 5
+        assert found.sentence().endswith("does any command make the agent choose up: this is proven.")
+
+
+def test_a_command_that_hides_in_a_corner_is_found_or_left_open_but_never_denied() -> None:
+    agent = pf.load_agent("branch-path")
+    [example] = [e for e in pf.never(agent, "up", states=[pf.rollout(agent, agent.front[0])[0]]).counterexamples if e]
+    low = np.maximum(example.command - 1e-6, agent.space.low)
+    found = pf.never(
+        agent, "up", states=[pf.rollout(agent, agent.front[0])[0]], commands=(low, np.maximum(example.command, low))
+    )
+    assert not found.proven.any()
+
+
+def test_bounds_over_states_and_commands_hold_everywhere() -> None:
+    agent = pf.load_agent("minecart-early")
+    policy = agent.policy
+    assert isinstance(policy, UnfoldablePolicy)
+    generator = np.random.default_rng(1)
+    state = pf.rollout(agent, agent.front[0])[4].state.astype(np.float64)
+    corner = np.concatenate([state, agent.space.low])
+    size = np.concatenate([np.full(state.size, 0.3), agent.space.high - agent.space.low])
+    low = corner + generator.random((40, corner.size)) * size / 2
+    high = low + generator.random((40, corner.size)) * size / 2
+    low[:5, 2], high[:5, 2] = 0.25, 0.25  # a coordinate without width
+    network = joint_network(policy.unfold(), 1, (0, 2, 3), low.min(axis=0), high.max(axis=0))
+    lines = network.upper_bounds(low, high)
+    for row in range(len(low)):
+        points = low[row] + generator.random((500, corner.size)) * (high[row] - low[row])
+        above = points @ lines.slopes[row].T + lines.offsets[row]
+        assert (network.margins(points) <= above).all()
+    scores = policy.unfold().logits(points[:, :7], points[:, 7:])
+    np.testing.assert_allclose(network.margins(points), scores[:, [1]] - scores[:, [0, 2, 3]], atol=1e-9)
+
+
+def test_a_product_lies_within_its_form() -> None:
+    generator = np.random.default_rng(0)
+    one = Form(generator.normal(size=(1, 6)), generator.normal(size=(1, 2, 6)), generator.random((1, 6)))
+    two = Form(generator.normal(size=(1, 6)), generator.normal(size=(1, 3, 6)), generator.random((1, 6)))
+    product = one.times(two)
+    for _ in range(300):
+        place, other = generator.choice([-1.0, 1.0], 2), generator.choice([-1.0, 1.0], 3)
+        x = one.center + place @ one.slopes[0] + generator.choice([-1.0, 1.0], 6) * one.radius
+        y = two.center + other @ two.slopes[0] + generator.choice([-1.0, 1.0], 6) * two.radius
+        linear = product.center + np.concatenate([place, other]) @ product.slopes[0]
+        assert (np.abs(x * y - linear) <= product.radius + 1e-12).all()
+
+
+def test_where_an_action_is_not_valid_there_is_nothing_to_prove() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    start = pf.rollout(agent, agent.front[0])[0]
+    found = pf.never(agent, "up", states=[start])
+    assert len(found.states) == 0
+    assert found.visited == 1
+    assert found.sentence() == "up is valid in none of the 1 states, so that it is never chosen there."
+
+
+def test_bad_wishes_are_refused() -> None:
+    agent = pf.load_agent("branch-path")
+    with pytest.raises(pf.InvalidInput, match="width of at least 0"):
+        pf.never(agent, "up", width=-0.1)
+    with pytest.raises(pf.InvalidInput, match="not above the highest"):
+        pf.never(agent, "up", commands=(agent.space.high, agent.space.low))
+    with pytest.raises(pf.InvalidInput, match="at least one state"):
+        pf.never(agent, "up", states=[])
+    with pytest.raises(pf.InvalidInput, match="fold"):
+        pf.never(replace(agent, policy=lambda states, commands: np.zeros((len(states), 4))), "up")
+
+
+def test_the_verb_says_what_was_settled_and_writes_it_as_json() -> None:
+    told = CliRunner().invoke(app, ["never", "branch-path", "right", "--quiet"])
+    assert told.exit_code == 0
+    assert "some command makes the agent choose right" in " ".join(told.stdout.split())
+    written = CliRunner().invoke(app, ["never", "branch-path", "right", "--json", "--quiet"])
+    values = json.loads(written.stdout)
+    verdicts = {state["verdict"] for state in values["actions"][0]["states"]}
+    assert verdicts <= {"never", "sometimes", "open"}
+    assert "sometimes" in verdicts
+
+
+def threshold_agent(threshold: float) -> pf.Agent:
+    """One number of state, two of command; action 1 wins where sigmoid(-s) * sigmoid(A) exceeds the threshold."""
+    base = pf.load_agent("branch-path")
+    one = np.ones((1, 1), dtype=np.float32)
+    zero = np.zeros(1, dtype=np.float32)
+    policy = PCNPolicy(
+        state_weight=-one,
+        state_bias=zero,
+        command_weight=np.array([[1, 0]], dtype=np.float32),
+        command_bias=zero,
+        hidden_weight=one,
+        hidden_bias=zero,
+        output_weight=np.array([[0], [1], [0], [0]], dtype=np.float32),
+        output_bias=np.array([threshold, 0, -9, -9], dtype=np.float32),
+    )
+    return replace(base, policy=policy)
+
+
+def largest(low_state: float, high_a: float) -> float:
+    return float(1 / (1 + np.exp(low_state)) / (1 + np.exp(-high_a)))
+
+
+def states_around(*numbers: float) -> list[Decision]:
+    return [Decision(np.array([number], dtype=np.float32), np.zeros(2), (0, 1), 0, np.zeros(2)) for number in numbers]
+
+
+@pytest.mark.parametrize(("above", "holds"), [(1e-4, True), (-1e-6, False)])
+def test_the_lowest_states_of_a_box_belong_to_it(above: float, holds: bool) -> None:
+    lowest = -0.25  # the box around 0 is half as wide as the range from 0 to 1
+    agent = threshold_agent(largest(lowest, pf.load_agent("branch-path").space.high[0]) + above)
+    found = pf.never(agent, 1, states=states_around(0.0, 1.0), width=0.5)
+    assert found.proven[0] == holds
+
+
+def test_a_margin_that_rounding_could_turn_is_not_proven_to_lose() -> None:
+    agent = threshold_agent(largest(0.0, pf.load_agent("branch-path").space.high[0]) + 2e-6)
+    found = pf.never(agent, 1, states=states_around(0.0))
+    assert not found.proven.any()
+    assert pf.never(threshold_agent(0.9), 1, states=states_around(0.0)).holds
+
+
+def test_what_was_not_finished_is_open() -> None:
+    agent = pf.load_agent("minecart-early")
+    whole = [pf.never(agent, action, seconds=5.0) for action in range(2)]
+    short = [pf.never(agent, action, max_boxes=1) for action in range(2)]
+    assert sum(int(found.proven.sum()) for found in short) < sum(int(found.proven.sum()) for found in whole)
+    assert sum(int(found.open.sum()) for found in short) > 0
