@@ -32,8 +32,9 @@ def _in(file: str, tests: str, *lines: Sequence[str]) -> Iterator[Mutation]:
     return (Mutation(file, tuple(tests.split()), *line) for line in lines)
 
 
-PROOF = "proof/test_proof_lines.py"
-CALL = "explanation/test_outer_call_lines.py"
+PROOF = "proof/test_growth_lines.py proof/test_proof_lines.py"
+SEARCH = "search/test_search_lines.py"
+CALL = "explanation/test_quoted_lines.py explanation/test_outer_call_lines.py"
 REPLAY = "pcn/test_replay_lines.py"
 STUDY = "study/test_study_lines.py"
 
@@ -252,7 +253,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/exact.py",
-        f"{PROOF} search/test_exact.py search/test_contract.py explanation/test_noise.py",
+        f"{SEARCH} {PROOF} search/test_exact.py search/test_contract.py explanation/test_noise.py",
         (
             "batch.high[row], kappa - slack, batch.norm)",
             "batch.high[row], kappa, batch.norm)",
@@ -303,7 +304,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/budget.py",
-        f"{CALL} search/test_contract.py",
+        f"{SEARCH} {CALL} search/test_contract.py",
         (
             "self.closest = Closest(batch, batch.kappa)",
             "self.closest = Closest(batch, 0.0 * batch.kappa)",
@@ -322,7 +323,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/closest.py",
-        f"{CALL} search/test_contract.py",
+        f"{SEARCH} {CALL} search/test_contract.py",
         ("valid = margins >= self.level[rows]", "valid = margins > self.level[rows]", "exactly kappa is not enough"),
         ("distances < self.distance[rows]", "distances > self.distance[rows]", "the farthest is kept"),
         (
@@ -338,7 +339,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/rays.py",
-        "search/test_cf_zoo.py",
+        f"{SEARCH} search/test_cf_zoo.py",
         ("int(np.argmax(margins[start", "int(np.argmin(margins[start", "the prior points away from the foil"),
         ("np.where(u > 0, high, low)", "np.where(u > 0, low, high)", "rays end behind the command"),
         ("alpha = steps.min(axis=1)", "alpha = steps.max(axis=1)", "rays leave the region"),
@@ -354,7 +355,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/zoo.py",
-        "search/test_cf_zoo.py",
+        f"{SEARCH} search/test_cf_zoo.py",
         ("max(self.max_queries - 1, 0) // 3", "max(self.max_queries, 0) // 3", "one iteration too many"),
         ("z[:, i] -= config.eta", "z[:, i] += config.eta", "ascends"),
         (
@@ -368,7 +369,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/trust_region.py",
-        "search/test_trust_region.py",
+        f"{SEARCH} search/test_trust_region.py",
         ("np.where(whole, 2.0, 1.0), 0.35)", "np.where(whole, 1.0, 1.0), 0.35)", "trust never grows"),
         ("np.where(whole, 2.0, 1.0), 0.35)", "np.where(whole, 2.0, 1.0), 1.0)", "trust never shrinks"),
         ("np.where(up >= down, up, -down)", "np.where(up >= down, up, down)", "differences leave the box"),
@@ -387,7 +388,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/parts/scan.py",
-        "search/test_boundary.py search/test_contract.py",
+        f"{SEARCH} search/test_boundary.py search/test_contract.py",
         ("np.eye(self.dim) * low]", "np.eye(self.dim) * high]", "only upwards along the axes"),
         (
             "uniform[:, self.dim :] ** (1.0 / self.dim)",
@@ -399,7 +400,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/boundary.py",
-        "search/test_boundary.py search/test_contract.py",
+        f"{SEARCH} search/test_boundary.py search/test_contract.py",
         ("wanted[:, 0] = True", "wanted[:, 0] = False", "no change is never asked about"),
         ("best = score.argmin(axis=1)", "best = score.argmax(axis=1)", "walks start where nothing is"),
         (
@@ -413,7 +414,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "search/grid.py",
-        "search/test_white_cw.py search/test_contract.py",
+        f"{SEARCH} search/test_white_cw.py search/test_contract.py",
         (
             "np.linspace(a, b, self.values if b > a else 1)",
             "np.linspace(a, b, self.values, endpoint=False)",
