@@ -531,7 +531,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "explanation/pose.py",
-        "explanation/test_pose.py explanation/test_ask.py",
+        "explanation/test_restrict.py explanation/test_pose.py explanation/test_ask.py",
         ("remaining = returns - decision.collected", "remaining = returns", "front points as if nothing was collected"),
         ("np.minimum(low, command), np.maximum(high, command)", "low, high", "an impossible command is left out"),
         ("np.minimum(most, most - collected)", "most", "what was collected can be had again"),
