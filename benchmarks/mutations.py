@@ -631,6 +631,58 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("0.5 * (np.tanh(0.5 * x) + 1.0)", "0.5 * (np.tanh(x) + 1.0)", "a steeper sigmoid"),
     ),
     *_in(
+        "core/certificate.py",
+        "core/test_value_lines.py core/test_documents.py",
+        ("0.0 if np.isinf(self.lower) else self.upper", "self.upper", "the gap of what is infeasible is no number"),
+        ("values[name] if np.isfinite(values[name]) else None", "values[name]", "JSON with infinite numbers"),
+        ("np.inf if value is None else finite(value)", "0.0 if value is None else finite(value)", "no bound is 0"),
+    ),
+    *_in(
+        "core/proven_range.py",
+        "core/test_value_lines.py core/test_documents.py",
+        ("commands <= self.high", "commands >= self.low", "what is above the range is in it"),
+        ("(self.low > self.high).any()", "(self.low > self.high).all()", "sides in the wrong order"),
+    ),
+    *_in(
+        "core/decision.py",
+        "core/test_documents.py",
+        ('read["collected"].size != read["command"].size', "False", "collected in other objectives"),
+        ('read["action"] not in read["valid_actions"]', "False", "an action that is not valid was chosen"),
+        ("decision.command.size != read.command.size", "False", "an episode of decisions of another kind"),
+    ),
+    *_in(
+        "core/answer.py",
+        "core/test_value_lines.py core/test_documents.py",
+        ("self.command - self.original", "self.original - self.command", "changes with the wrong sign"),
+        ("any(told) != all(told)", "False", "a distance without a command"),
+        ("0 <= number < count for", "0 <= number <= count for", "a number beyond the last"),
+    ),
+    *_in(
+        "explanation/consequence.py",
+        "explanation/test_consequence.py",
+        ("decision.collected[: env.num_objectives] + episodes", "episodes", "what was collected before is forgotten"),
+        ("ddof=1", "ddof=0", "the spread of the runs, not of what they are taken from"),
+        ("spread / np.sqrt(repeats)", "spread / repeats", "the standard error divided by n"),
+    ),
+    *_in(
+        "explanation/flip_map.py",
+        "explanation/test_flip_map.py",
+        ("key=lambda item: (item[1].distance, item[0])", "key=lambda item: item[0]", "the earliest moments first"),
+        ("is not Outcome.PROVEN_INFEASIBLE", "is Outcome.FOUND", "what is open counts as proven"),
+        ("np.inf if found.distance is None", "np.nan if found.distance is None", "not found is not asked"),
+    ),
+    *_in(
+        "search/registry.py",
+        "search/test_registry.py",
+        (
+            '"exact" if isinstance(policy, FoldablePolicy)',
+            '"boundary" if isinstance(policy, FoldablePolicy)',
+            "no proof",
+        ),
+        ("if name in _methods or name == AUTO:", "if name == AUTO:", "a search takes the name of another"),
+        ("kind.preset(self.preset, seed)", "kind.preset(self.preset)", "the seed does not reach presets"),
+    ),
+    *_in(
         "pcn/replay.py",
         f"{REPLAY} pcn/test_replay.py",
         (
