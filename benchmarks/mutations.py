@@ -35,8 +35,9 @@ def _in(file: str, tests: str, *lines: Sequence[str]) -> Iterator[Mutation]:
 PROOF = "proof/test_growth_lines.py proof/test_proof_lines.py"
 SEARCH = "search/test_search_lines.py"
 CALL = "explanation/test_quoted_lines.py explanation/test_outer_call_lines.py"
-REPLAY = "pcn/test_replay_lines.py"
-STUDY = "study/test_study_lines.py"
+WORDS = "core/test_word_lines.py"
+REPLAY = "pcn/test_replay_lines.py pcn/test_relabel_lines.py"
+STUDY = "study/test_study_lines.py study/test_study_file_lines.py"
 
 MUTATIONS: tuple[Mutation, ...] = (
     *_in(
@@ -540,7 +541,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/question.py",
-        f"{CALL} explanation/test_ask.py search/test_contract.py",
+        f"{WORDS} {CALL} explanation/test_ask.py search/test_contract.py",
         ("(low > command).any() or (high < command).any()", "(low > command).any()", "a region below the command"),
         ("slice(start, start + CHUNK)", "slice(start, start + CHUNK - 1)", "the last of each chunk is lost"),
         (
@@ -572,7 +573,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/command.py",
-        "core/test_package.py explanation/test_pose.py search/test_exact.py",
+        f"{WORDS} core/test_package.py explanation/test_pose.py search/test_exact.py",
         ('np.abs(z).sum(axis=-1) if norm == "l1"', 'np.abs(z).max(axis=-1) if norm == "l1"', "l1 is linf"),
         ("np.where(width > NEGLIGIBLE_RANGE, width, 1.0)", "width", "a range of 0 divides"),
         (
@@ -607,13 +608,12 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/limit.py",
-        "search/test_contract.py",
+        f"{WORDS} search/test_contract.py",
         ("return min(known) if known else None", "return max(known) if known else None", "the larger limit"),
         (
             "now() + self.seconds * num_questions",
             "now() + self.seconds",
             "one question's time for all",
-            "questions that are searched together then get less time: a limit of time is not repeatable",
         ),
     ),
     *_in(
@@ -625,7 +625,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/policy.py",
-        "pcn/test_policy.py explanation/test_ask.py search/test_exact.py",
+        f"{WORDS} pcn/test_policy.py explanation/test_ask.py search/test_exact.py",
         ("- scores[valid].max())", ")", "large logits overflow"),
         ("weights / weights.sum()", "weights", "probabilities that do not add up"),
         ("0.5 * (np.tanh(0.5 * x) + 1.0)", "0.5 * (np.tanh(x) + 1.0)", "a steeper sigmoid"),
@@ -802,7 +802,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "study/study.py",
-        "study/test_study_values.py study/test_study_store.py",
+        f"{STUDY} study/test_study_values.py study/test_study_store.py",
         (
             "if old.get(key) != new.get(key)]",
             "if old.get(key) != new.get(key, old.get(key))]",
@@ -813,7 +813,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "sorted(self.only)",
             "list(self.only)",
             "a configuration in any order",
-            "a set of few cases may come in its order",
         ),
     ),
 )
