@@ -82,17 +82,6 @@ def applies(mutation: Mutation) -> bool:
     return source.count(mutation.old) == 1
 
 
-def judge(mutation: Mutation, copies: "SimpleQueue[Copy]", limit: float) -> tuple[str, Sequence[str]]:
-    if not applies(mutation):
-        return BROKEN, mutation.tests
-    copy = copies.get()
-    try:
-        with copy.mutated(mutation):
-            return copy.try_tests(mutation.tests, limit)
-    finally:
-        copies.put(copy)
-
-
 class Kept:
     """Verdicts of earlier runs, one JSON line each; they hold while the package and the tests that gave them do."""
 
@@ -139,16 +128,30 @@ def digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def check_tests(mutations: Sequence[Mutation], copy: Copy, limit: float, kept: Kept) -> None:
-    """Tests that fail on the sound package would kill everything."""
-    tests = sorted({test for mutation in mutations for test in mutation.tests if not kept.is_sound(test)})
-    if not tests:
+def judge(mutation: Mutation, copies: "SimpleQueue[Copy]", limit: float, kept: Kept) -> str:
+    if not applies(mutation):
+        return BROKEN
+    copy = copies.get()
+    try:
+        with copy.mutated(mutation):
+            verdict, by = copy.try_tests(mutation.tests, limit)
+        if verdict != SURVIVED:
+            check_tests(by, copy, limit, kept)
+    finally:
+        copies.put(copy)
+    kept.add(mutation, by, verdict)
+    return verdict
+
+
+def check_tests(tests: Sequence[str], copy: Copy, limit: float, kept: Kept) -> None:
+    """Tests that fail on the sound package would kill everything: what kills is tried on that, too, once."""
+    unknown = [test for test in tests if not kept.is_sound(test)]
+    if not unknown:
         return
-    print(f"{len(tests)} files of tests on the sound package ...", flush=True)
-    verdict, by = copy.try_tests(tests, limit * len(tests))
+    verdict, by = copy.try_tests(unknown, limit)
     if verdict != SURVIVED:
-        raise SystemExit(f"expected tests that pass, got a failure in {', '.join(by)}")
-    for test in tests:
+        raise SystemExit(f"expected tests that pass on the sound package, got {verdict}: {', '.join(by)}")
+    for test in unknown:
         kept.add("the package", [test], SURVIVED)
 
 
@@ -159,17 +162,16 @@ def run(mutations: Sequence[Mutation], jobs: int, limit: float, kept: Kept) -> N
         for job in range(jobs):
             (Path(folder) / str(job)).mkdir()
             copies.put(Copy(Path(folder) / str(job)))
-        first = copies.get()
-        check_tests(mutations, first, limit, kept)
-        copies.put(first)
         started = time.perf_counter()
-        running = {pool.submit(judge, mutation, copies, limit): mutation for mutation in mutations}
-        for count, done in enumerate(as_completed(running), start=1):
-            mutation, (verdict, by) = running[done], done.result()
-            kept.add(mutation, by, verdict)
-            told = HARMLESS if verdict == SURVIVED and mutation.harmless else verdict
-            seconds = time.perf_counter() - started
-            print(f"{count:>4} of {len(mutations)}  {seconds:>5.0f} s  {told:<17}  {mutation}", flush=True)
+        running = {pool.submit(judge, mutation, copies, limit, kept): mutation for mutation in mutations}
+        try:
+            for count, done in enumerate(as_completed(running), start=1):
+                mutation, verdict = running[done], done.result()
+                told = HARMLESS if verdict == SURVIVED and mutation.harmless else verdict
+                seconds = time.perf_counter() - started
+                print(f"{count:>4} of {len(mutations)}  {seconds:>5.0f} s  {told:<17}  {mutation}", flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def main() -> None:
