@@ -9,6 +9,7 @@ from networks import LayeredPolicy
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof.branch import Claim, Effort, branch_and_bound
 from paretofoil.proof.halfspace import nearest
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.widen import _Growth, _prefix, widen
@@ -21,6 +22,13 @@ def test_of_two_half_spaces_the_hardest_bounds_the_distance(norm: Any, size: flo
     for order in ([0, 1], [1, 0]):
         bound, _ = nearest(slopes[:, order], np.array([[0.2, 0.5]])[:, order], *box, norm)
         assert bound == pytest.approx([size], abs=1e-9)
+
+
+def test_a_proof_ends_as_soon_as_an_answer_within_the_gap_is_found() -> None:
+    line = MarginNetwork((np.ones((1, 1)),), (np.zeros(1),), (), (np.zeros(1),))
+    claim = Claim(line, np.array([-1.0]), np.array([1.0]), 0.3, "l2")
+    proof = branch_and_bound(claim, Effort(0.01, 10_000), improve=lambda points: 0.305)
+    assert (proof.lower, proof.boxes, proof.closed) == (pytest.approx(0.295), 1, True)
 
 
 def layered(*layers: tuple[Any, Any]) -> LayeredPolicy:
