@@ -1,4 +1,3 @@
-# ruff: noqa: E501 (the mutated lines are quoted as they are)
 """Our own mutations, file by file: what is written, what a careless hand could have written, and what that would do.
 
 The old text must occur exactly once in its file. A mutation that no test can notice, because nothing that matters
