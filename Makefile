@@ -59,7 +59,7 @@ bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side 
 	$(BIN)/python benchmarks/cf_zoo_speed.py
 
 mutants: $(VENV)/tested ## break one line at a time and see whether the tests notice (an hour on 2 cores)
-	$(BIN)/python benchmarks/mutants.py --jobs 2
+	$(BIN)/python benchmarks/mutants.py --jobs 2 --report $(RESULTS)/mutants.md
 
 clean: ## remove the environment and what was built in it
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
