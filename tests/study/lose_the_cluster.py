@@ -5,9 +5,13 @@ python lose_the_cluster.py dask
 
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
+
+from sessions import processes_of
 
 from paretofoil.study import cluster
 from paretofoil.study.address import connect
@@ -31,15 +35,17 @@ sys.stdin.read()
 
 
 def lose(other: subprocess.Popen, address: str) -> None:
-    """Returns when the cluster is gone, however long that takes."""
+    """Returns when the cluster is gone with all its processes, however long that takes."""
     other.kill()
     other.wait()
-    while True:
-        try:
-            connect(address, seconds=60.0)
-        except ConnectionError:
-            break
+    while left := processes_of(other.pid):
+        for process in left:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         time.sleep(0.1)
+    with suppress(ConnectionRefusedError):
+        while True:
+            connect(address, seconds=60.0)
     cluster.PATIENCE = 1.0  # what is gone stays gone
 
 
@@ -47,7 +53,7 @@ def main(engine: str) -> None:
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(32))  # both sides of Ray must agree
     command = [sys.executable, "-c", {"dask": DASK, "ray": RAY}[engine]]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, text=True, **pipes) as other:  # type: ignore[call-overload]
+    with subprocess.Popen(command, text=True, start_new_session=True, **pipes) as other:  # type: ignore[call-overload]
         address = next(line for line in other.stdout if line.startswith("at ")).split()[1]
         try:
             for _ in run_all(abs, range(100), engine=engine, address=address):  # type: ignore[arg-type]
