@@ -1,15 +1,18 @@
 """How items are handed out to a cluster and what becomes of lost ones, with a cluster that exists in the test only."""
 
+import gc
 from collections import deque
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
 from typing import Any
 
 import pytest
+from studies import FAST, small_study
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study import cluster, engine
-from paretofoil.study.cluster import Lost
+from paretofoil.study import Progress, cluster, engine, run_study
+from paretofoil.study.cluster import Lost, _Dask
 from paretofoil.study.loss import MAX_LOSSES, LossError, WorkersLostError
 
 
@@ -90,6 +93,102 @@ def test_a_cluster_without_workers_is_told(run: Callable, monkeypatch: pytest.Mo
     finished, error = run(Pretended(lambda number, time: False, threads=0), 3)
     assert finished == set()
     assert "expected a worker in the cluster within 0 s, got none" in str(error)
+
+
+class _StopError(Exception):
+    pass
+
+
+def test_a_study_that_is_stopped_leaves_no_cluster_open(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also while someone still holds the error, and with it the frames in which it was raised."""
+    ended = []
+
+    @contextmanager
+    def pretend(workers: int, address: str | None) -> Iterator[Pretended]:
+        try:
+            yield Pretended(lambda number, time: False)
+        finally:
+            ended.append(True)
+
+    def stop(progress: Progress) -> None:
+        if progress.asked:
+            raise _StopError
+
+    monkeypatch.setattr(engine, "dask_cluster", pretend)
+    with pytest.raises(_StopError) as held:
+        run_study(small_study(tmp_path, FAST), tmp_path / "study.sqlite", engine="dask", workers=1, chunk=4, show=stop)
+    gc.collect()
+    assert ended == [True]
+    assert held.tb
+
+
+class PretendedClient:
+    """A client of Dask whose only future ends with this error."""
+
+    def __init__(self, error: Exception | None = None, *, status: str = "running", future: str = "finished") -> None:
+        self._error, self.status, self._future = error, status, future
+
+    def nthreads(self) -> dict[str, int]:
+        raise AssertionError("whoever asks a client without a scheduler waits for it")
+
+    def submit(self, work: Callable, item: object, *, pure: bool) -> "PretendedFuture":
+        if self._error is None:
+            raise AssertionError("whatever is submitted without a scheduler is never told of")
+        return PretendedFuture(self._error, self._future)
+
+
+class PretendedFuture:
+    def __init__(self, error: Exception, status: str) -> None:
+        self._error, self.status = error, status
+
+    def add_done_callback(self, call: Callable) -> None:
+        call(self)
+
+    def result(self, timeout: float | None = None) -> None:
+        raise self._error
+
+
+@pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
+def test_a_client_without_its_scheduler_is_asked_for_nothing(status: str) -> None:
+    dask = _Dask(PretendedClient(status=status), own=False)
+    with pytest.raises(LossError, match="the scheduler is gone"):
+        dask.threads()
+    with pytest.raises(LossError, match="the scheduler is gone"):
+        dask.start(abs, 0, 1)
+
+
+def ends(error: Exception, future: str, *, own: bool = False) -> tuple[int, Any] | None:
+    """What becomes of an item whose future ends with the error."""
+    dask = _Dask(PretendedClient(error, future=future), own=own)
+    dask.start(abs, 7, 1)
+    return dask.wait(0.0)
+
+
+@pytest.mark.parametrize("error", [OSError("of the work"), ValueError("of the work"), TimeoutError("of the work")])
+def test_what_the_work_raises_is_raised_and_is_no_loss(error: Exception) -> None:
+    pytest.importorskip("distributed")
+    with pytest.raises(type(error), match="of the work"):
+        ends(error, "error")
+
+
+def test_a_result_that_cannot_be_fetched_is_the_loss_of_the_scheduler() -> None:
+    distributed = pytest.importorskip("distributed")
+    for error, status in (
+        (OSError(), "finished"),
+        (TimeoutError(), "finished"),
+        (distributed.CancelledError(), "cancelled"),
+    ):
+        with pytest.raises(LossError, match=type(error).__name__):
+            ends(error, status)
+
+
+def test_a_killed_worker_costs_its_item_and_a_cluster_of_our_own() -> None:
+    killed = pytest.importorskip("distributed").KilledWorker("task", None, 0)
+    number, result = ends(killed, "error") or (None, None)
+    assert number == 7
+    assert isinstance(result, Lost)
+    with pytest.raises(LossError, match="KilledWorker"):
+        ends(killed, "error", own=True)
 
 
 @pytest.mark.parametrize("address", ["nowhere", "tcp://nowhere", "tcp://nowhere:port"])

@@ -6,11 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
+from sessions import processes_of
 from studies import SMALL, rows_without_timings, small_study
 
 from paretofoil.study import Progress, cluster, read_rows, run_study
@@ -148,20 +147,29 @@ def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path, engine: 
 
 
 def lose_workers(folder: Path, engine: str, often: str) -> str:
-    """How the study ended; the losses are all that it complains about."""
+    """How the study ended."""
     need(engine)
-    done = run_process([TESTS / "study" / "lose_workers.py", folder, engine, often])
+    ended = run_and_lose([TESTS / "study" / "lose_workers.py", folder, engine, often])
     assert (folder / "died").exists()
+    return ended
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize("engine", ["dask", "ray"])
+def test_a_cluster_that_goes_away_is_told(engine: str) -> None:
+    need(engine)
+    told = run_and_lose([TESTS / "study" / "lose_the_cluster.py", engine])
+    assert told.startswith("expected a cluster that answers at ")
+    assert told.endswith("Connection refused")
+
+
+def run_and_lose(arguments: list[object]) -> str:
+    """The last line that the script prints; losses are all that it complains about."""
+    done = run_process(arguments)
     complaints = done.stderr.splitlines()
     assert complaints
     assert [line for line in complaints if not line.startswith("workers were lost (")] == []
     return done.stdout.splitlines()[-1]  # Ray has printed its own words before
-
-
-@pytest.mark.cluster
-def test_a_cluster_that_goes_away_is_told() -> None:
-    need("dask")
-    assert "expected a cluster that answers at tcp://" in run_script([TESTS / "study" / "lose_the_scheduler.py"])
 
 
 @pytest.mark.cluster
@@ -184,28 +192,18 @@ def run_script(arguments: list[object]) -> str:
 def run_process(arguments: list[object]) -> subprocess.CompletedProcess:
     """Python with these arguments; it must end well and leave no process behind. The time-outs only end what hangs."""
     places = [str(SRC), str(TESTS), str(TESTS / "study"), os.environ.get("PYTHONPATH", "")]
-    mark = f"PARETOFOIL_TEST={uuid4().hex}"
     environment = {
         **os.environ,
-        **dict([mark.split("=")]),
         "PYTHONPATH": os.pathsep.join(places),
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
-    command = [sys.executable, *map(str, arguments)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=HANGS, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
+    command, output = [sys.executable, *map(str, arguments)], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **output) as script:  # type: ignore[call-overload]
+        told, complained = script.communicate(timeout=HANGS)
+    print(told, complained)  # for whoever reads why a test failed
+    assert script.returncode == 0
     until = time.monotonic() + HANGS
-    while (left := processes_with(mark)) and time.monotonic() < until:
+    while (left := processes_of(script.pid)) and time.monotonic() < until:
         time.sleep(0.1)
-    assert left == []
-    return done
-
-
-def processes_with(mark: str) -> list[str]:
-    """The command lines of all processes that inherited this setting, where there is a /proc to read them from."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it has ended, or is another user's
-            if mark.encode() in (process / "environ").read_bytes().split(b"\0"):
-                found.append((process / "cmdline").read_text())
-    return found
+    assert left == {}
+    return subprocess.CompletedProcess(command, script.returncode, told, complained)

@@ -1,7 +1,6 @@
 """Dask and Ray: items are handed out one by one, and come back as they are finished, or as lost."""
 
 import logging
-import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -9,9 +8,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.study.address import connect, knock
 from paretofoil.study.loss import LossError, Losses, WorkersLostError
 
 PATIENCE = 30.0
@@ -91,21 +90,29 @@ class _Watch:
 def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
     """The one at the address, or one on this machine."""
     distributed = _require("distributed", "dask")
-    if address is not None:
-        if address.startswith("tcp://") or "://" not in address:  # others encrypt, or are no sockets
-            _knock(address, greets=True)
-        with _told(f"a Dask scheduler that answers at {address}"):
-            client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-        with client:
-            yield _Dask(client, own=False)
-        return
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL):  # losses are told by us
+        if address is None:
+            with _own_dask(distributed, workers) as client:
+                yield _Dask(client, own=True)
+        else:
+            if address.startswith("tcp://") or "://" not in address:  # others encrypt, or are no sockets
+                knock(address, PATIENCE, greets=True)
+            with _told(f"a Dask scheduler that answers at {address}"):
+                client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+            with client:
+                yield _Dask(client, own=False)
+
+
+@contextmanager
+def _own_dask(distributed: Any, workers: int) -> Iterator[Any]:
+    """The client of a cluster on this machine, which ends with the block."""
     with _lost("Dask did not start"):
         cluster = distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            silence_logs=logging.CRITICAL,
+            silence_logs=logging.CRITICAL,  # those of its workers
             scheduler_kwargs={
                 "allowed_failures": 0,  # a loss is told, not retried in silence
                 "dashboard_address": "127.0.0.1:0",  # its web server starts all the same; two clusters want two ports
@@ -115,7 +122,7 @@ def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
     with cluster, distributed.Client(cluster, timeout=20 * PATIENCE, set_as_default=False) as client:
         for nanny in cluster.workers.values():
             nanny.close_gracefully()  # it starts no worker again, see below
-        yield _Dask(client, own=True)
+        yield client
 
 
 class _Dask:
@@ -132,15 +139,22 @@ class _Dask:
         self._finished: SimpleQueue = SimpleQueue()
 
     def threads(self) -> int:
+        self._expect_scheduler()
         try:
             return sum(self._client.nthreads().values())
-        except OSError as error:  # the scheduler is gone
+        except OSError as error:
             raise LossError(type(error).__name__) from error
 
     def start(self, work: Callable, number: int, item: object) -> None:
+        self._expect_scheduler()
         future = self._client.submit(work, item, pure=False)
         self._numbers[future] = number
         future.add_done_callback(self._finished.put)
+
+    def _expect_scheduler(self) -> None:
+        """A client that lost its scheduler would wait for it, and close itself after a while."""
+        if self._client.status != "running":
+            raise LossError("the scheduler is gone")
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
         try:
@@ -155,14 +169,14 @@ class _Dask:
     def _result(self, future: Any) -> Any:
         from distributed import CancelledError, KilledWorker
 
-        if future.status == "error" and not isinstance(future.exception(), KilledWorker):
-            return future.result()  # raises what the work raised
         try:
             return future.result(timeout=PATIENCE)
-        except CancelledError as error:  # the scheduler is gone
-            raise LossError(type(error).__name__) from error
-        except (KilledWorker, OSError) as error:  # an OSError: it was finished, but its worker cannot be reached
-            return Lost(error)
+        except KilledWorker as lost:
+            return Lost(lost)
+        except (CancelledError, OSError) as lost:
+            if future.status == "error":
+                raise  # what the work raised
+            raise LossError(type(lost).__name__) from lost  # results come through the scheduler
 
 
 @contextmanager
@@ -170,33 +184,42 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
     """The one at the address, or one on this machine."""
     ray = _require("ray", "ray")
     quiet = {"log_to_driver": False, "logging_level": "error"}
-    if address is None:
-        with _lost("Ray did not start"):
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
-    else:
-        if address != "auto":
-            _knock(address, greets=False)
-        with _told(f"a Ray cluster that answers at {address}"):
-            ray.init(address=address, **quiet)
+    named = address not in (None, "auto")
+    if named:
+        knock(address, PATIENCE)
+    with _lost("Ray did not start") if address is None else _told(f"a Ray cluster that answers at {address}"):
+        own = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+        ray.init(address=address or "local", **own, **quiet)
     try:
-        yield _Ray(ray)
+        yield _Ray(ray, address if named else ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()
 
 
 class _Ray:
-    """Items as tasks of a Ray cluster, which starts a lost worker again, whenever it was killed."""
+    """Items as tasks of a Ray cluster, which starts a lost worker again, whenever it was killed.
 
-    def __init__(self, ray: Any) -> None:
-        self._ray = ray
+    Whoever asks a lost cluster for something waits for it, and Ray ends the whole process after a minute. So the
+    cluster's address is looked at first.
+    """
+
+    def __init__(self, ray: Any, address: str) -> None:
+        self._ray, self._address = ray, address
         self._call = ray.remote(_call).options(max_retries=0)  # a loss is told, not retried in silence
         self._numbers: dict[Any, int] = {}
 
     def threads(self) -> int:
+        self._expect_cluster()
         return int(self._ray.cluster_resources().get("CPU", 0))
 
     def start(self, work: Callable, number: int, item: object) -> None:
         self._numbers[self._call.remote(work, item)] = number
+
+    def _expect_cluster(self) -> None:
+        try:
+            connect(self._address, PATIENCE)
+        except OSError as error:
+            raise LossError(f"the cluster is gone: {error}") from error
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
         finished, _ = self._ray.wait(list(self._numbers), timeout=seconds)
@@ -210,46 +233,17 @@ class _Ray:
         except (
             errors.WorkerCrashedError,
             errors.NodeDiedError,
+            errors.LocalRayletDiedError,
             errors.OutOfMemoryError,
             errors.ObjectLostError,
         ) as lost:
+            self._expect_cluster()  # else all are lost
             return number, Lost(lost)
 
 
 def _call(work: Callable[[Item], Result], item: Item) -> Result:
     """Ray takes functions only, work may be any callable."""
     return work(item)
-
-
-def _knock(address: str, *, greets: bool) -> None:
-    """Wait until something listens at the address, and says something if it is of the kind that greets.
-
-    Ray alone would wait for minutes, Dask for ever for a scheduler that hangs. A cluster that is only just started may
-    refuse for a while.
-    """
-    place, until = _host_and_port(address), time.monotonic() + PATIENCE
-    while True:
-        try:
-            with socket.create_connection(place, timeout=PATIENCE) as connection:
-                if not greets or connection.recv(1):
-                    return
-                raise ConnectionError("the connection was closed")
-        except OSError as error:
-            if time.monotonic() >= until:
-                raise WorkersLostError(
-                    f"expected a cluster that answers at {address} within {PATIENCE:.0f} s, got: {error}"
-                ) from error
-        time.sleep(0.2)
-
-
-def _host_and_port(address: str) -> tuple[str, int]:
-    try:
-        parts = urlsplit(address if "://" in address else f"//{address}")
-        if parts.hostname and parts.port:
-            return parts.hostname, parts.port
-    except ValueError:  # a port that is no number
-        pass
-    raise InvalidInput.expected("an address with a host and a port, as in tcp://scheduler:8786", repr(address))
 
 
 @contextmanager
@@ -267,7 +261,7 @@ def _lost(reason: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise LossError(f"{reason}: {error}") from error
+        raise LossError(f"{reason}: {' '.join(str(error).split())}") from error
 
 
 def _require(module: str, extra: str) -> Any:

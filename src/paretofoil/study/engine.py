@@ -38,8 +38,11 @@ def run_all(
     engine: EngineName = "local",
     workers: int | None = None,
     address: str | None = None,
-) -> Iterator[tuple[int, Result]]:
-    """(number of the item, result) of each item, as they are finished, in any order; lost items are retried."""
+) -> Generator[tuple[int, Result], None, None]:
+    """(number of the item, result) of each item, as they are finished, in any order; lost items are retried.
+
+    To be closed by who leaves it early: until then the workers stay.
+    """
     if engine not in ENGINES:
         raise InvalidInput.expected(f"an engine among {', '.join(ENGINES)}", repr(engine))
     if address is not None and engine == "local":

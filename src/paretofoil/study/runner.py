@@ -4,6 +4,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -95,21 +96,22 @@ def run_study(
             show(progress)
         log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
         run = store.begin_run(engine, count, total, describe_machine()) if chunks else 0
-        for number, rows in run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address):
-            seconds = time.perf_counter() - started
-            store.add(rows, run, seconds)
-            size = len(chunks[number])
-            progress = replace(
-                progress,
-                done=progress.done + size,
-                found=progress.found + sum(row.found for row in rows),
-                asked=progress.asked + size,
-                seconds=seconds,
-            )
-            asked = f"{chunks[number].label} on {chunks[number].cases[0].agent}"
-            log.info("%s: %s, %d of %d; %s", path, asked, progress.done, total, progress)
-            if show:
-                show(progress)
+        with closing(run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address)) as results:
+            for number, rows in results:
+                seconds = time.perf_counter() - started
+                store.add(rows, run, seconds)
+                size = len(chunks[number])
+                progress = replace(
+                    progress,
+                    done=progress.done + size,
+                    found=progress.found + sum(row.found for row in rows),
+                    asked=progress.asked + size,
+                    seconds=seconds,
+                )
+                asked = f"{chunks[number].label} on {chunks[number].cases[0].agent}"
+                log.info("%s: %s, %d of %d; %s", path, asked, progress.done, total, progress)
+                if show:
+                    show(progress)
     return progress
 
 
