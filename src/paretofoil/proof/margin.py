@@ -11,6 +11,8 @@ from paretofoil.core.question import Question
 
 _ROUNDING = 16 * 2.0**-53
 """More than one float64 operation can err, relatively."""
+_LARGEST = 1e80
+"""The products and squares of larger numbers could be infinite, and nothing is proven by infinities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,20 +108,28 @@ def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
     scale, foil = question.space.scale, question.foil
     rivals = [a for a in question.valid_actions if a != foil]
     weights, biases = list(folded.weights), list(folded.biases)
-    biases[0] = weights[0] @ question.command + biases[0]
-    weights[0] = weights[0] * scale
     weights[-1] = weights[-1][foil] - weights[-1][rivals]
     biases[-1] = biases[-1][foil] - biases[-1][rivals]
-    reach = np.maximum(question.command - question.low, question.high - question.command) / scale
-    pads = _pads(weights, biases, reach)
+    reach = np.maximum(question.command - question.low, question.high - question.command)
+    pads = _pads(weights, biases, np.abs(question.command) + reach, scale)
+    biases[0] = weights[0] @ question.command + biases[0]
+    weights[0] = weights[0] * scale
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
 
 
-def _pads(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare."""
-    pads, size, operations = [], reach, 8
+def _pads(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray, scale: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare.
+
+    These are the terms before the command is folded in: far from 0 they cancel, but what rounding did to them stays.
+    """
+    pads, size, spare, operations = [], reach, 2.0 * scale, 8
     for weight, bias in zip(weights, biases, strict=True):
-        size = np.abs(weight) @ (size + 2.0) + np.abs(bias)  # lines have slopes up to 1 and offsets up to 1 + size
+        size = np.abs(weight) @ (size + spare) + np.abs(bias)
+        spare = np.full(len(size), 2.0)  # lines have slopes up to 1 and offsets up to 1 + size
         operations += weight.shape[1] + 8
         pads.append(_ROUNDING * operations * size)
+        if not (size < _LARGEST).all():
+            raise InvalidInput.expected(f"a policy whose numbers stay below {_LARGEST:g}", f"up to {size.max():g}")
     return tuple(pads)
