@@ -225,7 +225,9 @@ def _branches(rng: np.random.Generator, place: _Place, num_actions: int) -> _Des
 def _needle(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
     """A bump at the anchor, 1e-1 to 1e-7 wide, on a low and smooth ground; without it the foil loses by 1 or so."""
     activations = _shape(rng)[0] or ("relu",)
-    bump = _bump(rng, place.dim, activations, 2.0 ** np.round(rng.uniform(3, 23)))
+    sharp = rng.uniform(3, 23)
+    sharp = np.round(sharp) if rng.random() < 0.5 else sharp  # a power of two, or what rounding moves off the anchor
+    bump = _bump(rng, place.dim, activations, 2.0**sharp)
     bump[-1] = _of_the_foil(bump[-1][0] * rng.choice([1.0, 3.0, 30.0]), num_actions)
     inner = [3] * len(activations)
     ground = [
