@@ -13,18 +13,19 @@ from paretofoil.core.question import Question
 
 @dataclass(frozen=True, eq=False)
 class LayeredPolicy:
-    """Affine layers with activations between, whatever the state; deployed in float32."""
+    """Affine layers with activations between, whatever the state; deployed in float32, or what is said."""
 
     folded: FoldedPolicy
+    precision: type[np.floating] = np.float32
 
     @cached_property
-    def _float32(self) -> list[tuple[np.ndarray, np.ndarray]]:
+    def _deployed(self) -> list[tuple[np.ndarray, np.ndarray]]:
         layers = zip(self.folded.weights, self.folded.biases, strict=True)
-        return [(w.astype(np.float32), b.astype(np.float32)) for w, b in layers]
+        return [(w.astype(self.precision), b.astype(self.precision)) for w, b in layers]
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        hidden = np.asarray(commands, dtype=np.float32)
-        for (weight, bias), activation in zip(self._float32, (*self.folded.activations, None), strict=True):
+        hidden = np.asarray(commands, dtype=self.precision)
+        for (weight, bias), activation in zip(self._deployed, (*self.folded.activations, None), strict=True):
             hidden = hidden @ weight.T + bias
             hidden = hidden if activation is None else ACTIVATIONS[activation](hidden)
         return hidden

@@ -62,10 +62,13 @@ class Effort:
     """The same as a share of the best known point's size; the smaller of both counts."""
     batch: int = 512
     """Boxes that are split at once, at most."""
+    allowance: float = 0.0
+    """What will be taken off the lower bound: the gap must be so much smaller, as long as half of it is left."""
 
     def goal(self, best: float) -> float:
         """No box that can hold nothing closer than this need be looked at."""
-        return best - min(self.gap, self.share * best) if np.isfinite(best) else np.inf
+        gap = min(self.gap, self.share * best)
+        return best - max(gap - self.allowance, gap / 2) if np.isfinite(best) else np.inf
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,14 @@
-"""How far the deployed policy is from the folded one that proofs are about: measured, never assumed."""
+"""How far the deployed policy is from the folded one that proofs are about: measured, and allowed for."""
 
 import numpy as np
 
-from paretofoil.core.question import QuestionBatch
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import MarginNetwork
 
 PROBES = 64
 """Commands at which the two are compared."""
+_FLOAT32 = 2.0**-24
+"""What rounding to float32 can change, relatively."""
 
 
 def deviation(batch: QuestionBatch, row: int, network: MarginNetwork, z: np.ndarray, phase: str) -> float:
@@ -14,3 +16,13 @@ def deviation(batch: QuestionBatch, row: int, network: MarginNetwork, z: np.ndar
     folded = network.margins(z).min(axis=1, initial=np.inf)
     asked = batch.margins(np.full(len(z), row), z, phase)
     return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
+
+
+def blur(question: Question) -> np.ndarray:
+    """How far off, in scaled changes (d,), a policy that computes in float32 may see a command of the region.
+
+    The command is rounded, and so are the terms of the first layer's sums. Where the policy is steep, as in a needle
+    that no probe meets, that is no small difference of margins; but it is a small difference of commands.
+    """
+    largest = np.maximum(np.abs(question.low), np.abs(question.high))
+    return (2 + largest.size) * _FLOAT32 * largest / question.space.scale

@@ -9,6 +9,10 @@ import numpy as np
 from paretofoil.core.command import Norm, length
 
 _TINY = 1e-12
+_FLAT = 1e-150
+"""Slopes below this do not bend anything; what is divided by it stays finite."""
+_RIM = 5e-8
+"""More than rounding can do to a root near 0, relatively."""
 
 
 def nearest(
@@ -163,7 +167,7 @@ def cut(
         return low, high
     gain = np.where(slopes > 0, slopes * high[:, None, :], slopes * low[:, None, :])  # (B, K, d)
     spare = gain.sum(axis=2) - levels  # how far the best corner is inside each half-space
-    step = np.maximum(spare, 0.0)[:, :, None] / np.maximum(np.abs(slopes), 1e-300) + _TINY
+    step = np.maximum(spare, 0.0)[:, :, None] / np.maximum(np.abs(slopes), _FLAT) + _TINY
     floor = np.where(slopes > 0, high[:, None, :] - step, -np.inf).max(axis=1)
     ceiling = np.where(slopes < 0, low[:, None, :] + step, np.inf).min(axis=1)
     if norm == "l2" and np.isfinite(radius):
@@ -188,9 +192,10 @@ def _cut_by_ball(low: np.ndarray, high: np.ndarray, radius: float, norm: Norm) -
 
 def _cap(slopes: np.ndarray, levels: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
     """The extremes of each coordinate over the ball's part in each half-space: (B, K, d) each."""
-    norms = np.maximum(np.linalg.norm(slopes, axis=2, keepdims=True), 1e-300)
-    normal, height = slopes / norms, levels[:, :, None] / norms
+    norms = np.maximum(np.linalg.norm(slopes, axis=2, keepdims=True), _FLAT)
+    normal = slopes / norms
+    height = np.clip(levels[:, :, None] / norms, -2.0 * radius, 2.0 * radius)  # beyond the ball it is all the same
     rim = np.sqrt(np.maximum(radius * radius - height * height, 0.0)) * np.sqrt(np.maximum(1.0 - normal * normal, 0.0))
     high = np.where(normal * radius >= height, radius, height * normal + rim)
     low = np.where(-normal * radius >= height, -radius, height * normal - rim)
-    return low - 1e-9, high + 1e-9
+    return low - _RIM * radius, high + _RIM * radius

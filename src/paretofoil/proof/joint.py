@@ -91,10 +91,10 @@ def joint_network(
     pads, spans = [], []
     for branch, part in ((policy.state, reach[:size]), (policy.command, reach[size:])):
         pads.append(rounding_pads(branch.weights, branch.biases, part))
-        inner = part
+        terms = part
         for weight, bias in zip(branch.weights, branch.biases, strict=True):
-            inner = np.abs(weight) @ (1.5 * inner + 2.0) + np.abs(bias)
-        spans.append(1.5 * inner + 2.0)  # as large as the terms of a form behind an activation can be
+            terms = 1.5 * (np.abs(weight) @ terms + np.abs(bias)) + 2.0  # as for the pads
+        spans.append(terms)
     rows = list(rivals)
     weights = (*policy.head.weights[:-1], policy.head.weights[-1][action] - policy.head.weights[-1][rows])
     biases = (*policy.head.biases[:-1], policy.head.biases[-1][action] - policy.head.biases[-1][rows])

@@ -11,6 +11,8 @@ from paretofoil.core.question import Question
 
 _ROUNDING = 16 * 2.0**-53
 """More than one float64 operation can err, relatively."""
+_LARGEST = 1e80
+"""The products and squares of larger numbers could be infinite, and nothing is proven by infinities."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,22 +119,28 @@ def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
     scale, foil = question.space.scale, question.foil
     rivals = [a for a in question.valid_actions if a != foil]
     weights, biases = list(folded.weights), list(folded.biases)
-    biases[0] = weights[0] @ question.command + biases[0]
-    weights[0] = weights[0] * scale
     weights[-1] = weights[-1][foil] - weights[-1][rivals]
     biases[-1] = biases[-1][foil] - biases[-1][rivals]
-    reach = np.maximum(question.command - question.low, question.high - question.command) / scale
-    pads = rounding_pads(weights, biases, reach)
+    reach = np.maximum(question.command - question.low, question.high - question.command)
+    pads = rounding_pads(weights, biases, np.abs(question.command) + reach)
+    biases[0] = weights[0] @ question.command + biases[0]
+    weights[0] = weights[0] * scale
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
 
 
 def rounding_pads(
     weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare."""
-    pads, size, operations = [], reach, 8
+    """The classical bound on rounding, operations times the sum of the sizes of all terms, with a factor to spare.
+
+    These are the terms before the command is folded in: far from 0 they cancel, but what rounding did to them stays.
+    """
+    pads, terms, operations = [], reach, 8
     for weight, bias in zip(weights, biases, strict=True):
-        size = np.abs(weight) @ (1.5 * size + 2.0) + np.abs(bias)  # behind lines terms have grown by half, and by 2
+        size = np.abs(weight) @ terms + np.abs(bias)
+        terms = 1.5 * size + 2.0  # what lines with slopes up to 1 and offsets up to 2 and half the size make of it
         operations += weight.shape[1] + 8
         pads.append(_ROUNDING * operations * size)
+        if not (size < _LARGEST).all():
+            raise InvalidInput.expected(f"a policy whose numbers stay below {_LARGEST:g}", f"up to {size.max():g}")
     return tuple(pads)

@@ -51,6 +51,7 @@ def verify_certificate(
     if certificate.kappa != question.kappa or certificate.norm != question.norm:
         got = f"kappa {certificate.kappa:g}, {certificate.norm}"
         raise InvalidInput.expected(f"a certificate for kappa {question.kappa:g} and {question.norm}", got)
+    samples = samples if certificate.lower > 0 else 0  # no command is closer than the command itself
     violations, worst = _sample(question, certificate, samples, np.random.default_rng(seed))
     if not rebound:
         return Verification(samples, violations, worst)

@@ -8,7 +8,7 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
-from paretofoil.proof.deviation import PROBES, deviation
+from paretofoil.proof.deviation import PROBES, blur, deviation
 from paretofoil.proof.margin import MarginNetwork, margin_network
 
 SLACK = 1e-4
@@ -40,7 +40,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     slack = min(SLACK, spare / 2)
     if slack < _LEAST_SLACK:
         return None  # the answer wins so narrowly that no box around it can be proven with slack
-    growth = _Growth(network, question.kappa + slack, low, high)
+    growth = _Growth(network, question.kappa + slack, low, high, blur(question))
     box = growth.from_corner(point)
     for axis, side in growth.sides(box):
         box = growth.move(box, axis, side)
@@ -73,9 +73,12 @@ def _probes(box: _Box) -> np.ndarray:
 class _Growth:
     """Moves the sides of a box outwards as long as all margins in it are proven to be at least the level."""
 
-    def __init__(self, network: MarginNetwork, level: float, low: np.ndarray, high: np.ndarray) -> None:
+    def __init__(
+        self, network: MarginNetwork, level: float, low: np.ndarray, high: np.ndarray, around: np.ndarray
+    ) -> None:
         self.network, self.level = network, level
         self.low, self.high = low, high  # (d,), the limits
+        self.around = around  # (d,): how far around a box its margins must be proven, too
         self.boxes_left = _BOXES
         self.shares = np.random.default_rng(0).random((32, len(low)))  # of a box, to look for counterexamples
         self.shares[:20] = np.round(self.shares[:20])
@@ -114,11 +117,14 @@ class _Growth:
         """The box joined with the largest of the nested boxes lows, highs (S, d), large to small, that is proven."""
         plausible = np.flatnonzero(self._plausible(lows, highs))
         lows, highs = lows[plausible], highs[plausible]
-        bounded = lower_bounds(self.network, lows, highs).min(axis=1, initial=np.inf) >= self.level
+        bounded = self._bounds(lows, highs).min(axis=1, initial=np.inf) >= self.level
         for index, easy in enumerate(bounded):
             if easy or (index < 3 and self._prove_slices(lows[[index]], highs[[index]])):
                 return _Box(lows[index], highs[index]).join(box)
         return box
+
+    def _bounds(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
+        return lower_bounds(self.network, lows - self.around, highs + self.around)
 
     def _margins(self, points: np.ndarray) -> np.ndarray:
         return self.network.margins(points).min(axis=1, initial=np.inf)
@@ -136,7 +142,7 @@ class _Growth:
         weight = self.network.stretch
         while len(lows):
             left, self.boxes_left = left - len(lows), self.boxes_left - len(lows)
-            loose = (lower_bounds(self.network, lows, highs) < self.level).any(axis=1)
+            loose = (self._bounds(lows, highs) < self.level).any(axis=1)
             lows, highs, owner = lows[loose], highs[loose], owner[loose]
             centers = (lows + highs) / 2
             refuted = self._margins(centers) < self.level

@@ -12,7 +12,7 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
-from paretofoil.proof.deviation import PROBES, deviation
+from paretofoil.proof.deviation import PROBES, blur, deviation
 from paretofoil.proof.margin import foldable, margin_network
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.parts.budget import Budget
@@ -94,11 +94,13 @@ class Exact(Search):
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
         slack = max(self.slack, _CAUTION * off, batch.clearance)
-        claim = Claim(network, batch.low[row], batch.high[row], kappa - slack, batch.norm)
-        safe, bare = replace(claim, level=kappa + slack), replace(claim, level=kappa + max(slack / 10, batch.clearance))
+        safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm)
+        bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
+        claim = replace(safe, low=safe.low - around, high=safe.high + around, level=kappa - slack)
         left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
         budget = Budget(batch, rows=np.array([row]), most=left)
-        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9))
+        allowance = float(length(around, batch.norm))
+        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9), allowance=allowance)
         incumbent = _Incumbent(budget, safe, bare, off, effort)
         proof = Proof(0.0, 0, Stop.COMPLETE)
         if start is None:  # perhaps there is nothing to find, which may be quick to prove
@@ -106,11 +108,12 @@ class Exact(Search):
         if not proof.closed:
             incumbent.begin(start, np.random.default_rng(self.seed))
             proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.size)
+        lower, tolerance = max(0.0, proof.lower - allowance), min(self.gap, self.share * incumbent.size)
         certificate = Certificate(
-            status=_status(proof, incumbent.size),
-            lower=proof.lower,
+            status=_status(proof.closed, lower, incumbent.size, tolerance),
+            lower=lower,
             upper=incumbent.size,
-            tolerance=min(self.gap, self.share * incumbent.size),
+            tolerance=tolerance,
             boxes=proof.boxes,
             seconds=now() - began,
             kappa=kappa,
@@ -119,8 +122,7 @@ class Exact(Search):
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
         )
-        stop = Stop.OUT_OF_QUERIES if proof.stop is Stop.OUT_OF_BOXES and budget.cut[0] else proof.stop
-        return Finding(incumbent.change, stop, certificate)
+        return Finding(incumbent.change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
 
 
 def _after(limits: Limits, queries: int) -> Limits:
@@ -128,10 +130,17 @@ def _after(limits: Limits, queries: int) -> Limits:
     return limits if limits.queries is None else replace(limits, queries=limits.queries + queries)
 
 
-def _status(proof: Proof, upper: float) -> Status:
-    if not proof.closed:
-        return "gap"
-    return "optimal" if np.isfinite(upper) else "infeasible"
+def _status(closed: bool, lower: float, upper: float, tolerance: float) -> Status:
+    if closed and np.isinf(upper):
+        return "infeasible"
+    return "optimal" if closed and upper - lower <= tolerance else "gap"
+
+
+def _stop(proof: Proof, certificate: Certificate, *, cut: bool) -> Stop:
+    """Why it stopped: what the proof says, unless that is for a lack of answers, or says more than is certified."""
+    if proof.stop is Stop.OUT_OF_BOXES and cut:
+        return Stop.OUT_OF_QUERIES
+    return Stop.COMPLETE if proof.closed and certificate.status == "gap" else proof.stop
 
 
 class _Incumbent:
@@ -175,6 +184,7 @@ class _Incumbent:
     def improve(self, points: np.ndarray) -> float:
         """Offer points (N, d); look around the most promising ones when it is likely to pay."""
         self.calls += 1
+        points = np.clip(points, self.safe.low, self.safe.high)
         short = np.maximum(self.safe.level - self.safe.network.margins(points).min(axis=1, initial=np.inf), 0.0)
         size = length(points, self.safe.norm)
         improved = self._offer(points, np.where(short == 0.0, size, np.inf))

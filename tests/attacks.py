@@ -1,0 +1,264 @@
+"""Attacks on proofs: whatever is proven about a case is compared with what was planted, sampled and climbed to.
+
+The judge computes in long doubles (64 bits), far finer than the pads of the proofs; deployed policies are asked as they
+are. `attack(case)` gives a sentence for each violation: none, or a proof is wrong.
+
+To judge other bounds, patch what this module calls `upper_bounds` and `lower_bounds`, and the same names in
+`paretofoil.proof.branch` and `paretofoil.proof.widen`.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+from folded import Case
+
+from paretofoil.core.certificate import Certificate
+from paretofoil.core.command import length
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.question import QuestionBatch
+from paretofoil.proof import verify
+from paretofoil.proof.bound import lower_bounds, upper_bounds
+from paretofoil.proof.branch import Claim, Effort, branch_and_bound
+from paretofoil.proof.margin import MarginNetwork, margin_network
+from paretofoil.proof.widen import widen
+from paretofoil.search.boundary import Boundary
+from paretofoil.search.exact import Exact
+
+_CLOSER = 1e-9
+"""A command refutes a lower bound if it is closer by more than this share of it, and by this much of a scale."""
+_STEPS = 0.3 ** np.arange(1, 13)
+"""How far, in shares of the region, each step of an ascent goes."""
+
+
+class Attack:
+    """One case under attack: its network, its random numbers, and what was compared."""
+
+    def __init__(self, case: Case) -> None:
+        self.case, self.question = case, case.question
+        self.rng = np.random.default_rng([case.seed, 1])
+        self.batch = QuestionBatch([case.question])
+        self.low, self.high = self.batch.low[0], self.batch.high[0]
+        self.network = margin_network(case.folded, case.question)
+        self.tolerance = 1e-17 * _size(case)
+        self.tally: Counter[str] = Counter()
+
+    def violations(self, *, whole: bool) -> Iterator[str]:
+        """What is wrong about the bounds and a proof, and on the whole also about Exact, ranges and second looks."""
+        yield from self.lines()
+        yield from self.proof()
+        if whole:
+            yield from self.exact()
+
+    # Bounds
+
+    def lines(self) -> Iterator[str]:
+        """Lines above and numbers below the margins, over boxes of all sizes, half of them around what is planted."""
+        low, high = self._boxes(8)
+        share = self.rng.random((8, *low.shape))
+        share[::2] = np.round(share[::2])
+        z = np.clip(low + share * (high - low), low, high).astype(np.longdouble)  # (S, B, d)
+        margins = self.margins(z.reshape(-1, z.shape[2])).reshape(*z.shape[:2], -1)
+        lines = upper_bounds(self.network, low, high)
+        above = (z[:, :, None, :] * lines.slopes).sum(axis=3) + lines.offsets
+        self.tally["boxes"] += len(low)
+        yield from self._told(margins - above, "a line is below a margin")
+        yield from self._told(margins - lines.highest(low, high), "the highest value is below a margin")
+        yield from self._told(lower_bounds(self.network, low, high) - margins, "a lower bound is above a margin")
+
+    def _boxes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
+        center = self.rng.uniform(self.low, self.high, size=(count, self.batch.dim))
+        center[::2] = self.planted
+        radius = (self.high - self.low) * 10.0 ** self.rng.uniform(-9, 0, size=(count, 1))
+        return np.clip(center - radius, self.low, self.high), np.clip(center + radius, self.low, self.high)
+
+    def _told(self, excess: np.ndarray, what: str) -> Iterator[str]:
+        worst = excess.max(initial=-np.inf)
+        if not worst <= self.tolerance:
+            yield f"{what} by {float(worst):.3g}"
+
+    # Branch and bound
+
+    def proof(self) -> Iterator[str]:
+        """A proof with few boxes, finished or not, where nothing is known or something twice as far as the planted."""
+        slack, max_boxes = self.rng.choice([0.0, 1e-5, 1e-2]), int(self.rng.choice([1, 4, 16, 48]))
+        level, far = self.question.kappa - slack, 2.0 * float(length(self.planted, self.batch.norm))
+        best = np.inf if far == 0.0 or self.rng.random() < 0.5 else far
+        claim = Claim(self.network, self.low, self.high, level, self.batch.norm)
+        found = branch_and_bound(claim, Effort(1e-3, max_boxes, share=0.01), best=best)
+        self.tally["proofs"] += 1
+        self.tally["proofs of impossibility"] += found.lower == np.inf
+        if found.lower > 0:
+            z = self.candidates(level)
+            margins = self.margins(z).min(axis=1, initial=np.inf)
+            yield from self._closer(z[margins >= level + self.tolerance], found.lower, "a proof's")
+
+    def _closer(self, z: np.ndarray, lower: float, whose: str) -> Iterator[str]:
+        sizes = length(z, self.batch.norm)
+        closest = float(sizes.min(initial=np.inf))
+        if closest < lower * (1.0 - _CLOSER) - _CLOSER:
+            yield f"{whose} lower bound is {lower!r}, but {closest!r} is valid"
+
+    # Points
+
+    @property
+    def planted(self) -> np.ndarray:
+        """The planted command in the region, as a scaled change."""
+        change = (self.case.planted - self.question.command) / self.question.space.scale
+        return np.clip(change, self.low, self.high)
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """The true margins over each rival at scaled changes z (N, d): (N, K)."""
+        return self.margins_at(self.question.command + z.astype(np.longdouble) * self.question.space.scale)
+
+    def margins_at(self, commands: np.ndarray) -> np.ndarray:
+        logits = self.case.folded.logits(commands.astype(np.longdouble))
+        rivals = [action for action in self.question.valid_actions if action != self.question.foil]
+        return logits[:, [self.question.foil]] - logits[:, rivals]
+
+    def candidates(self, level: float) -> np.ndarray:
+        """Points (N, d) of the region that may be valid: planted, sampled, climbed to, and others on the way there."""
+        dim = self.batch.dim
+        near = self.planted + self.rng.normal(size=(24, dim)) * 10.0 ** self.rng.uniform(-10, -1, size=(24, 1))
+        sampled = self.low + self.rng.random((40, dim)) * (self.high - self.low)
+        sampled[:8] = np.where(self.rng.random((8, dim)) < 0.5, self.low, self.high)
+        z = np.clip(np.concatenate([self.planted[None], near, sampled]), self.low, self.high)
+        z = np.concatenate([z, climb(self.network, z, self.low, self.high)])
+        valid = z[self.network.margins(z).min(axis=1, initial=np.inf) >= level - 1e-6]
+        valid = valid[np.argsort(length(valid, self.batch.norm), kind="stable")[:8]]
+        shares = np.linspace(0.0, 1.0, 9)[:-1]
+        closer = (shares[:, None, None] * valid).reshape(-1, dim)
+        return np.concatenate([z, closer])
+
+    # Exact, ranges, second looks
+
+    def exact(self) -> Iterator[str]:
+        search = Exact(
+            max_boxes=int(self.rng.choice([4, 32, 128])),
+            slack=float(self.rng.choice([0.0, 1e-5, 1e-3])),
+            start=None if self.rng.random() < 0.5 else Boundary(max_queries=64),
+        )
+        [finding] = search.run(self.batch)
+        certificate = finding.certificate
+        assert certificate is not None
+        self.tally[f"certificates: {certificate.status}"] += 1
+        z = self.candidates(self.question.kappa)
+        yield from self.deployed(z, certificate)
+        least = self.margins(z).min(axis=1, initial=np.inf)
+        valid = z[least >= self.question.kappa - certificate.slack + self.tolerance]
+        yield from self._closer(valid, certificate.lower, "a certificate's")
+        if finding.change is not None:
+            z = np.concatenate([finding.change[None], z])
+        yield from self.second_look(certificate, z)
+        yield from self.ranges(z)
+
+    def commands(self, z: np.ndarray) -> np.ndarray:
+        """What the policy is asked about, as float64 numbers of the region."""
+        commands = self.question.command + z * self.question.space.scale
+        return np.clip(commands, self.question.low, self.question.high)
+
+    def asked(self, commands: np.ndarray) -> np.ndarray:
+        return self.batch.margins_at(np.zeros(len(commands), dtype=np.int64), commands, "attack")
+
+    def sizes(self, commands: np.ndarray) -> np.ndarray:
+        change = (commands.astype(np.longdouble) - self.question.command) / self.question.space.scale
+        return length(change, self.batch.norm)
+
+    def deployed(self, z: np.ndarray, certificate: Certificate) -> Iterator[str]:
+        """The policy itself, where the certificate says that no command is valid."""
+        commands = self.commands(z)
+        margins, sizes = self.asked(commands), self.sizes(commands)
+        closer = sizes < certificate.lower * (1.0 - _CLOSER) - _CLOSER
+        bad = np.flatnonzero(closer & (margins >= self.question.kappa))
+        self.tally["commands asked of deployed policies"] += len(z)
+        if len(bad):
+            off = margins[bad] - self.margins_at(commands[bad]).min(axis=1, initial=np.inf)
+            why = f"the policy is off by {float(off.min()):.3g} there, the slack is {certificate.slack:.3g}"
+            yield f"the policy is valid at {float(sizes[bad].min())!r}, below {certificate.lower!r}: {why}"
+
+    def second_look(self, certificate: Certificate, z: np.ndarray) -> Iterator[str]:
+        """A true certificate must hold, a false one must not be proven again."""
+        commands = self.commands(z)
+        sizes = self.sizes(commands).astype(np.float64)
+        valid = (self.asked(commands) >= self.question.kappa) & (
+            self.margins_at(commands).min(axis=1, initial=np.inf) >= self.question.kappa
+        )
+        with mock.patch.object(verify, "_REBOUND_BOXES", 200):
+            report = verify.verify_certificate(self.question, certificate, samples=64, rebound=True)
+            self.tally["second looks"] += 1
+            if not report.holds:
+                yield f"a certificate is refused: {report}"
+            if valid.any():
+                false = replace(certificate, lower=1.5 * float(sizes[valid].min()) + 1e-6)
+                report = verify.verify_certificate(self.question, false, samples=1, rebound=True)
+                self.tally["false certificates"] += 1
+                if report.rebounded:
+                    yield f"a false certificate is proven again: {false}"
+
+    def ranges(self, z: np.ndarray) -> Iterator[str]:
+        """A range around the command that wins by most: every command in it must be valid."""
+        commands, kappa = self.commands(z), self.question.kappa
+        margins = self.asked(commands)
+        best = int(np.argmax(margins))
+        found = widen(self.batch, 0, commands[best]) if margins[best] >= kappa else None
+        if found is None:
+            return
+        self.tally["ranges"] += 1
+        inside = self.inside(found)
+        margins, true = self.asked(inside), self.margins_at(inside).min(axis=1, initial=np.inf)
+        if true.min() < kappa - self.tolerance:
+            yield f"a range holds a margin that is {float(kappa - true.min()):.3g} short of kappa"
+        if margins.min() < kappa:
+            worst = int(margins.argmin())
+            off = f"it is off by {float(abs(margins[worst] - true[worst])):.3g} there"
+            yield f"the policy is {kappa - margins.min():.3g} short of kappa in a range: {off}"
+
+    def inside(self, found: ProvenRange) -> np.ndarray:
+        """Commands (N, d) of a range: sampled, corners, and the lowest that can be climbed down to."""
+        share = self.rng.random((64, self.batch.dim))
+        share[::2] = np.round(share[::2])
+        inside = found.low + share * (found.high - found.low)
+        command, scale = self.question.command, self.question.space.scale
+        z, low, high = ((part - command) / scale for part in (inside, found.low, found.high))
+        lowest = command + climb(self.network.negated(), z, low, high) * scale
+        return np.clip(np.concatenate([inside, lowest]), found.low, found.high)
+
+
+def climb(network: MarginNetwork, z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The highest points (8, d) of a box that steps along the derivatives of the least margin reach from points z."""
+    if not network.num_rivals:
+        return z[:0]
+    value, slope = network.smallest_and_slopes(z)
+    best = np.argsort(value, kind="stable")[-8:]
+    z, value, slope = z[best], value[best], slope[best]
+    for step in _STEPS:
+        aim = np.clip(z + step * (high - low) * np.sign(slope), low, high)
+        there, new = network.smallest_and_slopes(aim)
+        up = there > value
+        z, slope = np.where(up[:, None], aim, z), np.where(up[:, None], new, slope)
+        value = np.where(up, there, value)
+    return z
+
+
+def _size(case: Case) -> float:
+    """How large the numbers on the way to a margin may be: what the judge's own rounding is a share of."""
+    question = case.question
+    size = np.maximum(np.abs(question.low), np.abs(question.high))
+    for weight, bias in zip(case.folded.weights, case.folded.biases, strict=True):
+        size = np.abs(weight) @ size + np.abs(bias)
+    return 2.0 * float(size.max())
+
+
+def attack(case: Case, *, whole: bool = False) -> tuple[list[str], Counter[str]]:
+    """The violations of a case, each a sentence that begins with its seed, and how much was compared."""
+    try:
+        under = Attack(case)
+        found = list(under.violations(whole=whole))
+    except InvalidInput:
+        return [], Counter(refused=1)
+    except Exception as error:  # also a warning: nothing may overflow unnoticed
+        return [f"{case}: {type(error).__name__}: {error}"], Counter()
+    return [f"{case}: {violation}" for violation in found], under.tally
