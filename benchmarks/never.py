@@ -3,7 +3,7 @@
 python benchmarks/never.py [--width 0.01] [--samples 10000000] [--agents NAME,NAME]
 
 For each agent: pairs of state and valid action, how many are proven, refuted and open, seconds for a pair, and how many
-samples (states of a proven box, commands of the command space) make the policy choose what is proven never to be chosen.
+samples (states of a proven box, commands of the space) make the policy choose what is proven never to be chosen.
 Exits with 1 if there is any.
 """
 

@@ -64,7 +64,7 @@ def test_a_single_command_is_no_range() -> None:
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_range_first_grows_to_where_margins_rise(sign: float) -> None:
     rising = MarginNetwork((np.array([[sign]]),), (np.zeros(1),), (), (np.zeros(1),))
-    box = _Growth(rising, 0.05, np.array([-1.0]), np.array([1.0])).from_corner(np.array([0.3 * sign]))
+    box = _Growth(rising, 0.05, np.array([-1.0]), np.array([1.0]), np.zeros(1)).from_corner(np.array([0.3 * sign]))
     assert sorted([*(sign * box.low), *(sign * box.high)]) == pytest.approx([0.3, 1.0])
 
 

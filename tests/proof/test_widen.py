@@ -19,8 +19,8 @@ def answered(objectives: int, count: int = 12, **shape: int) -> list[tuple[Quest
     policy = random_pcn(objectives, objectives=objectives, **shape)
     questions = [random_question(policy, seed) for seed in range(count)]
     findings = Exact(gap=1e-3 if objectives < 6 else 1e-2).run(QuestionBatch(questions))
-    return [
-        (q, q.command + f.change * q.space.scale)
+    return [  # a little beyond the boundary, as a quoted command is: on it nothing around could be proven
+        (q, np.clip(q.command + 1.001 * f.change * q.space.scale, q.low, q.high))
         for q, f in zip(questions, findings, strict=True)
         if f.change is not None
     ]
