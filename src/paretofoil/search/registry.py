@@ -96,11 +96,11 @@ register_search("boundary", f"{_HOME}.boundary:Boundary", "a black-box search th
 register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search as written, at the budget it tells")
 register_search("cf-zoo:comparison", f"{_HOME}.cf_zoo:CFZoo", "at the budget of its comparison", "comparison")
 register_search("cf-zoo:thorough", f"{_HOME}.cf_zoo:CFZoo", "at a budget of 100,000", "thorough")
+register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
 _AS_RUN = f"{_HOME}.cf_zoo_as_run:CFZooAsRun"
 register_search("cf-zoo:as-run", _AS_RUN, "as the authors' code runs it, at the 3,001 of their stress test")
 register_search("cf-zoo:as-run-comparison", _AS_RUN, "as run, at the 21,000 of their comparison", "comparison")
 register_search("cf-zoo:as-run-thorough", _AS_RUN, "as run, at the 100,000 of their diagnosis", "thorough")
-register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
 register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
 register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
 _WHITE_CW = f"{_HOME}.white_cw:WhiteCW"
