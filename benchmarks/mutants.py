@@ -9,10 +9,10 @@ the working tree. What survives is either a hole in the tests or, where the tabl
 import argparse
 import hashlib
 import json
+import multiprocessing
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,6 +23,7 @@ from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
+import pytest
 from mutants_page import BROKEN, HARMLESS, KILLED, SURVIVED, TIMEOUT, Score, page
 from mutations import MUTATIONS, Mutation
 
@@ -55,21 +56,40 @@ class Copy:
 
     def try_tests(self, tests: Sequence[str], limit: float) -> tuple[str, Sequence[str]]:
         """What the tests make of the copy, and which of their files say so: the first that fails, or all of them."""
-        places = os.pathsep.join([str(self.folder / "src"), str(self.folder / "tests")])
-        environment = {**os.environ, "PYTHONPATH": places, "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
-        options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0")
-        command = [sys.executable, "-m", "pytest", *options, *(f"tests/{test}" for test in tests)]
-        try:
-            done = subprocess.run(
-                command, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=limit, check=False
-            )
-        except subprocess.TimeoutExpired:
+        output = self.folder / "output"
+        process = FORKS.Process(target=run_tests, args=(self.folder, tests, output))
+        process.start()
+        process.join(limit)
+        if process.exitcode is None:
+            process.kill()
+            process.join()
             return TIMEOUT, tests
-        if done.returncode not in (0, 1, 2):  # 2: a module that cannot even be imported
-            raise RuntimeError(done.stdout + done.stderr)
-        if done.returncode == 0:
+        if process.exitcode == 0:
             return SURVIVED, tests
-        return KILLED, re.findall(r"^(?:FAILED|ERROR) tests/(\S+?\.py)", done.stdout, re.MULTILINE)[:1] or tests
+        told = output.read_text()
+        failed = re.findall(r"^(?:FAILED|ERROR) tests/(\S+?\.py)", told, re.MULTILINE)
+        if not failed:
+            raise RuntimeError(f"expected tests that pass or fail, got:\n{told}")
+        return KILLED, failed[:1]
+
+
+FORKS = multiprocessing.get_context("forkserver")
+"""Where pytest and NumPy are loaded already, and the package is not: most of a short trial would be loading them."""
+
+
+def run_tests(folder: Path, tests: Sequence[str], output: Path) -> None:
+    """In a process of its own: run tests of a copy, and leave with pytest's exit code."""
+    with output.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(folder)
+    places = [str(folder / "src"), str(folder / "tests")]
+    sys.path[:0] = [*places, str(folder)]
+    sys.dont_write_bytecode = True
+    os.environ |= {"PYTHONPATH": os.pathsep.join(places), "PYTHONDONTWRITEBYTECODE": "1"}
+    loaded = "ignore::pytest.PytestAssertRewriteWarning"  # whose asserts are not ours
+    options = ("-x", "-q", "-n", "0", "-p", "no:cacheprovider", "-W", loaded, "--hypothesis-seed=0")
+    sys.exit(pytest.main([*options, *(f"tests/{test}" for test in tests)]))
 
 
 def applies(mutation: Mutation) -> bool:
@@ -189,6 +209,8 @@ def main() -> None:
     chosen = [m for m in MUTATIONS if not wanted.only or any(part in str(m) for part in wanted.only)]
     if not chosen:
         raise SystemExit(f"expected mutations in {', '.join(wanted.only)}, got none")
+    os.environ["OMP_NUM_THREADS"] = "1"
+    FORKS.set_forkserver_preload(["pytest", "hypothesis", "numpy", "scipy.stats"])
     kept = Kept(wanted.keep)
     left = [mutation for mutation in chosen if kept.verdict(mutation) is None]
     if left:
