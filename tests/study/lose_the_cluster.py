@@ -1,4 +1,4 @@
-"""Run as a script: a cluster that is killed while items are under way on it; prints how that is told.
+"""Run as a script: a cluster that is killed while items are under way on it; prints how soon and how that is told.
 
 python lose_the_cluster.py dask
 """
@@ -34,8 +34,8 @@ sys.stdin.read()
 """
 
 
-def lose(other: subprocess.Popen, address: str) -> None:
-    """Returns when the cluster is gone with all its processes, however long that takes."""
+def lose(other: subprocess.Popen, address: str) -> float:
+    """The moment at which the cluster is gone with all its processes, however long that takes."""
     other.kill()
     other.wait()
     while left := processes_of(other.pid):
@@ -47,6 +47,7 @@ def lose(other: subprocess.Popen, address: str) -> None:
         while True:
             connect(address, seconds=60.0)
     cluster.PATIENCE = 1.0  # what is gone stays gone
+    return time.monotonic()
 
 
 def main(engine: str) -> None:
@@ -58,9 +59,10 @@ def main(engine: str) -> None:
         try:
             for _ in run_all(abs, range(100), engine=engine, address=address):  # type: ignore[arg-type]
                 if other.poll() is None:  # with the first result, whichever that is
-                    lose(other, address)
+                    gone = lose(other, address)
             print("finished")
         except WorkersLostError as error:
+            print(f"after {time.monotonic() - gone:.1f} s:")
             print(error)
 
 
