@@ -293,6 +293,7 @@ PROGRAMS: dict[str, bytes] = {
     "an extension": b"\x80\x02\x82\x01.",
     "a later protocol": b"\x80\x04\x8c\x02os\x8c\x06system\x93.",
     "no end": b"\x80\x02N",
+    "a backslash in a name": b"\x80\x02co\\h\nsystem\n.",
     "items for a list": b"\x80\x02](X\x01\x00\x00\x00aNu.",
 }
 
