@@ -74,14 +74,16 @@ class OnnxNetwork(nn.Module):
             options = runtime.SessionOptions()
             options.intra_op_num_threads = 1  # small networks are asked much faster so
             options.log_severity_level = 4  # what is wrong is said below, once
-            self.session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+            self.session = runtime.InferenceSession(
+                data, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
+            self.weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         except InvalidInput:
             raise
         except Exception as error:  # of protobuf or onnxruntime, which have no common kind
             raise InvalidInput.expected("an ONNX file that onnxruntime can load", brief_words(error)) from None
         self.data, self.graph = data, model.graph
         self.opsets = {opset.domain: opset.version for opset in model.opset_import}
-        self.weights = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         given = [value for value in model.graph.input if value.name not in self.weights]
         self.names = [value.name for value in given]
         kind = given[0].type.tensor_type.elem_type if given else 0
