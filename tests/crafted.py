@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from answers import TIME, TREASURE, achieved, answer, certificate, proven, proven_range
 from checkpoints import VALID, rewritten
+from ordinary import onnx_model
 from policies import random_pcn
 
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
+from paretofoil.agents.onnx_policy import from_onnx
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
 from paretofoil.core.answer import Start
 from paretofoil.core.certificate import Certificate
@@ -244,6 +246,10 @@ def _use_checkpoint(folder: Path) -> None:
     assert repr(agent)
 
 
+def _use_onnx(folder: Path) -> None:
+    assert repr(from_onnx(folder / "network.onnx", np.zeros(5), CommandSpace([0, 0], [1, 1])))
+
+
 def _use_study(folder: Path) -> None:
     path = folder / "study.sqlite"
     about, rows, _ = read_about(path), read_rows(path), read_runs(path)
@@ -305,6 +311,8 @@ def kinds(folder: Path) -> list[Kind]:
     made.append(
         Kind("checkpoint", "model.pt", VALID, edit_checkpoint, _use_checkpoint, (("front.txt", b"1,-1\n8,-8\n"),))
     )
+    network = onnx_model(random_pcn(0, hidden=8).arrays()).SerializeToString()
+    made.append(Kind("ONNX file", "network.onnx", network, edit_bytes, _use_onnx))
     return made
 
 

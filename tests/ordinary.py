@@ -121,7 +121,7 @@ class OnnxPolicy:
     def __init__(self, weights: dict[str, np.ndarray]) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        model = _onnx_model(weights).SerializeToString()
+        model = onnx_model(weights).SerializeToString()
         self.session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -130,7 +130,7 @@ class OnnxPolicy:
         return scores
 
 
-def _onnx_model(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
+def onnx_model(weights: dict[str, np.ndarray]) -> onnx.ModelProto:
     def layer(name: str, inputs: str) -> onnx.NodeProto:
         return helper.make_node("Gemm", [inputs, f"{name}_weight", f"{name}_bias"], [name], transB=1)
 

@@ -334,7 +334,7 @@ edits = st.lists(st.tuples(st.integers(0, 2**32), st.integers(0, 2**16)), min_si
 
 
 @settings(max_examples=400, deadline=None, derandomize=True, database=None)
-@given(number=st.integers(0, 10), chosen=edits)
+@given(number=st.integers(0, 11), chosen=edits)
 def test_a_crafted_file_gets_a_sentence_and_nothing_else(
     all_kinds: list[Kind], place: Path, number: int, chosen: list[Edit]
 ) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 from paretofoil.envs.episode import greedy, run_episodes
 from paretofoil.envs.front import known_front
-from paretofoil.pcn.evaluate import evaluate
+from paretofoil.pcn.evaluate import EXACT, Evaluation, evaluate
 from paretofoil.pcn.policy import PCNPolicy
 
 FAITHFUL = 0.01
@@ -56,22 +55,31 @@ def import_agent(
         raise InvalidInput(f"{file}: {error}") from None
     rows = _find_front(entry, policy, space) if front is None else read_front(front, space, len(entry.objectives))
     measured = evaluate(envs.make_batch(entry), policy, rows.commands)
-    told: dict[str, Any] = {
+    told = {
         "imported": f"a PCN of {checkpoint.origin}",
         "file": Path(file).name,
         "sha256": checkpoint.sha256,
         "front": f"the environment's own, within {FAITHFUL:.0%}" if front is None else Path(front).name,
-        "command_box": BOX_ORIGIN,
+        "command_box": _box_origin(checkpoint, entry, ranges or {}),
         "versions": {"paretofoil": __version__},
+        **_as_stated(rows, measured),
     }
-    if rows.returns is not None:
-        same = np.abs(measured.achieved - rows.returns) <= 1e-6 + 3.0 * measured.error
-        told["returns as stated"] = f"{int(same.all(axis=1).sum())} of {len(same)}"
     called = name or Path(file).stem
     return Agent(called, policy, entry, space, rows.commands, measured.achieved, measured.error, told)
 
 
-BOX_ORIGIN = "what the network's authors trained it for, or an episode can return, or the user said"
+def _as_stated(rows: "FrontRows", measured: Evaluation) -> dict[str, str]:
+    """How many commands return here what their file states, where it does."""
+    if rows.returns is None:
+        return {}
+    same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
+    return {"returns as stated": f"{int(same.sum())} of {len(same)}"}
+
+
+def _box_origin(checkpoint: Checkpoint, entry: envs.CatalogueEntry, ranges: Mapping[str, tuple[float, float]]) -> str:
+    known = translation_of(checkpoint, entry).box is not None
+    origin = "what its authors trained it for" if known else "what an episode can return"
+    return f"{origin}, with {', '.join(ranges)} as it was said" if ranges else origin
 
 
 def _space(
@@ -137,9 +145,9 @@ def _numbers(row: str, path: Path) -> list[float]:
 
 def _find_front(entry: envs.CatalogueEntry, policy: PCNPolicy, space: CommandSpace) -> FrontRows:
     """The points of the environment's own front that the policy reaches; with a horizon, under the one that fits."""
-    points = known_front(entry)
+    points = None if entry.stochastic else known_front(entry)  # one episode tells little where chance plays a part
     if points is None:
-        raise InvalidInput.expected(f"a front's file, because nobody knows the front of {entry.name}", "none")
+        raise InvalidInput.expected(f"a front's file, because {entry.name} is random or its front not known", "none")
     shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.size > points.shape[1] else 1), space.size
     commands = np.ones((*shape, size))  # (points, horizons, c)
     commands[:, :, : points.shape[1]] = points[:, None]

@@ -7,6 +7,7 @@ on the reader's list, or an instruction that `torch.save` does not use, ends the
 
 import pickletools
 import struct
+import warnings
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
@@ -76,10 +77,12 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
         raise InvalidInput.expected(f"a pickle of at most {MAX_BYTES} bytes", len(data))
     stack, memo = _Stack(), dict[int, Any]()
     try:
-        for instruction, argument, _ in pickletools.genops(data):
-            if instruction.name == "STOP":
-                return stack.pop()
-            _follow(instruction.name, argument, stack, memo, allowed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # of a backslash in a name, which is refused below
+            for instruction, argument, _ in pickletools.genops(data):
+                if instruction.name == "STOP":
+                    return stack.pop()
+                _follow(instruction.name, argument, stack, memo, allowed)
     except InvalidInput:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error):

@@ -1,0 +1,101 @@
+"""A PCN that MORL-Baselines itself trains here and now, saved by `PCN.save`, imported and explained. Needs [morl].
+
+python benchmarks/morl_import.py [steps] [questions] [seed]
+
+Every question of the paper's stress test on it (or so many, evenly) is asked: what Exact proves feasible, what of that
+Boundary and CF-ZOO find, and what the horizon has to do with it: the same questions with the horizon kept, and with
+nothing but the horizon free to change. Its front is what of the environment's own it reaches, each point under the
+horizon that fits.
+"""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+os.environ.setdefault("WANDB_MODE", "disabled")
+
+import paretofoil as pf
+from paretofoil.core.decision import Decision
+from paretofoil.core.threads import one_thread
+from paretofoil.envs.front import known_front
+from paretofoil.search import Boundary, CFZoo, Exact
+from paretofoil.study.case import Case, enumerate_cases, evenly
+
+ENVIRONMENT = "deep-sea-treasure"
+Asked = Sequence[tuple[Case, Decision]]
+
+
+def main(steps: int, count: int, seed: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.process_time()
+        model = train(Path(folder), steps, seed)
+        seconds = time.process_time() - started
+        agent = pf.import_agent(model, ENVIRONMENT)
+    print(f"{agent.provenance['imported']}, {steps:,} steps in {seconds:.0f} CPU s, seed {seed}: {agent.policy!r}")
+    print(f"It reaches {len(agent.front)} of the {len(np.asarray(known_front(ENVIRONMENT)))} points of the front.\n")
+    cases = list(enumerate_cases(agent))
+    picked = [cases[i] for i in evenly(len(cases), count)]
+    with one_thread():
+        compare(agent, picked)
+
+
+def train(folder: Path, steps: int, seed: int) -> Path:
+    """The file that MORL-Baselines writes."""
+    import torch
+    from mo_gymnasium.utils import make
+    from morl_baselines.multi_policy.pcn.pcn import PCN
+
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    env = make("deep-sea-treasure-concave-v0")
+    env.action_space.seed(seed)
+    scaling = np.array([0.1, 0.1, 0.01])
+    pcn = PCN(env, scaling_factor=scaling, learning_rate=1e-3, batch_size=256, log=False, seed=seed)
+    with contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        pcn.train(steps, env, np.array([0.0, -50.0]), max_return=np.array([124.0, -1.0]), max_buffer_size=200)
+        pcn.save("final", ".")
+    return folder / "final.pt"
+
+
+def compare(agent: pf.Agent, picked: Asked) -> None:
+    proven, seconds = ask(agent, picked, Exact())
+    feasible = np.array([answer.found for answer in proven])
+    opened = sum(answer.certificate is None or answer.certificate.status == "gap" for answer in proven)
+    print(f"{len(picked)} questions: {feasible.sum()} proven feasible, {(~feasible).sum()} infeasible, {opened} open")
+    print("\n| search | found of the feasible | share | distance to Exact's, mean | CPU s a question |")
+    print("|---|---:|---:|---:|---:|")
+    print(f"| exact | {feasible.sum()} | 100 % | 1.000 | {seconds:.3f} |", flush=True)
+    for search in (Boundary(), CFZoo()):
+        answers, seconds = ask(agent, picked, search)
+        found = np.array([answer.found for answer in answers]) & feasible
+        sizes = [(a.distance, p.distance) for a, p in zip(answers, proven, strict=True) if a.found and p.found]
+        ratio = np.mean([theirs / least for theirs, least in np.array(sizes, dtype=float)])
+        share = f"{found.sum() / feasible.sum():.2%}"
+        print(f"| {search.name} | {found.sum()} | {share} | {ratio:.3f} | {seconds:.3f} |", flush=True)
+    fixed, _ = ask(agent, picked, Exact(), ["horizon"])
+    alone, _ = ask(agent, picked, Exact(), [name for name in agent.space.names if name != "horizon"])
+    told = [f"{sum(answer.found for answer in answers)} of {len(picked)}" for answers in (proven, fixed, alone)]
+    print(f"\nThe foil can be had: {told[0]} times with all free, {told[1]} with the horizon kept, ", end="")
+    print(f"{told[2]} by the horizon alone.")
+    moments = {(case.front, case.time) for case, _ in picked}
+    turned = {(case.front, case.time) for (case, _), answer in zip(picked, alone, strict=True) if answer.found}
+    print(f"In {len(turned)} of {len(moments)} decisions some horizon alone changes the action.")
+
+
+def ask(agent: pf.Agent, picked: Asked, search: pf.Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:
+    """Each question alone, and the mean of its CPU seconds."""
+    started = time.process_time()
+    answers = [pf.explain(agent, decision, foil=case.foil, search=search, keep=keep) for case, decision in picked]
+    return answers, (time.process_time() - started) / len(picked)
+
+
+if __name__ == "__main__":
+    arguments = [int(text) for text in sys.argv[1:]]
+    main(*arguments, *(20_000, 100_000, 0)[len(arguments) :])

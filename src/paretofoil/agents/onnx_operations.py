@@ -1,0 +1,201 @@
+"""The ONNX operations that a folded policy can express, each as the torch operations that symbols understand."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.symbolic import Symbol, symbols_in
+
+Attributes = Mapping[str, Any]
+Apply = Callable[[Sequence[Any], Attributes], Any]
+"""(inputs, attributes), with a symbol among the inputs -> the output, or a tuple of outputs."""
+
+
+def apply(operation: str, inputs: Sequence[Any], attributes: Attributes) -> tuple[Any, ...]:
+    """The outputs of an operation of which an input depends on the command."""
+    if operation not in APPLY:
+        raise NotFoldable(f"{operation} of what depends on the command")
+    given = APPLY[operation](inputs, attributes)
+    return given if isinstance(given, tuple) else (given,)
+
+
+def _plain(function: Callable[..., Any]) -> Apply:
+    """An operation without attributes."""
+    return lambda inputs, attributes: function(*inputs)
+
+
+def _setting(inputs: Sequence[Any], attributes: Attributes, place: int, name: str) -> Any:
+    """A setting, which is an attribute in older files and an input in newer ones; None if it is neither."""
+    given = inputs[place] if len(inputs) > place and inputs[place] is not None else attributes.get(name)
+    if isinstance(given, Symbol):
+        raise NotFoldable(f"{name} that depend on the command")
+    return given.tolist() if isinstance(given, Tensor) else given
+
+
+def _gemm(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    left, right = inputs[:2]
+    left = left.transpose(0, 1) if attributes.get("transA") else left
+    right = right.transpose(0, 1) if attributes.get("transB") else right
+    product = (left @ right) * attributes.get("alpha", 1.0)
+    return product if len(inputs) < 3 else product + inputs[2] * attributes.get("beta", 1.0)
+
+
+def _sum(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    total = inputs[0]
+    for term in inputs[1:]:
+        total = total + term
+    return total
+
+
+def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    low, high = _setting(inputs, attributes, 1, "min"), _setting(inputs, attributes, 2, "max")
+    return inputs[0] if low is None and high is None else torch.clamp(inputs[0], low, high)
+
+
+def _softmax(function: Callable[..., Any]) -> Apply:
+    return lambda inputs, attributes: function(inputs[0], dim=attributes.get("axis", -1))
+
+
+def _reshape(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    """A 0 keeps the size, unless it is said to be one."""
+    wanted = _setting(inputs, attributes, 1, "shape")
+    kept = () if attributes.get("allowzero") else inputs[0].shape
+    return inputs[0].reshape([kept[i] if size == 0 and i < len(kept) else size for i, size in enumerate(wanted)])
+
+
+def _flatten(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, axis = inputs[0], attributes.get("axis", 1)
+    axis = axis + x.ndim if axis < 0 else axis
+    rows = 1
+    for size in x.shape[:axis]:
+        rows *= size
+    return x.reshape(rows, -1)
+
+
+def _squeeze(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    axes = _setting(inputs, attributes, 1, "axes")
+    x = inputs[0]
+    dropped = range(x.ndim) if axes is None else [axis % x.ndim for axis in axes]
+    return x.reshape([size for i, size in enumerate(x.shape) if i not in dropped or (axes is None and size != 1)])
+
+
+def _unsqueeze(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, axes = inputs[0], _setting(inputs, attributes, 1, "axes")
+    for axis in sorted(axis % (x.ndim + len(axes)) for axis in axes):
+        x = x.unsqueeze(axis)
+    return x
+
+
+def _transpose(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x = inputs[0]
+    return x.permute(*attributes.get("perm", range(x.ndim)[::-1]))
+
+
+def _gather(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, index = inputs
+    if symbols_in(index):
+        raise NotFoldable("Gather at places that depend on the command")
+    axis = attributes.get("axis", 0) % x.ndim
+    return x[(slice(None),) * axis + (torch.where(index < 0, index + x.shape[axis], index),)]
+
+
+def _slice(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x = inputs[0]
+    starts, ends, axes, steps = (
+        _setting(inputs, attributes, place + 1, name) for place, name in enumerate(("starts", "ends", "axes", "steps"))
+    )
+    if steps is not None and min(steps) < 1:
+        raise NotFoldable("Slice backwards")
+    places: list[Any] = [slice(None)] * x.ndim
+    for i, axis in enumerate(axes or range(len(starts))):
+        places[axis] = slice(starts[i], ends[i], 1 if steps is None else steps[i])
+    return x[tuple(places)]
+
+
+def _split(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, axis, sizes = inputs[0], attributes.get("axis", 0), _setting(inputs, attributes, 1, "split")
+    if sizes is None:
+        count = attributes.get("num_outputs", attributes["outputs"])
+        sizes = -(-x.shape[axis] // count)
+    return tuple(x.split(sizes, dim=axis))
+
+
+def _reduce(function: Callable[..., Any]) -> Apply:
+    def operation(inputs: Sequence[Any], attributes: Attributes) -> Any:
+        axes, keep = _setting(inputs, attributes, 1, "axes"), bool(attributes.get("keepdims", 1))
+        return function(inputs[0], dim=list(range(inputs[0].ndim)) if axes is None else axes, keepdim=keep)
+
+    return operation
+
+
+def _batch_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    x, scale, bias, mean, variance = inputs
+    if attributes.get("training_mode"):
+        raise NotFoldable("BatchNormalization in training mode")
+    return torch.nn.functional.batch_norm(x, mean, variance, scale, bias, eps=attributes.get("epsilon", 1e-5))
+
+
+def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    if len(inputs) > 2 and inputs[2] is not None and bool(inputs[2]):
+        raise NotFoldable("Dropout in training mode, which is random")
+    return inputs[0]
+
+
+def _where(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    """One of the two where a mask, made of the state, says so."""
+    mask, first, second = inputs
+    if symbols_in(mask):
+        raise NotFoldable("a mask that depends on the command")
+    if symbols_in(first) and symbols_in(second):
+        return first * mask.to(torch.float64) + second * (~mask).to(torch.float64)
+    filled, value, where = (second, first, mask) if symbols_in(second) else (first, second, ~mask)
+    return filled.masked_fill(where, value)
+
+
+def _shape(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    return torch.tensor(inputs[0].shape)[attributes.get("start", 0) : attributes.get("end")]
+
+
+APPLY: dict[str, Apply] = {
+    "Add": _plain(torch.add),
+    "Sub": _plain(torch.sub),
+    "Mul": _plain(torch.mul),
+    "Div": _plain(torch.div),
+    "Neg": _plain(torch.neg),
+    "MatMul": _plain(torch.matmul),
+    "Abs": _plain(torch.abs),
+    "Relu": _plain(torch.relu),
+    "Sigmoid": _plain(torch.sigmoid),
+    "Tanh": _plain(torch.tanh),
+    "Exp": _plain(torch.exp),
+    "Log": _plain(torch.log),
+    "PRelu": _plain(torch.nn.functional.prelu),
+    "LeakyRelu": lambda inputs, attributes: torch.nn.functional.leaky_relu(inputs[0], attributes.get("alpha", 0.01)),
+    "Identity": _plain(lambda x: x),
+    "Cast": lambda inputs, attributes: inputs[0].to(attributes["to"]),
+    "Concat": lambda inputs, attributes: torch.cat(list(inputs), dim=attributes["axis"]),
+    "Einsum": lambda inputs, attributes: torch.einsum(attributes["equation"], *inputs),
+    "Softmax": _softmax(torch.softmax),
+    "LogSoftmax": _softmax(torch.log_softmax),
+    "ReduceSum": _reduce(torch.sum),
+    "ReduceMean": _reduce(torch.mean),
+    "Gemm": _gemm,
+    "Sum": _sum,
+    "Clip": _clip,
+    "Reshape": _reshape,
+    "Flatten": _flatten,
+    "Squeeze": _squeeze,
+    "Unsqueeze": _unsqueeze,
+    "Transpose": _transpose,
+    "Gather": _gather,
+    "Slice": _slice,
+    "Split": _split,
+    "Shape": _shape,
+    "BatchNormalization": _batch_normalization,
+    "Dropout": _dropout,
+    "Where": _where,
+}
+"""By the name of an ONNX operation."""
