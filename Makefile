@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,art,dask,ray,parquet
 
-.PHONY: help demo test check format agents results bench mutants clean
+.PHONY: help demo test check format agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -47,6 +47,10 @@ RESULTS := docs/results
 results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/results (half an hour on 2 cores)
 	$(BIN)/paretofoil reproduce all --out $(RESULTS) --log $(RESULTS)/rows/reproduce.log
 	for study in $(RESULTS)/rows/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet; done
+
+seeds: $(VENV)/tested ## train five agents of each environment, and ask all of them every question (hours; goes on if stopped)
+	$(BIN)/paretofoil reproduce seeds --out $(RESULTS) --log $(RESULTS)/rows/seeds.log
+	for study in $(RESULTS)/rows/seeds/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet --no-answers; done
 
 bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (docs/results has the long ones)
 	$(BIN)/python benchmarks/minecart_steps.py

@@ -2,7 +2,7 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def reproduce(
     what: Annotated[
-        str, typer.Argument(help="examples, comparison, stress, audit, runtime, front, landscapes or all.")
+        str, typer.Argument(help="examples, stress, comparison, audit, runtime, front, landscapes, seeds, or all.")
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
     agent: Annotated[
@@ -24,6 +24,9 @@ def reproduce(
     ] = None,
     only: Annotated[str | None, typer.Option(help="Only these environments, with commas between them.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
+    agent_seeds: Annotated[
+        str | None, typer.Option(help="Seeds: those of the agents to train, with commas; 10,11,12,13,14 if left out.")
+    ] = None,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
@@ -31,13 +34,17 @@ def reproduce(
         int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
     ] = 3,
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    recorded: Annotated[
+        bool,
+        typer.Option("--recorded", help="Ask nothing: write the reports again from rows/*.parquet of that folder."),
+    ] = False,
     allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
     from paretofoil.core.errors import InvalidInput
-    from paretofoil.reproduce import EXPERIMENTS, Plan, experiment
+    from paretofoil.reproduce import APART, EXPERIMENTS, Plan, experiment
     from paretofoil.reproduce.plan import provenance
 
     if what != "all" and what not in EXPERIMENTS:
@@ -52,9 +59,11 @@ def reproduce(
             address=address,
             grid_dimension=grid_dimension,
             full_grid=full_grid,
+            recorded=recorded,
             tell=tell,
+            **_seeds(agent_seeds),
         )
-        for name in EXPERIMENTS if what == "all" else [what]:
+        for name in [name for name in EXPERIMENTS if name not in APART] if what == "all" else [what]:
             plan.runs.clear()
             started = time.perf_counter()
             report = experiment(name)(plan)
@@ -75,6 +84,18 @@ def _print(report: "Report") -> None:
             console.print(Markdown(part))
         elif isinstance(part, Table):
             print_table(part)
+
+
+def _seeds(text: str | None) -> dict[str, Any]:
+    """What was typed as an argument of the plan; nothing leaves the plan its own."""
+    from paretofoil.core.errors import InvalidInput
+
+    if text is None:
+        return {}
+    parts = text.replace(" ", "").split(",")
+    if not all(part.isdecimal() for part in parts) or len(set(parts)) != len(parts):
+        raise InvalidInput.expected("--agent-seeds as different whole numbers with commas between them", repr(text))
+    return {"agent_seeds": tuple(map(int, parts))}
 
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """paretofoil study: a study of one's own, on any agents, with any searches."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -99,24 +99,26 @@ def export(
     out: Annotated[
         Path | None, typer.Option(help="The file to write; the screen if left out (Parquet: beside the study).")
     ] = None,
+    answers: Annotated[
+        bool, typer.Option(help="Parquet: with the whole answers, not only outcome, distance and queries.")
+    ] = True,
 ) -> None:
     """The rows as CSV, Parquet or JSON; the summary as Markdown or LaTeX."""
-    from dataclasses import asdict
-
     from paretofoil.core.atomic import write_whole
     from paretofoil.core.errors import InvalidInput
-    from paretofoil.study import read_about, read_rows, read_runs
+    from paretofoil.study import read_rows, read_runs
+    from paretofoil.study.parquet import export_parquet
     from paretofoil.study.table import rows_table
 
     if form not in FORMATS:
         raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
-    rows, runs = read_rows(file), read_runs(file)
     if out is not None:
         out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
-        about = {"configuration": read_about(file)["configuration"], "runs": [asdict(run) for run in runs]}
-        _export_parquet(rows_table(file.stem, rows), about, out or file.with_suffix(".parquet"))
+        path = out or file.with_suffix(".parquet")
+        say(f"Wrote {export_parquet(file, path, answers=answers):,} rows into {path}.")
         return
+    rows, runs = read_rows(file), read_runs(file)
     flat = rows_table(file.stem, rows, parsed=form == "json")
     table = _summary(file.name, rows, note=_how_far(rows, runs)) if form in ("markdown", "latex") else flat
     if out is None:
@@ -124,25 +126,6 @@ def export(
         return
     write_whole(out, table.to(form).encode())
     say(f"Wrote {len(rows):,} rows into {out}.")
-
-
-def _export_parquet(table: "Table", about: dict[str, Any], path: Path) -> None:
-    """The rows, and in the file's metadata what they were computed with."""
-    import json
-
-    from paretofoil.core.errors import InvalidInput
-
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError:
-        raise InvalidInput.expected(
-            "pyarrow to be installed (pip install 'paretofoil[parquet]')", "a Python without it"
-        ) from None
-    columns = {name: [row[i] for row in table.rows] for i, name in enumerate(table.columns)}
-    made = pyarrow.table(columns).replace_schema_metadata({"paretofoil": json.dumps(about)})
-    parquet.write_table(made, path, compression="zstd", compression_level=9)
-    say(f"Wrote {len(table.rows):,} rows into {path}.")
 
 
 def _finish(path: Path, done: "Progress") -> None:

@@ -9,13 +9,12 @@ import typer
 from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet
+from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Progress, Trainer, TrainResult
-
-CHECKPOINT = "checkpoint.safetensors"
 
 
 def train(

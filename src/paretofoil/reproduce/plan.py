@@ -1,6 +1,7 @@
 """What all experiments share: which agents, where to write, how to run, what to tell."""
 
-from collections.abc import Callable, Iterable, Mapping
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +15,8 @@ from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
 from paretofoil.study.engine import EngineName
 from paretofoil.study.machine import describe_machine
+from paretofoil.study.parquet import read_parquet
+from paretofoil.study.study import check_same
 
 Tell = Callable[[str], Callable[[Progress], None] | None]
 """The name of a study -> what to call with its progress."""
@@ -36,6 +39,13 @@ class Plan:
     """The audit's grid is evaluated for commands of at most so many objectives."""
     full_grid: bool = False
     """Evaluate the grid on proven cases as well, where it cannot find anything."""
+    recorded: bool = False
+    """Ask nothing: make the reports again from the rows that are kept as Parquet."""
+    agent_seeds: tuple[int, ...] = (10, 11, 12, 13, 14)
+    """Of the agents that the many-seed study trains: none on which any setting, of training or of a search, was chosen
+    (those are 0 to 3)."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of these trainings that differ from each environment's own; none, but to try things out."""
     tell: Tell = lambda name: None
     budgets: Budgets = field(default_factory=Budgets)
     runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
@@ -69,13 +79,17 @@ class Plan:
         *,
         only: Iterable[Case] | None = None,
         alone: bool = False,
+        agents: Sequence[str | Path] | None = None,
     ) -> list[Row]:
-        """Run, or go on with, the study of that name over all agents; its file stays in the folder.
+        """Run, or go on with, the study of that name over all agents, or those given; its file stays in the folder.
 
         `alone` asks one question at a time in this process, which is how time per question is measured.
         """
         seeded = {label: self.seeded(search) for label, search in searches.items()}
-        study = make_study(list(self.agents.values()), seeded, rule, seed=self.seed, only=only)
+        asked = list(self.agents.values()) if agents is None else agents
+        study = make_study(asked, seeded, rule, seed=self.seed, only=only)
+        if self.recorded:
+            return self.kept_rows(name, study.configuration())
         path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
         if alone:
             run_study(study, path, workers=1, chunk=1, show=show)
@@ -83,6 +97,15 @@ class Plan:
             run_study(study, path, workers=self.workers, engine=self.engine, address=self.address, show=show)
         self.runs[name] = read_runs(path)
         return read_rows(path)
+
+    def kept_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
+        """The rows that are kept of a study, if they were computed with this configuration, as far as it is told."""
+        path = self.out / "rows" / f"{name}.parquet"
+        kept = read_parquet(path)
+        told = {key: kept.configuration[key] for key in configuration}
+        check_same(told, json.loads(json.dumps(configuration)), path)
+        self.runs[name] = list(kept.runs)
+        return list(kept.rows)
 
 
 def provenance(experiment: str, plan: Plan, seconds: float) -> str:
@@ -94,6 +117,8 @@ def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     options += [" --full-grid"] * plan.full_grid
     options += [f" --agent {e}={a}" for e, a in plan.agents.items() if a != standard.agents[e]]
     options += [f" --only {','.join(plan.agents)}"] * (set(plan.agents) != set(standard.agents))
+    seeds = ",".join(map(str, plan.agent_seeds))
+    options += [f" --agent-seeds {seeds}"] * (plan.agent_seeds != standard.agent_seeds)
     command = f"paretofoil reproduce {experiment}{''.join(options)}"
     used = [dict(run.machine) for runs in plan.runs.values() for run in runs if run.asked] or [describe_machine()]
     machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]

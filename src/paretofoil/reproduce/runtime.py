@@ -26,7 +26,8 @@ def reproduce_runtime(plan: Plan) -> Report:
     """One question at a time, as the paper measured, and many together, as a study asks them."""
     together = comparison_rows(plan)
     sample = _sample(plan, plan.budgets.alone)
-    _warm_up(plan)
+    if not plan.recorded:
+        _warm_up(plan)
     alone = plan.rows("runtime", plan.budgets.comparison, SUBSET, only=sample, alone=True)
     few = _sample(plan, FEW)
     searches: dict[str, Search] = {f"cf-zoo {b:,}": CFZoo(b, b) for b in plan.budgets.runtime}

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -13,7 +13,17 @@ import numpy as np
 
 from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.statistics import Proportion, Summary
+from paretofoil.study.statistics import (
+    Interval,
+    Proportion,
+    Stratum,
+    Summary,
+    difference_interval,
+    holm,
+    pair_rows,
+    paired_test,
+    stratum_of_agent,
+)
 from paretofoil.study.store import Row
 
 FORMATS = ("markdown", "html", "latex", "csv", "json")
@@ -87,21 +97,23 @@ class Table:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """Numbers in full; a proportion takes five columns."""
-        wide = [any(isinstance(row[i], Proportion) for row in self.rows) for i in range(len(self.columns))]
-        header: list[str] = []
-        for name, is_wide in zip(self.columns, wide, strict=True):
-            header += [f"{name} {part}" for part in _PARTS] if is_wide else [name]
+        """Numbers in full; a proportion takes five columns, an interval two."""
+        parts = [self._parts(number) for number in range(len(self.columns))]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
+        writer.writerow(
+            [f"{name} {part}".rstrip() for name, ps in zip(self.columns, parts, strict=True) for part in ps]
+        )
         for row in self.rows:
-            cells: list[Any] = []
-            for cell, is_wide in zip(row, wide, strict=True):
-                parts = _plain(cell)
-                cells += [parts[p] for p in _PARTS] if isinstance(parts, dict) else [parts] + [None] * (4 * is_wide)
+            plain = [_plain(cell) for cell in row]
+            named = [cell if isinstance(cell, dict) else {ps[0]: cell} for cell, ps in zip(plain, parts, strict=True)]
+            cells = [values.get(part) for values, ps in zip(named, parts, strict=True) for part in ps]
             writer.writerow(["" if cell is None else cell for cell in cells])
         return file.getvalue()
+
+    def _parts(self, number: int) -> tuple[str, ...]:
+        """What the cells of a column are made of: the longest of them tells."""
+        return max((_PARTS.get(type(row[number]), ("",)) for row in self.rows), key=len, default=("",))
 
     def to_json(self) -> str:
         rows = [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
@@ -109,7 +121,7 @@ class Table:
 
     def numeric(self) -> list[bool]:
         """Which columns hold numbers, and are set to the right."""
-        kinds = (int, float, np.number, Proportion)
+        kinds = (int, float, np.number, Proportion, Interval)
         return [
             any(isinstance(row[i], kinds) for row in self.rows)
             and not any(isinstance(row[i], str) for row in self.rows)
@@ -117,7 +129,7 @@ class Table:
         ]
 
 
-_PARTS = ("successes", "cases", "rate", "low", "high")
+_PARTS = {Proportion: ("successes", "cases", "rate", "low", "high"), Interval: ("low", "high")}
 
 
 def text(cell: Any) -> str:
@@ -129,9 +141,14 @@ def text(cell: Any) -> str:
     if isinstance(cell, int | np.integer):
         return f"{int(cell):,}"
     if isinstance(cell, float | np.floating):
-        number = float(cell)
-        return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
+        return _number(float(cell))
     return str(cell)
+
+
+def _number(number: float) -> str:
+    if 0 < abs(number) < 0.0005:
+        return f"{number:.0e}"  # a p-value of 0.000 would say nothing
+    return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
 
 
 def _plain(cell: Any) -> Any:
@@ -140,6 +157,8 @@ def _plain(cell: Any) -> Any:
             return None
         low, high = cell.interval
         return {"successes": cell.successes, "cases": cell.cases, "rate": cell.rate, "low": low, "high": high}
+    if isinstance(cell, Interval):
+        return None if math.isnan(cell.low) else {"low": cell.low, "high": cell.high}
     if isinstance(cell, np.generic):
         cell = cell.item()
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
@@ -165,6 +184,49 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
     ]
     columns = ("agent", "search", "cases", "found", "rate [95 % CI]", "distance", "queries", "seconds")
     return Table(title, columns, tuple(rows), note)
+
+
+def paired_table(rows: Iterable[Row], reference: str, *, stratum: Stratum = stratum_of_agent) -> Table:
+    """One search against each of the others on the same cases: McNemar's exact test, and the difference of rates."""
+    by_search: dict[str, list[Row]] = {}
+    for row in rows:
+        by_search.setdefault(row.search, []).append(row)
+    if reference not in by_search:
+        raise InvalidInput.expected(f"a search among {', '.join(by_search)}", repr(reference))
+    pairs = {name: pair_rows(by_search[reference], by_search[name]) for name in by_search if name != reference}
+    title = f"Paired tests: {reference} against each other search"
+    return pairs_table(title, "against", pairs, (reference, "other"), stratum=stratum)
+
+
+def pairs_table(
+    title: str,
+    group: str,
+    pairs: Mapping[str, Sequence[tuple[Row, Row]]],
+    searches: tuple[str, str],
+    *,
+    stratum: Stratum = stratum_of_agent,
+) -> Table:
+    """Two searches case by case, in each group: a paired test for each."""
+    tests = {name: paired_test(paired) for name, paired in pairs.items()}
+    adjusted = holm([test.p_value for test in tests.values()])
+    lines = []
+    for (name, test), p in zip(tests.items(), adjusted, strict=True):
+        counts = (test.cases, test.both, test.first, test.second, test.neither)
+        interval = difference_interval(pairs[name], stratum)
+        lines.append((name, *counts, 100 * test.difference, interval, test.p_value, p))
+    columns = (
+        *(group, "cases", "both find", f"{searches[0]} alone", f"{searches[1]} alone", "neither"),
+        *("difference (points)", "cluster [95 % CI]", "McNemar p", "p (Holm)"),
+    )
+    return Table(title, columns, tuple(lines), PAIRED_NOTE)
+
+
+PAIRED_NOTE = (
+    "Each search is asked the same cases. McNemar's exact two-sided test looks at the discordant ones (found by one "
+    "search alone) and takes them for independent; Holm's correction is for the tests of this table. The interval of "
+    "the difference is a cluster bootstrap's, which knows that cases of one episode and of one agent go together: "
+    "where it holds 0, do not trust a small p."
+)
 
 
 def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Table:

@@ -1,0 +1,124 @@
+"""The many-seed study: trained once, resumed, and made again from its rows."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from paretofoil.agents.storage import read_agent
+from paretofoil.core.answer import Outcome
+from paretofoil.core.constants import CHECKPOINT
+from paretofoil.core.errors import InvalidInput
+from paretofoil.pcn.train import Trainer
+from paretofoil.reproduce import APART, EXPERIMENTS, Budgets, Plan
+from paretofoil.reproduce.seed_agents import seed_agent
+from paretofoil.reproduce.seeds import LONG, possible_cases, reproduce_seeds, searches_of, seed_rows
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import Case, Row
+
+TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """Two small agents of one environment, with small budgets."""
+    budgets = Budgets(stress=CFZoo(30, 31), exact=Exact(max_boxes=500))
+    agents = {"reward-line": "reward-line"}
+    return Plan(tmp_path, agents, workers=1, budgets=budgets, agent_seeds=(10, 11), training=TINY)
+
+
+def test_an_agent_that_is_there_is_not_trained_again(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = seed_agent(plan, "reward-line", 10)
+    assert read_agent(folder).name == "reward-line-10"
+    assert read_agent(folder).provenance["seed"] == 10
+    assert not (folder / CHECKPOINT).exists()
+    monkeypatch.setattr(Trainer, "run", lambda *_, **__: pytest.fail("trained again"))
+    assert seed_agent(plan, "reward-line", 10) == folder
+
+
+def test_a_training_that_was_killed_goes_on_from_its_checkpoint(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after its first iteration, it ends with the same weights as one that was left alone."""
+    whole = read_agent(seed_agent(replace(plan, out=plan.out / "other"), "reward-line", 10))
+    explore, iterations = Trainer.explore, []
+
+    def killed(trainer: Trainer) -> object:
+        if iterations:
+            trainer.save(plan.out / "agents" / "reward-line-10" / CHECKPOINT)
+            raise SystemExit
+        iterations.append(1)
+        return explore(trainer)
+
+    monkeypatch.setattr(Trainer, "explore", killed)
+    with pytest.raises(SystemExit):
+        seed_agent(plan, "reward-line", 10)
+    monkeypatch.undo()
+    monkeypatch.setattr("paretofoil.reproduce.seed_agents.make_trainer", lambda *_: pytest.fail("began anew"))
+    gone_on = read_agent(seed_agent(plan, "reward-line", 10))
+    for name, array in gone_on.policy.arrays().items():
+        assert (array == whole.policy.arrays()[name]).all(), name
+
+
+def test_an_agent_of_other_settings_is_not_taken_for_this_one(plan: Plan) -> None:
+    seed_agent(plan, "reward-line", 10)
+    with pytest.raises(InvalidInput, match="trained with hidden = 9, got one with 8"):
+        seed_agent(replace(plan, training={**TINY, "hidden": 9}), "reward-line", 10)
+    shutil.move(plan.out / "agents" / "reward-line-10", plan.out / "agents" / "reward-line-11")
+    with pytest.raises(InvalidInput, match="trained with seed = 11, got one with 10"):
+        seed_agent(plan, "reward-line", 11)
+
+
+def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    from paretofoil.study.parquet import export_parquet
+
+    report = reproduce_seeds(plan)
+    path = plan.out / "rows" / "seeds" / "reward-line.sqlite"
+    export_parquet(path, path.with_suffix(".parquet"), answers=False)
+    path.unlink()
+    shutil.rmtree(plan.out / "agents")
+    recorded = replace(plan, recorded=True)
+    assert reproduce_seeds(recorded).to_markdown() == report.to_markdown()
+    assert not (plan.out / "agents").exists()
+    with pytest.raises(InvalidInput, match="rows of the agents reward-line-10, reward-line-12"):
+        seed_rows(replace(recorded, agent_seeds=(10, 12)), "reward-line")
+    with pytest.raises(InvalidInput, match="never mixed"):
+        seed_rows(replace(recorded, budgets=Budgets(stress=CFZoo(30, 34))), "reward-line")
+
+
+def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
+    report = reproduce_seeds(plan)
+    rows = seed_rows(plan, "reward-line")
+    zoo = [row for row in rows if row.search == "cf-zoo"]
+    tables = {table.title.split(",")[0].split(":")[0]: table for table in report.tables}
+    assert len({row.case.agent for row in zoo}) == 2
+    assert tables["Stress test of CF-ZOO"].rows[0][1:3] == (2, len(zoo))
+    assert tables["What seeding is worth"].rows[0][1] == len(zoo)
+    possible = len(possible_cases(rows))
+    assert {line[2] for line in tables["Recovery of what is possible"].rows} == {possible}
+
+
+def test_possible_is_what_the_exact_search_holds_a_command_for() -> None:
+    kinds = {0: Outcome.PROVEN_OPTIMAL, 1: Outcome.FOUND, 2: Outcome.PROVEN_INFEASIBLE, 3: Outcome.NOT_FOUND}
+    rows = [Row(Case("a-10", 0, 0, foil), "exact", "", kind, None, 1, "", 0.0) for foil, kind in kinds.items()]
+    other = Row(Case("a-10", 0, 0, 3), "cf-zoo", "", Outcome.FOUND, 0.5, 1, "", 0.0)
+    assert {case.foil for case in possible_cases([*rows, other])} == {0, 1}
+
+
+def test_no_seed_of_the_study_is_one_that_anything_was_tuned_on() -> None:
+    seeds = Plan(Path(".")).agent_seeds
+    assert len(seeds) >= 5
+    assert not set(seeds) & set(range(4))
+
+
+def test_the_long_local_search_may_spend_at_least_what_cf_zoo_does(plan: Plan) -> None:
+    """Rays cost one query each, and ZOO its own maximum; bisections come on top where rays succeed."""
+    searches = searches_of(Plan(plan.out))
+    assert searches[LONG].max_queries >= searches["cf-zoo"].directions + searches["cf-zoo"].max_queries
+    assert searches[LONG].max_queries == 4 * searches["local-zoo"].max_queries
+    assert searches["local-zoo"].max_queries == searches["cf-zoo"].max_queries
+
+
+def test_what_takes_hours_is_not_part_of_all() -> None:
+    assert "seeds" in APART
+    assert set(APART) < set(EXPERIMENTS)
