@@ -54,7 +54,11 @@ def main(names: list[str], policy: str) -> None:
     searches: list[tuple[str, Search]] = [("nearest-front", NearestFront())]
     searches += [(f"boundary, {budget:,}", Boundary(max_queries=budget)) for budget in BUDGETS]
     searches += [(f"cf-zoo, {budget:,}", CFZoo(directions=budget, max_queries=budget)) for budget in BUDGETS]
-    searches += [("white-cw", WhiteCW()), ("white-cw-padded", WhiteCW(padded=True)), ("projected-cw", ProjectedCW())]
+    searches += [
+        ("white-cw", WhiteCW()),
+        ("white-cw-padded", WhiteCW.preset("padded")),
+        ("projected-cw", ProjectedCW()),
+    ]
     if policy == "torch":
         searches = [(label, search) for label, search in searches if search.access == "queries"]
     totals: dict[str, list[tuple[int, int, list[float]]]] = {label: [] for label, _ in searches}

@@ -27,6 +27,7 @@ def quick(search: Any) -> Search:
 
 QUICK: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 400, "max_queries": 601},
+    "CFZooAsRun": {"directions": 400, "max_queries": 601},
     "ReferenceCFZoo": {"config": CFZoo(directions=40, max_queries=61)},
     "LocalZoo": {"max_queries": 601},
     "Boundary": {"max_queries": 1500},
@@ -169,6 +170,7 @@ def test_a_command_outside_the_space_is_legal_and_the_answer_lies_in_the_hull(se
 def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None:
     limits = {
         "cf-zoo": 400 * 17 + 601 + 6,
+        "cf-zoo:as-run": (601 - 16 - 1) + 601 + 16,
         "cf-zoo:reference": 40 * 17 + 61 + 6,
         "local-zoo": 601,
         "nearest-front": 6,
@@ -194,6 +196,7 @@ def test_no_question_is_asked_about_more_often_than_the_limit_says(search: Searc
 
 SPENDING: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 9001, "max_queries": 9001},
+    "CFZooAsRun": {"directions": 9001, "max_queries": 3001},
     "ReferenceCFZoo": {"config": CFZoo()},
     "LocalZoo": {"max_queries": 9001},
     "Boundary": {"max_queries": 9001},

@@ -1,4 +1,4 @@
-"""White-box searches: ART's attack in two forms, and the projected descent."""
+"""White-box searches: ART's attack in its forms, and the projected descent."""
 
 import importlib.util
 import subprocess
@@ -11,14 +11,16 @@ from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.question import Question
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import CFZoo, Exact, Grid, ProjectedCW, WhiteCW
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.frame import Inputs, frame_of
 
 needs_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the art extra")
 QUICK = {"binary_search_steps": 5, "max_iter": 5}
-ART = [WhiteCW(**QUICK), WhiteCW(padded=True, **QUICK)]
+ART = [WhiteCW(**QUICK), *(replace(WhiteCW.preset(name), **QUICK) for name in ("padded", "as-run", "as-run-0"))]
 WHITE = [pytest.param(search, marks=needs_art, id=search.name) for search in ART] + [
     pytest.param(ProjectedCW(), id="projected-cw"),
     pytest.param(Grid(values=30, first=False), id="grid"),
@@ -103,8 +105,79 @@ def test_padding_frees_commands_on_the_edge() -> None:
         if q.foil != greedy:
             asked.append(replace(q, command=corner, low=None, high=None))
     feasible = [q for q, best in zip(asked, ask(asked, Exact()), strict=True) if best.found][:5]
-    plain, padded = (sum(a.found for a in ask(feasible, WhiteCW(padded=form, **QUICK))) for form in (False, True))
+    plain, padded = (sum(a.found for a in ask(feasible, WhiteCW(form, **QUICK))) for form in ("unit", "padded"))
     assert padded > plain
+
+
+def test_as_run_are_the_settings_of_the_authors_code() -> None:
+    run, other = WhiteCW.preset("as-run", seed=3), WhiteCW.preset("as-run-0")
+    assert (run.learning_rate, run.binary_search_steps, run.max_iter, run.initial_const) == (0.001, 3, 250, 1.0)
+    assert (run.max_halving, run.max_doubling, run.inputs, run.confidence, run.seed) == (5, 5, "raw", 0.05, 3)
+    assert other == replace(run, confidence=0.0, seed=0)
+    assert [s.name for s in (run, other, WhiteCW())] == ["white-cw:as-run", "white-cw:as-run-0", "white-cw"]
+    with pytest.raises(InvalidInput, match="a preset among padded, as-run, as-run-0"):
+        WhiteCW.preset("as-written")
+    with pytest.raises(InvalidInput, match="inputs among unit, padded, raw"):
+        WhiteCW("scaled")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="a confidence of at least 0"):
+        WhiteCW(confidence=-0.1)
+
+
+def test_as_run_art_moves_the_change_in_the_commands_units_in_a_box_relaxed_by_a_hundredth() -> None:
+    policy = random_pcn(2)
+    question = random_question(policy, 0, space=CommandSpace([0, -200], [124, -1]))
+    question = replace(question, command=[8.0, -2.0], low=None, high=None)
+    frame = frame_of(question, "raw")
+    assert np.array_equal(frame.to_input(question.command), [0, 0])
+    assert np.allclose(frame.clip_values, [[-8.01, -198.01], [116.01, 1.01]])
+    assert np.allclose(frame.to_answer(np.array([1.0, -3.0])), [9, -5])
+    assert np.array_equal(frame.to_answer(np.array([116.01, 1.01])), [124, -1])  # clipped afterwards
+
+
+@needs_art
+@pytest.mark.parametrize("inputs", ["unit", "padded", "raw"])
+def test_the_gradients_that_art_is_given_are_those_of_the_logits(inputs: Inputs) -> None:
+    from paretofoil.search.parts.art_classifier import ArtClassifier
+
+    question = questions(3)[1]
+    batch, frame = QuestionBatch([question]), frame_of(question, inputs)
+    classifier = ArtClassifier(question, question.policy.fold(question.state), frame, 0.0, Budget(batch))
+    low, high = (frame.to_input(side) for side in (question.low, question.high))
+    x = np.random.default_rng(0).uniform(low, high, (20, frame.size))
+    x[0, 0] = high[0] + 0.05 * (inputs != "unit")  # outside the region, where a clamped network is flat
+    labels = np.arange(20) % classifier.nb_classes
+    given = classifier.class_gradient(x, label=labels)[:, 0]
+    logits = question.policy.log_probs(np.repeat(question.state[None], 20, axis=0), frame.to_commands(x))
+    ours = classifier.predict(x)
+    assert np.allclose(ours - ours[:, :1], logits - logits[:, :1], atol=1e-4)
+    for i, step in enumerate(1e-6 * np.eye(frame.size)):
+        slope = (classifier.predict(x + step) - classifier.predict(x - step))[np.arange(20), labels] / 2e-6
+        inner = slice(1, None) if i == 0 and inputs == "unit" else slice(None)  # its first point lies on the kink
+        assert np.allclose(given[inner, i], slope[inner], rtol=1e-3, atol=1e-5)
+
+
+@needs_art
+def test_an_invalid_action_is_to_the_attack_what_a_logit_of_minus_a_billion_is() -> None:
+    policy = random_pcn(5, actions=4)
+    bias = policy.output_bias.copy()
+    bias[3] = -1e9
+    masked, search = replace(policy, output_bias=bias), replace(WhiteCW.preset("as-run"), max_iter=20)
+    asked = [q for q in (random_question(policy, seed) for seed in range(10)) if q.foil != 3]
+    sliced = ask([replace(q, valid_actions=(0, 1, 2)) for q in asked], search)
+    for a, b in zip(sliced, ask([replace(q, policy=masked) for q in asked], search), strict=True):
+        assert a.found == b.found
+        assert not a.found or np.array_equal(a.closest, b.closest)
+    assert any(a.found for a in sliced)
+
+
+@needs_art
+def test_with_confidence_0_the_attack_ends_with_a_foil_that_is_greedy_and_no_more() -> None:
+    asked = [replace(q, kappa=0.0) for q in questions(2, 6)]
+    by = {name: ask(asked, replace(WhiteCW.preset(name), max_iter=100)) for name in ("as-run", "as-run-0")}
+    both = [(a, b) for a, b in zip(by["as-run"], by["as-run-0"], strict=True) if a.found and b.found]
+    assert both
+    assert min(a.margin for a, _ in both) > 0.04
+    assert min(b.margin for _, b in both) < 0.04
 
 
 def test_the_projected_descent_is_close_to_the_boundary_of_a_simple_network() -> None:

@@ -13,7 +13,7 @@ def _compared() -> dict[str, Search]:
     return {
         "white-cw": WhiteCW(),
         "cf-zoo": CFZoo.preset("comparison"),
-        "white-cw-padded": WhiteCW(padded=True),
+        "white-cw-padded": WhiteCW.preset("padded"),
         "projected-cw": ProjectedCW(),
         "boundary": Boundary(),
         "exact": Exact(),

@@ -8,6 +8,7 @@ from paretofoil.search.registry import choose_search, register_search
 if TYPE_CHECKING:
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
+    from paretofoil.search.cf_zoo_as_run import CFZooAsRun as CFZooAsRun
     from paretofoil.search.exact import Exact as Exact
     from paretofoil.search.grid import Grid as Grid
     from paretofoil.search.local_zoo import LocalZoo as LocalZoo
@@ -21,6 +22,7 @@ __getattr__, _names = lazy_names(
     {
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
+        "paretofoil.search.cf_zoo_as_run": ("CFZooAsRun",),
         "paretofoil.search.exact": ("Exact",),
         "paretofoil.search.grid": ("Grid",),
         "paretofoil.search.local_zoo": ("LocalZoo",),

@@ -83,13 +83,20 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
 _HOME = "paretofoil.search"
 register_search("exact", f"{_HOME}.exact:Exact", "proves its answer closest, or that there is none")
 register_search("boundary", f"{_HOME}.boundary:Boundary", "a black-box search that is nearly as close")
-register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search, at its stress test's budget")
+register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search as written, at the budget it tells")
 register_search("cf-zoo:comparison", f"{_HOME}.cf_zoo:CFZoo", "at the budget of its comparison", "comparison")
 register_search("cf-zoo:thorough", f"{_HOME}.cf_zoo:CFZoo", "at a budget of 100,000", "thorough")
+_AS_RUN = f"{_HOME}.cf_zoo_as_run:CFZooAsRun"
+register_search("cf-zoo:as-run", _AS_RUN, "as the authors' code runs it, at the 3,001 of their stress test")
+register_search("cf-zoo:as-run-comparison", _AS_RUN, "as run, at the 21,000 of their comparison", "comparison")
+register_search("cf-zoo:as-run-thorough", _AS_RUN, "as run, at the 100,000 of their diagnosis", "thorough")
 register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
 register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
 register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
-register_search("white-cw", f"{_HOME}.white_cw:WhiteCW", "the paper's white-box baseline, through ART")
-register_search("white-cw-padded", f"{_HOME}.white_cw:WhiteCW", "the same, in a wider box", "padded")
+_WHITE_CW = f"{_HOME}.white_cw:WhiteCW"
+register_search("white-cw", _WHITE_CW, "Carlini and Wagner's white-box attack through ART, with ART's defaults")
+register_search("white-cw-padded", _WHITE_CW, "the same, in a wider box", "padded")
+register_search("white-cw:as-run", _WHITE_CW, "the same, with the settings of the authors' code", "as-run")
+register_search("white-cw:as-run-0", _WHITE_CW, "as run, with confidence 0, as the authors' data look", "as-run-0")
 register_search("projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the same objective, projected; fast")
 register_search("grid", f"{_HOME}.grid:Grid", "the paper's audit: 200 values per objective")

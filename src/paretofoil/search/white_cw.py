@@ -1,14 +1,17 @@
-"""White-CW: the paper's white-box baseline, Carlini and Wagner's attack through ART (paper, "White-Box Baseline").
+"""White-CW: Carlini and Wagner's white-box attack through ART (paper, "White-Box Baseline").
 
-ART works on inputs in a unit box and starts from their arctanh. A command on the edge of its box starts where tanh
-is flat and hardly moves: that is the paper's baseline, and part of why it fails. `padded` widens the box by a tenth
-on each side and clamps inside the network, which removes this defect and nothing else.
+The paper names the attack, not its settings. `WhiteCW()` has ART's defaults, on inputs in a unit box; the preset
+"as-run" has the settings, inputs and relaxation of the authors' code, "as-run-0" the confidence that their data show.
+ART starts from the arctanh of its inputs: a command on the edge of its box starts where tanh is flat, and hardly
+moves. "padded" widens the unit box by a tenth on each side and clamps inside the network, which removes this defect
+of the first form and nothing else.
 """
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 
@@ -20,19 +23,20 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
 from paretofoil.proof.margin import foldable
 from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.frame import Inputs, frame_of
 
 SLACK = 1e-4
-"""The attack asks for kappa + SLACK: torch's float32 margins and the deployed policy's differ by less."""
-PADDING = 0.1
-"""How far the padded form widens the box on each side, as a share of its width."""
+"""The attack asks for kappa + SLACK: ART's float32 commands and the deployed policy's margins differ by less."""
 
 
 @dataclass(frozen=True)
 class WhiteCW(Search):
-    """Fields and defaults are those of ART's CarliniL2Method; the confidence is the question's kappa."""
+    """Fields and defaults are those of ART's CarliniL2Method, but for the confidence."""
 
-    padded: bool = False
-    """Widen the unit box so that a command on the edge can move ("white-cw-padded")."""
+    inputs: Inputs = "unit"
+    """What ART moves: the unit box of the region, a padded one, or the change of the command in its own units."""
+    confidence: float | None = None
+    """The margin that the attack asks for; none for the question's kappa, and a little more for rounding."""
     learning_rate: float = 0.01
     """The first step of ART's line search."""
     binary_search_steps: int = 10
@@ -51,16 +55,24 @@ class WhiteCW(Search):
     access = "gradients"
     questions_at_once = 8  # each is attacked by itself
 
+    def __post_init__(self) -> None:
+        if self.inputs not in get_args(Inputs):
+            raise InvalidInput.expected(f"inputs among {', '.join(get_args(Inputs))}", repr(self.inputs))
+        if self.confidence is not None and self.confidence < 0:
+            raise InvalidInput.expected("a confidence of at least 0, or none for kappa", self.confidence)
+
     @property
     def name(self) -> str:
-        return "white-cw-padded" if self.padded else "white-cw"
+        if self.inputs == "raw":
+            return "white-cw:as-run-0" if self.confidence == 0 else "white-cw:as-run"
+        return "white-cw-padded" if self.inputs == "padded" else "white-cw"
 
     @classmethod
     def preset(cls, name: str, seed: int = 0) -> "WhiteCW":
-        """ "padded", the one form that has a name of its own."""
-        if name != "padded":
-            raise InvalidInput.expected("the preset padded", repr(name))
-        return cls(padded=True, seed=seed)
+        """The forms that have a name of their own: padded, as-run, as-run-0."""
+        if name not in PRESETS:
+            raise InvalidInput.expected(f"a preset among {', '.join(PRESETS)}", repr(name))
+        return replace(PRESETS[name], seed=seed)
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that White-CW can take gradients (for a black box use CFZoo())"
@@ -76,20 +88,14 @@ class WhiteCW(Search):
     def _attack(self, question: Question, folded: FoldedPolicy, budget: Budget) -> np.ndarray:
         """The scaled change that ART returns, 0 if it failed; where a limit stops it, the closest it had come by."""
         from art.attacks.evasion import CarliniL2Method
-        from art.estimators.classification import PyTorchClassifier
-        from torch.nn import CrossEntropyLoss
 
         from paretofoil.search.parts.art_classifier import ArtClassifier, AttackStoppedError
 
         if (question.high <= question.low).all():
             return np.zeros(question.space.size)
-        valid = list(question.valid_actions)
-        level = float(budget.batch.kappa[budget.rows[0]]) + SLACK
-        module = ArtClassifier(question, folded, PADDING if self.padded else 0.0, level, budget)
-        shape = (int(module.movable.sum()),)
-        classifier = PyTorchClassifier(
-            module, CrossEntropyLoss(), shape, len(valid), clip_values=(0.0, 1.0), device_type="cpu"
-        )
+        level = float(budget.batch.kappa[budget.rows[0]]) + SLACK if self.confidence is None else self.confidence
+        frame = frame_of(question, self.inputs)
+        classifier = ArtClassifier(question, folded, frame, level, budget)
         attack = CarliniL2Method(
             classifier,
             confidence=level,
@@ -103,13 +109,17 @@ class WhiteCW(Search):
             batch_size=1,
             verbose=False,
         )
-        start = module.to_unit(question.command)[None].astype(np.float32)
-        target = np.eye(len(valid), dtype=np.float32)[[valid.index(question.foil)]]
+        start = frame.to_input(question.command)[None].astype(np.float32)
+        target = np.eye(classifier.nb_classes, dtype=np.float32)[[classifier.target]]
         try:
-            moved = module.to_command(attack.generate(start, y=target)[0].astype(np.float64))
+            moved = frame.to_answer(attack.generate(start, y=target)[0])
         except AttackStoppedError:
-            moved = module.closest
+            moved = classifier.closest
         return (moved - question.command) / question.space.scale
+
+
+_AS_RUN = WhiteCW("raw", 0.05, learning_rate=0.001, binary_search_steps=3, max_iter=250, initial_const=1.0)
+PRESETS = {"padded": WhiteCW("padded"), "as-run": _AS_RUN, "as-run-0": replace(_AS_RUN, confidence=0.0)}
 
 
 @contextmanager
@@ -119,7 +129,7 @@ def _art_at_work() -> Iterator[None]:
         warnings.simplefilter("ignore")  # ART's and its dependencies', nothing that a user could act on
         try:
             import art.attacks.evasion
-            import art.estimators.classification  # noqa: F401
+            import art.estimators.classification.classifier  # noqa: F401
         except ImportError as error:
             raise InvalidInput.expected(
                 "ART to be installed (pip install 'paretofoil[art]')", f"a Python without it ({error})"

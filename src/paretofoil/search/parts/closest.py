@@ -8,9 +8,10 @@ from paretofoil.core.question import QuestionBatch
 class Closest:
     """Mutable by nature: searches offer what they evaluate, and the closest valid change stays."""
 
-    def __init__(self, batch: QuestionBatch, level: np.ndarray) -> None:
+    def __init__(self, batch: QuestionBatch, level: np.ndarray, unit: np.ndarray | None = None) -> None:
         self.batch = batch
         self.level = level  # (Q,): the margin from which on a change is valid
+        self.unit = unit  # (Q, d): what a change is measured in; None for the questions' own units
         self.distance = np.full(batch.size, np.inf)  # (Q,)
         self.change = np.zeros((batch.size, batch.dim))  # (Q, d); meaningful where the distance is finite
 
@@ -23,7 +24,7 @@ class Closest:
         valid = margins >= self.level[rows]
         if not valid.any():
             return
-        distances = self.batch.distances(changes)
+        distances = self.batch.distances(changes if self.unit is None else changes / self.unit[rows])
         better = np.flatnonzero(valid & (distances < self.distance[rows]))
         if not better.size:
             return

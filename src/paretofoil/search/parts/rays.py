@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 
 from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.region import Region
 
 SAME = 1e-9
 """Scaled differences up to this are rounding noise, not a direction."""
@@ -74,7 +75,7 @@ def longest_step(u: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray
 
 def search_rays(budget: Budget, *, directions: int, steps: int, seed: int, how: Directions) -> np.ndarray:
     """Endpoints, then bisection; returns the closest successful ray point (Q, d), 0 where no ray succeeded."""
-    batch, signs = budget.batch, infer_signs(budget)
+    batch, signs, region = budget.batch, infer_signs(budget), Region.whole(budget.batch)
     kept = budget.keep_back(0.5)  # for the bisections
     seeds = np.zeros((batch.size, batch.dim))
     at_once = max(1, MAX_ENDPOINTS // max(directions, 1))
@@ -83,37 +84,47 @@ def search_rays(budget: Budget, *, directions: int, steps: int, seed: int, how: 
         us = [unit_directions(seed, directions, signs[q], batch.high[q] > batch.low[q], how) for q in chunk]
         ends = [longest_step(u, batch.low[q], batch.high[q]) for u, q in zip(us, chunk, strict=True)]
         rows, u, alpha = np.repeat(chunk, directions), np.concatenate(us), np.concatenate(ends)
-        margins = budget.ask(rows, batch.project(rows, alpha[:, None] * u), "endpoints")
+        margins = budget.ask(rows, region.inside(rows, alpha[:, None] * u), "endpoints")
         succeeded = (margins >= batch.kappa[rows]) & (alpha > 0)
         budget.left[chunk] += kept[chunk]
-        _bisect(budget, seeds, rows[succeeded], u[succeeded], alpha[succeeded], steps)
+        rows, u, alpha = bisect(budget, region, rows[succeeded], u[succeeded], alpha[succeeded], steps)
+        reach = alpha * batch.distances(u)
+        shortest = np.full(batch.size, np.inf)
+        np.minimum.at(shortest, rows, reach)
+        winners = np.flatnonzero(reach == shortest[rows])[::-1]  # the first of equals is written last
+        seeds[rows[winners]] = alpha[winners, None] * u[winners]
     return seeds
 
 
-def _bisect(budget: Budget, seeds: np.ndarray, rows: np.ndarray, u: np.ndarray, high: np.ndarray, steps: int) -> None:
-    """Pull all successful rays back together.
+def bisect(
+    budget: Budget,
+    region: Region,
+    rows: np.ndarray,
+    u: np.ndarray,
+    high: np.ndarray,
+    steps: int,
+    *,
+    phase: str = "bisection",
+    prune: bool = True,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Pull rays u (N, d) of the questions in rows (N,) back together, from high (N,), where all succeed.
 
-    A ray whose failing end is not closer than another ray's valid end cannot win any more and is dropped,
-    which changes no result (the paper bisects every ray to the end).
+    A ray whose failing end is not closer than another ray's valid end cannot win any more and is dropped, which
+    changes no result, only what is spent (`prune`; the paper bisects every ray to the end). Returns the rays that are
+    left.
     """
     batch, low = budget.batch, np.zeros_like(high)
     unit = batch.distances(u)  # what a step of 1 along each ray costs; 1 for the l2 norm
     shortest = np.full(batch.size, np.inf)
-
-    def keep_shortest() -> None:
-        reach = high * unit
-        np.minimum.at(shortest, rows, reach)
-        winners = np.flatnonzero(reach == shortest[rows])[::-1]  # the first of equals is written last
-        seeds[rows[winners]] = high[winners, None] * u[winners]
-
-    keep_shortest()
     for _ in range(steps):
-        if budget.late:
-            return
-        alive = low * unit < shortest[rows]
-        rows, u, low, high, unit = rows[alive], u[alive], low[alive], high[alive], unit[alive]
+        if budget.late or not len(rows):
+            break
+        if prune:
+            np.minimum.at(shortest, rows, high * unit)
+            alive = low * unit < shortest[rows]
+            rows, u, low, high, unit = rows[alive], u[alive], low[alive], high[alive], unit[alive]
         middle = (low + high) / 2
-        margins = budget.ask(rows, batch.project(rows, middle[:, None] * u), "bisection")
+        margins = budget.ask(rows, region.inside(rows, middle[:, None] * u), phase)
         valid = margins >= batch.kappa[rows]
         high, low = np.where(valid, middle, high), np.where(valid, low, middle)
-        keep_shortest()
+    return rows, u, high

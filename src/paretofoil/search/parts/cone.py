@@ -1,0 +1,79 @@
+"""The sign cone as the authors' code has it: the front says which half of each objective's range is searched.
+
+The paper's text restricts directions (`rays.py`); the code cuts the region itself, and measures in what is left.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.region import Region
+
+TINY = 1e-6
+"""In units of the command: a smaller difference is none, a smaller room or width too."""
+DECIMALS = 6
+"""Points and directions that agree so far are the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cone:
+    """What the front candidates of one question say."""
+
+    front: np.ndarray  # (F, d): scaled changes to the candidates, the largest foil margin first
+    margins: np.ndarray  # (F,)
+    signs: np.ndarray  # (d,): +1 (only increase), -1 (only decrease) or 0
+
+
+def ask_cones(budget: Budget, *, cut: bool = True) -> list[Cone]:
+    """Ask about every front candidate; the anchor, the one of the largest margin, decides the signs if it is to cut."""
+    batch = budget.batch
+    candidates = [candidates_of(question) for question in batch.questions]
+    rows = np.repeat(np.arange(batch.size), [len(front) for front in candidates])
+    margins = budget.ask_at(rows, np.concatenate(candidates), "front")
+    cones = []
+    for row, question in enumerate(batch.questions):
+        asked = margins[rows == row]
+        order = np.argsort(-asked, kind="stable")
+        front, asked = candidates[row][order] - question.command, asked[order]
+        others = (np.abs(front) > TINY).any(axis=1) & np.isfinite(asked)  # not the command itself; not out of budget
+        anchor = front[others][0] if cut and others.any() else np.zeros(batch.dim)
+        signs = np.where(np.abs(anchor) > TINY, np.sign(anchor), 0.0)
+        cones.append(Cone(front / question.space.scale, asked, signs))
+    return cones
+
+
+def candidates_of(question: Question) -> np.ndarray:
+    """The front commands, clipped to the region, each once: (F, d) in their order."""
+    return _each_once(np.clip(question.front, question.low, question.high))
+
+
+def cut_regions(batch: QuestionBatch, signs: np.ndarray) -> Region:
+    """The regions cut at the command where there is a sign (Q, d); the width that is left is the unit."""
+    low, high = np.where(signs > 0, 0.0, batch.low), np.where(signs < 0, 0.0, batch.high)
+    width = (high - low) * batch.scale
+    return Region(low, high, np.where(width < TINY, 1.0, width) / batch.scale)
+
+
+def fold(v: np.ndarray, signs: np.ndarray, room: np.ndarray) -> np.ndarray:
+    """Directions v (N, d) inside the cone: wrong signs are mirrored, a component without room becomes 0.
+
+    room (2, d) says whether one can go down, and up.
+    """
+    v = np.where(signs != 0, np.abs(v) * signs, v)
+    return np.where(np.where(v > 0, room[1], room[0]), v, 0.0)
+
+
+def directions(v: np.ndarray) -> np.ndarray:
+    """Vectors (N, d) at length 1, each direction once, in their order."""
+    lengths = np.linalg.norm(v, axis=1)
+    return _each_once(v[lengths > 0] / lengths[lengths > 0, None])
+
+
+def _each_once(points: np.ndarray) -> np.ndarray:
+    """The first of those (N, d) that agree; a dictionary of bytes is several times as fast as np.unique of rows."""
+    rounded = np.round(points, DECIMALS) + 0.0  # + 0.0: no -0.0
+    keys = rounded.view(np.dtype((np.void, rounded.itemsize * rounded.shape[1]))).ravel().tolist()
+    first = {keys[i]: i for i in range(len(keys) - 1, -1, -1)}
+    return points[sorted(first.values())]
