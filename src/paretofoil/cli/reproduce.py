@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     what: Annotated[
-        str, typer.Argument(help="examples, stress, comparison, audit, runtime, front, landscapes, seeds, or all.")
+        str,
+        typer.Argument(
+            help="examples, stress, comparison, audit, runtime, front, landscapes, claims, worth, seeds, or all."
+        ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
     agent: Annotated[

@@ -49,14 +49,21 @@ class Audit:
     def successes(self) -> int:
         return self.total - len(self.left)
 
+    @property
+    def impossible(self) -> list[Case]:
+        """The failures of which it is proven that no command flips the action."""
+        return _infeasible(self.failed, self.proofs)
+
+    @property
+    def missed(self) -> list[Case]:
+        """The failures at the stress budget where the exact search has a command."""
+        return _feasible(self.failed, self.proofs)
+
 
 def reproduce_audit(plan: Plan) -> Report:
     """Success, grid-infeasible, search-limited; then the same with proofs instead of a grid."""
-    rows = stress_rows(plan)
-    others: dict[str, Search] = {"boundary": Boundary(), "exact": plan.budgets.exact}
-    others |= {"nearest-front": NearestFront(), "local-zoo": LocalZoo()}
-    rows += plan.rows("audit-all", others, EVERY_CASE)
-    audit = _audit(plan, rows)
+    rows = stress_rows(plan) + proof_rows(plan)
+    audit = audit_of(plan, rows)
     report = Report("What became of the failures: the paper's grid, and proofs")
     report.say(_method(plan, audit))
     whole = set(plan.agents) == set(ENVIRONMENTS)
@@ -64,7 +71,13 @@ def reproduce_audit(plan: Plan) -> Report:
     return report.add(_by_environment(plan, audit), _cross(audit), recovery_table(rows))
 
 
-def _audit(plan: Plan, rows: list[Row]) -> Audit:
+def proof_rows(plan: Plan) -> list[Row]:
+    """Every case of the stress test by the exact search, and by those that CF-ZOO is measured against."""
+    others: dict[str, Search] = {"boundary": Boundary(), "exact": plan.budgets.exact}
+    return plan.rows("audit-all", others | {"nearest-front": NearestFront(), "local-zoo": LocalZoo()}, EVERY_CASE)
+
+
+def audit_of(plan: Plan, rows: list[Row]) -> Audit:
     """Ask CF-ZOO again where it failed and may succeed, then the grid where it still fails."""
     failed = {row.case for row in rows if row.search == "cf-zoo" and not row.found}
     proofs = {row.case: row.outcome for row in rows if row.search == "exact"}
@@ -159,7 +172,7 @@ def _proofs(audit: Audit) -> Table:
 
 def _by_environment(plan: Plan, audit: Audit) -> Table:
     kinds = (Outcome.PROVEN_OPTIMAL, Outcome.FOUND, Outcome.PROVEN_INFEASIBLE, Outcome.NOT_FOUND)
-    missed = Counter(case.agent for case in _feasible(audit.failed, audit.proofs))
+    missed = Counter(case.agent for case in audit.missed)
     lines = []
     for environment, name in ((e, plan.load(e).name) for e in plan.agents):
         counts = Counter(outcome for case, outcome in audit.proofs.items() if case.agent == name)

@@ -36,12 +36,12 @@ def reproduce_examples(plan: Plan) -> Report:
     """Each example with CF-ZOO at the paper's budget, with the exact search, and with the sparsest exact answer."""
     report = Report("The paper's worked examples on our agents")
     report.say(
-        "Each question is posed in the paper's very state, under the paper's remaining command and for the paper's "
-        "foil, to an agent that we trained ourselves: another network, so that the sign of each change is compared, "
-        "not its size. Where our agent would not come by that state it is put there; where it already chooses the "
-        "foil there, the question is turned round and asks for the paper's action. Printed in the paper are the "
-        "remaining command, the actions, the counterfactual command and its meaning; what comes from the authors' "
-        "published files instead is named with each example; all else is ours. An objective that takes less than "
+        "Each question is posed in the paper's state itself, under its remaining command and for its foil, to an agent "
+        "that we trained ourselves: another network, so that the sign of each change is compared, not its size. Where "
+        "our agent would not come by that state it is put there; where it already chooses the foil there, the question "
+        "is turned round and asks for the action that the paper tells of. Printed in the paper are the remaining "
+        "command, the actions, the counterfactual command and its meaning; what comes from the authors' published "
+        "files instead is named with each example; all else is ours. An objective that takes less than "
         f"{UNCHANGED:.0%} of the scaled change's length counts as unchanged (0). Sentences say the command in few "
         "digits, rounded so that it still flips the action."
     )
@@ -78,9 +78,9 @@ def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> 
 def _where(example: Example, agent: Agent) -> str:
     met = "comes by there itself" if comes_by(example, agent) else "does not come by there by itself, and is put there"
     return (
-        f"The paper's state is {vector(example.observation)}, t = {example.time} of the episode under "
+        f"The state is {vector(example.observation)}, t = {example.time} of the episode under "
         f"{vector(example.command)}, with {vector(example.remaining)} remaining ({', '.join(agent.space.names)}); our "
-        f"agent {met}. The authors' files add {example.added}. The paper's answer means: {example.claim}."
+        f"agent {met}. The authors' files add {example.added}. What the answer means, in the paper: {example.claim}."
     )
 
 
