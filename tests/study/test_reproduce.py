@@ -12,7 +12,6 @@ from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil.reproduce.ablation import CHOICES, Measured, beside
-from paretofoil.reproduce.example import EXAMPLES, find_decision
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
@@ -177,19 +176,6 @@ def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
 def test_every_experiment_can_be_loaded() -> None:
     for name in EXPERIMENTS:
         assert callable(experiment(name))
-
-
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: e.agent)
-def test_the_papers_moments_are_found_on_shipped_agents(example: object) -> None:
-    from paretofoil.agents import load_agent
-
-    agent = load_agent(example.agent)
-    decision, where = find_decision(example, agent)
-    assert decision.command.shape == agent.front[0].shape
-    assert where
-    if example.agent != "minecart":
-        assert "comes by the paper's state" in where
-        assert agent.actions[decision.action] == example.chosen
 
 
 def test_a_study_without_agents_or_searches_is_refused(tmp_path: Path) -> None:

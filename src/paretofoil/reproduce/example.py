@@ -1,16 +1,13 @@
-"""The paper's worked examples as values, and where our agents meet them."""
+"""The paper's worked examples as values, and how the same questions are posed to our agents."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.decision import Decision
-from paretofoil.envs.episode import greedy
-from paretofoil.explanation.pose import find_action
 
 SAME_STATE = 0.02
 """States whose numbers differ by at most this are the same place (Minecart's are continuous)."""
@@ -18,7 +15,7 @@ SAME_STATE = 0.02
 
 @dataclass(frozen=True)
 class Example:
-    """One worked example, as the paper prints it."""
+    """One worked example: what the paper prints, and what the authors' published files add to it."""
 
     title: str
     agent: str
@@ -27,48 +24,48 @@ class Example:
     time: int
     remaining: tuple[float, ...]
     """R_t, the command at that moment."""
-    observation: Any
-    """The environment's observation at that moment, or None for wherever the agent is then."""
-    valid: tuple[str, ...]
+    observation: tuple[float, ...]
+    """The environment's raw observation at that moment."""
     chosen: str
     foil: str
     paper_command: tuple[float, ...]
-    """R_cf, as the paper found it."""
-    paper_chances: tuple[tuple[str, float], ...]
-    """The paper's probabilities under R_t."""
+    """R_cf, as the paper prints it."""
     claim: str
     """What the change means, in the paper's words."""
+    added: str
+    """What of the above the paper leaves out, and the authors' published files tell."""
+    chances: tuple[tuple[str, float], ...] = ()
+    """The authors' probabilities under R_t."""
+    published: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Other answers to the same question in the authors' published files, by what gave them."""
 
-    @property
-    def paper_change(self) -> np.ndarray:
-        return np.array(self.paper_command) - np.array(self.remaining)
-
-
-MINECART_STATE = (0.4876, 0.1991, 0.03, 0.0872, 0.9962, 0.0, 0.0)
-MINECART_ACTIONS = ("mine", "left", "right", "accelerate", "brake", "none")
 
 EXAMPLES = (
     Example(
         *("Deep Sea Treasure (introduction)", "deep-sea-treasure", (8.0, -8.0), 6, (8.0, -2.0), (3, 3)),
-        *(("up", "down", "left", "right"), "right", "down", (6.328, -1.704), ()),
-        "less treasure, sooner",
+        *("right", "down", (6.328, -1.704), "less treasure, slightly more pressure to finish sooner"),
+        "the command at the start, the moment, the cell and the probabilities",
+        (("right", 1.0), ("down", 2.1e-8)),
+        {"White-CW": (7.432, -1.494)},
     ),
     Example(
-        *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), None),
-        *(("up", "down"), "up", "down", (0.2953, 1.464), (("up", 0.995), ("down", 0.005))),
-        "much less A, somewhat more B",
+        *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), (1, 3, *[0] * 8)),
+        *("up", "down", (0.2953, 1.464), "much less A, somewhat more B", "the cell"),
+        (("up", 0.995), ("down", 0.005)),
     ),
     Example(
-        *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), None),
-        *(("up", "down", "left", "right"), "down", "right", (0.0, 0.0, 0.8, 0.8437)),
+        *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), (3, 3, *[0] * 4)),
+        *("down", "right", (0.0, 0.0, 0.8, 0.8437), "D reduced, and nothing else", "another run of the same search"),
         (("right", 0.145), ("up", 0.128), ("left", 0.132), ("down", 0.595)),
-        "D reduced",
+        {"CF-ZOO, another run": (0.0, 0.021, 0.801, 0.857)},
     ),
     Example(
-        *("Minecart", "minecart", (0.28, 1.22, -1.16), 5, (0.28, 1.22, -0.96), MINECART_STATE),
-        *(MINECART_ACTIONS, "left", "right", (0.3476, 1.22, -0.96)),
+        *("Minecart", "minecart", (0.28, 1.22, -1.16), 5, (0.28, 1.22, -0.96)),
+        (0.4876, 0.1991, 0.03, 0.0872, 0.9962, 0.0, 0.0),
+        *("left", "right", (0.3476, 1.22, -0.96), "slightly more of ore 0, and nothing else"),
+        "the command at the start, and two other runs of the same search",
         (("left", 0.999860), ("right", 0.000005), ("none", 0.000134)),
-        "slightly more of ore 0",
+        {"CF-ZOO, another run": (0.3432, 1.2099, -0.9567), "CF-ZOO, a third run": (0.3436, 1.2095, -0.9584)},
     ),
 )
 
@@ -78,32 +75,19 @@ def vector(values: Sequence[float] | np.ndarray) -> str:
     return "(" + ", ".join(f"{float(v) + 0.0:.4g}" for v in values) + ")"
 
 
-def find_decision(example: Example, agent: Agent) -> tuple[Decision, str]:
-    """The paper's moment of our agent's episode if it comes by there, else the paper's state itself."""
-    episode = rollout(agent, example.command)
-    expected = None if example.observation is None else agent.environment.encode(np.array(example.observation))
-    for decision in episode:
-        near = expected is None or np.abs(decision.state - expected).max() <= SAME_STATE
-        if decision.time == example.time and near and np.allclose(decision.command, example.remaining, atol=1e-6):
-            issued = f"{vector(example.command)} issued at the start, t = {example.time}"
-            return decision, f"Our agent comes by the paper's state ({issued}); remaining {vector(decision.command)}."
-    if expected is None:
-        decision = episode[example.time]
-        told = f"Our agent's moment t = {example.time}; remaining {vector(decision.command)}."
-        return decision, f"{told} The paper's remaining command is {vector(example.remaining)}."
-    valid = tuple(find_action(name, agent.actions) for name in example.valid)
-    command, collected = np.array(example.remaining), np.array(example.command) - np.array(example.remaining)
-    masks = np.isin(np.arange(len(agent.actions)), valid)[None]
-    action = int(greedy(agent.policy)(0, np.zeros(1, int), expected[None], command[None], masks)[0])
-    told = f"Our agent does not come by the paper's state at t = {example.time}; the state itself is asked about"
-    return (
-        Decision(expected, command, valid, action, collected, example.time),
-        f"{told}, with {vector(command)} remaining.",
-    )
+def find_decision(example: Example, agent: Agent) -> Decision:
+    """What our agent decides in the paper's very state under the paper's remaining command, wherever it goes itself."""
+    collected = np.array(example.command) - np.array(example.remaining)
+    decision = agent.decision_at(np.array(example.observation), example.remaining, collected)
+    # A state that is looked up begins an episode; this one has used up some of its steps.
+    return replace(decision, time=example.time, snapshot={**decision.snapshot, "elapsed": example.time})
 
 
-def find_like(example: Example, agent: Agent) -> Decision | None:
-    """The latest moment of our agent's episode at which it does what the paper's did, and the foil is valid."""
-    chosen, foil = find_action(example.chosen, agent.actions), find_action(example.foil, agent.actions)
-    moments = [d for d in rollout(agent, example.command) if d.action == chosen and foil in d.valid_actions]
-    return moments[-1] if moments else None
+def comes_by(example: Example, agent: Agent) -> bool:
+    """Whether our agent's own episode under the paper's command is in the paper's state at the paper's moment."""
+    episode, wanted = rollout(agent, example.command), find_decision(example, agent)
+    if len(episode) <= example.time:
+        return False
+    met = episode[example.time]
+    near = np.abs(met.state - wanted.state).max() <= SAME_STATE
+    return bool(near and np.allclose(met.command, wanted.command, atol=1e-6))

@@ -1,6 +1,6 @@
 """The paper's four worked examples on our agents: the same state, command and foil, and what differs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +11,7 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.policy import probabilities
 from paretofoil.explanation.explain import explain
-from paretofoil.explanation.pose import find_action
-from paretofoil.reproduce.example import EXAMPLES, Example, find_decision, find_like, vector
+from paretofoil.reproduce.example import EXAMPLES, Example, comes_by, find_decision, vector
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search import NearestFront
@@ -24,114 +23,123 @@ UNCHANGED = 0.05
 
 It is a share of the change, not of the range: Deep Sea Treasure's whole change is about 1 % of its range, in the
 paper as well."""
+COLUMNS = ("example", "foil", "by", "counterfactual command", "change", "distance", "in the paper's box", "signs")
+NOTE = (
+    "Distances are scaled: by the box of what our agent was trained on, in which ours were searched, and by the "
+    "authors' whole box, in which theirs were. A distance that stands for the paper is computed from its command."
+)
+Answers = Mapping[str, Answer]
+"""By search."""
 
 
 def reproduce_examples(plan: Plan) -> Report:
     """Each example with CF-ZOO at the paper's budget, with the exact search, and with the sparsest exact answer."""
     report = Report("The paper's worked examples on our agents")
     report.say(
-        "Each example is asked in the paper's state under the paper's remaining command, on an agent that we trained "
-        "ourselves: another network than the paper's, so that the sign of each change is compared, not its size. "
-        f"An objective that takes less than {UNCHANGED:.0%} of the scaled change's length counts as unchanged (0). "
-        "Sentences say the command in few digits, rounded so that it still flips the action."
+        "Each question is posed in the paper's state itself, under its remaining command and for its foil, to an agent "
+        "that we trained ourselves: another network, so that the sign of each change is compared, not its size. Where "
+        "our agent would not come by that state it is put there; where it already chooses the foil there, the question "
+        "is turned round and asks for the action that the paper tells of. Printed in the paper are the remaining "
+        "command, the actions, the counterfactual command and its meaning; what comes from the authors' published "
+        "files instead is named with each example; all else is ours. An objective that takes less than "
+        f"{UNCHANGED:.0%} of the scaled change's length counts as unchanged (0). Sentences say the command in few "
+        "digits, rounded so that it still flips the action."
     )
     rows: list[tuple[Any, ...]] = []
     for example in EXAMPLES:
-        if example.agent not in plan.agents:
-            continue
-        rows += _add_example(report, example, plan.load(example.agent), plan)
-    columns = ("example", "by", "counterfactual command", "change", "distance", "signs", "as in the paper")
+        if example.agent in plan.agents:
+            rows += _add_example(report, example, plan.load(example.agent), plan)
     begins = tuple(i for i in range(1, len(rows)) if rows[i][0] != rows[i - 1][0])
-    report.parts.insert(1, Table("Counterfactuals of the worked examples", columns, tuple(rows), rules=begins))
+    report.parts.insert(1, Table("Counterfactuals of the worked examples", COLUMNS, tuple(rows), NOTE, begins))
     return report
 
 
 def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> list[tuple[Any, ...]]:
-    """The paper's state first; where our agent acts differently there, a moment like it as well."""
-    decision, where = find_decision(example, agent)
-    signs = _signs(example.paper_change, agent.space.scale)
-    rows: list[tuple[Any, ...]] = [
-        (example.title, "paper", vector(example.paper_command), vector(example.paper_change), None, signs, "")
-    ]
-    report.say(f"## {example.title}")
-    report.say(f"{where} Objectives: {', '.join(agent.space.names)}. The paper: {example.claim}.")
-    report.say(_policies_compared(example, agent, decision))
-    if agent.actions[decision.action] == example.foil:
-        report.say(f"**Difference:** our agent already chooses {example.foil} there, so that there is nothing to ask.")
-        rows.append((example.title, "ours", None, None, None, "", "not asked: the foil is chosen"))
-    else:
-        rows += _ask(report, example, agent, decision, plan)
-    like = None if agent.actions[decision.action] == example.chosen else find_like(example, agent)
-    if like is not None:
+    """What the paper says, what our agent does there, and our answers."""
+    decision = find_decision(example, agent)
+    chosen = agent.actions[decision.action]
+    foil = example.chosen if chosen == example.foil else example.foil
+    report.say(f"## {example.title}", _where(example, agent), _policies_compared(example, agent, decision))
+    if chosen == example.foil:
         report.say(
-            f"A moment like it: t = {like.time} of the episode of {vector(example.command)}, the latest at which our "
-            f"agent goes {example.chosen} and could go {example.foil}; {vector(like.command)} remaining."
+            f"Our agent already does what the paper asks for, so that there is no command to look for. Turned round, "
+            f"in the same state and under the same command: why not {foil}? Signs cannot be compared then."
         )
-        rows += _ask(report, example, agent, like, plan, like=True)
-    return rows
+    answers = _ask(agent, decision, foil, plan)
+    if foil == example.foil:
+        report.say(_verdict(example, answers, agent))
+    report.say(f"> {answers['exact'].paragraph()}")
+    report.add(_picture(example, agent, decision, foil, answers, plan))
+    theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
+    rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
+    return rows + [_row(example, agent, foil, by, a.closest, a.outcome.value) for by, a in answers.items()]
 
 
-def _ask(
-    report: Report, example: Example, agent: Agent, decision: Decision, plan: Plan, *, like: bool = False
-) -> list[tuple[Any, ...]]:
-    """The three answers as rows of the table, in words and as a picture."""
-    foil = find_action(example.foil, agent.actions)
-    zoo, exact = (plan.seeded(plan.budgets.comparison[label]) for label in ("cf-zoo", "exact"))
-    answers = {
-        "CF-ZOO": explain(agent, decision, foil=foil, search=zoo),
-        "exact": explain(agent, decision, foil=foil, search=exact),
-        "exact, sparse": explain(agent, decision, foil=foil, search=exact, sparse=True),
-    }
-    report.say(_verdict(example, answers, agent), f"> {answers['exact'].paragraph()}")
-    suffix = "-like" if like else ""
-    front = explain(agent, decision, foil=foil, search=plan.seeded(NearestFront()))
-    report.add(_picture(example, [answers["exact"], answers["CF-ZOO"], front], suffix))
-    title = f"{example.title}, t = {decision.time}" if like else example.title
-    return [(title, by, *_compared(example, found, agent)) for by, found in answers.items()]
+def _where(example: Example, agent: Agent) -> str:
+    met = "comes by there itself" if comes_by(example, agent) else "does not come by there by itself, and is put there"
+    return (
+        f"The state is {vector(example.observation)}, t = {example.time} of the episode under "
+        f"{vector(example.command)}, with {vector(example.remaining)} remaining ({', '.join(agent.space.names)}); our "
+        f"agent {met}. The authors' files add {example.added}. What the answer means, in the paper: {example.claim}."
+    )
 
 
 def _policies_compared(example: Example, agent: Agent, decision: Decision) -> str:
     scores = agent.policy.log_probs(decision.state[None], decision.command[None])[0]
     shares = probabilities(scores, decision.valid_actions)
     ours = ", ".join(f"{agent.actions[a]} {percent(float(shares[a]))}" for a in decision.valid_actions)
-    paper = ", ".join(f"{name} {percent(p)}" for name, p in example.paper_chances) or f"{example.chosen}"
-    text = f"Ours chooses {agent.actions[decision.action]} ({ours}); the paper's chooses {example.chosen} ({paper})."
-    if agent.actions[decision.action] != example.chosen:
-        text += " **Difference:** another action than the paper's."
-    return text
+    theirs = ", ".join(f"{name} {percent(p)}" for name, p in example.chances)
+    chosen = agent.actions[decision.action]
+    text = f"Ours chooses {chosen} ({ours}); the authors' chooses {example.chosen} ({theirs})."
+    return text if chosen == example.chosen else f"{text} **Difference:** another action than theirs."
 
 
-def _compared(example: Example, found: Answer, agent: Agent) -> tuple[Any, ...]:
-    if found.closest is None:
-        return None, None, None, "", found.outcome.value
-    change = found.closest - found.original
-    signs = _signs(change, agent.space.scale)
-    same = signs == _signs(example.paper_change, agent.space.scale)
-    return vector(found.closest), vector(change), found.closest_distance, signs, "same signs" if same else "differs"
+def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, Answer]:
+    zoo, exact = (plan.seeded(plan.budgets.comparison[label]) for label in ("cf-zoo", "exact"))
+    return {
+        "CF-ZOO": explain(agent, decision, foil=foil, search=zoo),
+        "exact": explain(agent, decision, foil=foil, search=exact),
+        "exact, sparse": explain(agent, decision, foil=foil, search=exact, sparse=True),
+    }
 
 
-def _verdict(example: Example, answers: dict[str, Answer], agent: Agent) -> str:
+def _row(
+    example: Example, agent: Agent, foil: str, by: str, command: np.ndarray | None, outcome: str = ""
+) -> tuple[Any, ...]:
+    if command is None:
+        return example.title, foil, by, None, None, None, None, outcome
+    origin = np.array(example.remaining)
+    sizes = [
+        float(space.distance(command, origin)) if ours else None
+        for space, ours in ((agent.space, not by.startswith(("paper", "authors"))), (agent.paper_space, True))
+    ]
+    signs = _signs(command - origin, agent.space.scale)
+    return example.title, foil, by, vector(command), vector(command - origin), *sizes, signs
+
+
+def _verdict(example: Example, answers: Answers, agent: Agent) -> str:
     """Objective by objective: which of our answers moves it as the paper's does."""
-    paper = _signs(example.paper_change, agent.space.scale)
+    scale, origin = agent.space.scale, np.array(example.remaining)
+    paper = _signs(np.array(example.paper_command) - origin, scale)
+    ours = {by: _signs(a.closest - origin, scale) for by, a in answers.items() if a.closest is not None}
+    if not ours:
+        return f"Ours has no command that makes it go {example.foil}: {answers['exact'].outcome.value}."
     words = []
     for i, name in enumerate(agent.space.names):
-        agreeing = [
-            by
-            for by, found in answers.items()
-            if found.closest is not None and _signs(found.closest - found.original, agent.space.scale)[i] == paper[i]
-        ]
+        agreeing = [by for by, signs in ours.items() if signs[i] == paper[i]]
         moved = {"+": "up", "-": "down", "0": "unchanged"}[paper[i]]
-        words.append(
-            f"{name} {moved}: {'all agree' if len(agreeing) == len(answers) else ', '.join(agreeing) or 'none agrees'}"
-        )
+        who = "all agree" if len(agreeing) == len(answers) else ", ".join(agreeing) or "none agrees"
+        words.append(f"{name} {moved}: {who}")
     return f"Against the paper, objective by objective: {'; '.join(words)}."
 
 
-def _picture(example: Example, answers: Sequence[Answer], suffix: str) -> Picture:
+def _picture(example: Example, agent: Agent, decision: Decision, foil: str, answers: Answers, plan: Plan) -> Picture:
     from paretofoil.show.decision_figure import figure_decision
 
-    figure = figure_decision([replace(found, proven_range=None) for found in answers])
-    return Picture.of(figure, f"example-{example.agent}{suffix}", f"{example.title}: the margin of {example.foil}")
+    front = explain(agent, decision, foil=foil, search=plan.seeded(NearestFront()))
+    shown: Sequence[Answer] = [answers["exact"], answers["CF-ZOO"], front]
+    figure = figure_decision([replace(found, proven_range=None) for found in shown])
+    return Picture.of(figure, f"example-{example.agent}", f"{example.title}: the margin of {foil}")
 
 
 def _signs(change: np.ndarray, scale: np.ndarray) -> str:

@@ -27,7 +27,9 @@ class Series:
         return MARKERS.get(self.colour, "o")
 
 
-def figure_rates(groups: Sequence[str], series: Sequence[Series]) -> "Figure":
+def figure_rates(
+    groups: Sequence[str], series: Sequence[Series], counted: str = "counterfactuals found (% of cases"
+) -> "Figure":
     """The first group on top; a group that a series lacks stays empty there."""
     from matplotlib.figure import Figure
 
@@ -48,7 +50,7 @@ def figure_rates(groups: Sequence[str], series: Sequence[Series]) -> "Figure":
     axes.set_yticks(range(len(groups)), groups)
     axes.set_ylim(len(groups) - 0.5, -0.5)
     axes.set_xlim(-2, 102)
-    axes.set_xlabel("counterfactuals found (% of cases, with 95 % Wilson intervals)")
+    axes.set_xlabel(f"{counted}, with 95 % Wilson intervals)")
     axes.grid(axis="x", alpha=0.3)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.tick_params(axis="y", length=0)

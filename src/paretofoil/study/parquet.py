@@ -31,7 +31,7 @@ class KeptStudy:
 
 def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> int:
     """Write the rows of a study's file, with or without the whole answers, and return how many there are."""
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = require_pyarrow()
     rows, runs = read_rows(study), read_runs(study)
     table = rows_table(path.stem, rows)
     names = [name for name in table.columns if answers or name != "answer"]
@@ -44,7 +44,7 @@ def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> in
 
 def read_parquet(path: Path) -> KeptStudy:
     """What `export_parquet` wrote."""
-    pyarrow, parquet = _pyarrow()
+    pyarrow, parquet = require_pyarrow()
     if not path.is_file():
         raise InvalidInput.expected(f"the rows of a study at {path}", "no such file")
     try:
@@ -72,7 +72,7 @@ def _row(line: dict[str, Any], path: Path) -> Row:
     return Row(**{**read, "case": case, "outcome": Outcome(read["outcome"])})
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def require_pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         from pyarrow import parquet

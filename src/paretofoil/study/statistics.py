@@ -91,7 +91,7 @@ class Episode:
     """What is the same in every repetition of the experiment: agents are drawn within it."""
     agent: str
     cases: int
-    total: int
+    total: float
     """Of what is counted: successes, or successes more than another search has."""
 
 
@@ -103,7 +103,9 @@ def stratum_of_agent(row: Row) -> str:
 Stratum = Callable[[Row], str]
 
 
-def episodes_of(rows: Iterable[Row], count: Callable[[Row], int], stratum: Stratum = stratum_of_agent) -> list[Episode]:
+def episodes_of(
+    rows: Iterable[Row], count: Callable[[Row], float], stratum: Stratum = stratum_of_agent
+) -> list[Episode]:
     """The rows of one search by episode, which is an agent under one command of its front."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
