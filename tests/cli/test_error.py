@@ -43,6 +43,12 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
         (["train", "reward-line", "--actions", "a,b"], "got reward-line, which the catalogue describes"),
+        (["reproduce", "seeds", "--agent-seeds", "10,x"], "--agent-seeds as different whole numbers"),
+        (["reproduce", "seeds", "--agent-seeds", "10,10"], "--agent-seeds as different whole numbers"),
+        (
+            ["reproduce", "stress", "--recorded", "--out", "nowhere"],
+            "the rows of a study at nowhere/rows/stress.parquet",
+        ),
         (["train", "my-env-v0"], "(my_module:my-env-v0 if your module registers it), got 'my-env-v0'"),
         (["train", "no_such_module:my-env-v0"], "expected the module no_such_module to be imported"),
     ],

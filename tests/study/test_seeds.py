@@ -12,8 +12,9 @@ from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.train import Trainer
 from paretofoil.reproduce import APART, EXPERIMENTS, Budgets, Plan
+from paretofoil.reproduce.differences import possible_cases
 from paretofoil.reproduce.seed_agents import seed_agent
-from paretofoil.reproduce.seeds import LONG, possible_cases, reproduce_seeds, searches_of, seed_rows
+from paretofoil.reproduce.seeds import LONG, reproduce_seeds, searches_of, seed_rows
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
 

@@ -16,7 +16,7 @@ from paretofoil.search import Boundary, Grid, LocalZoo, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
-from paretofoil.study.table import Table
+from paretofoil.study.table import Table, paired_table
 
 CHECKED = 20
 """Every so many of the proven-infeasible cases gets the grid as well, to check the proofs."""
@@ -68,7 +68,7 @@ def reproduce_audit(plan: Plan) -> Report:
     report.say(_method(plan, audit))
     whole = set(plan.agents) == set(ENVIRONMENTS)
     report.add(_taxonomy(audit, whole), _proofs(audit))
-    return report.add(_by_environment(plan, audit), _cross(audit), recovery_table(rows))
+    return report.add(_by_environment(plan, audit), _cross(audit), recovery_table(rows), paired_table(rows, "cf-zoo"))
 
 
 def proof_rows(plan: Plan) -> list[Row]:

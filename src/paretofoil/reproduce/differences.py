@@ -157,14 +157,16 @@ def _in(plan: Plan, rows: list[Row], name: str) -> list[Row]:
 def measured(rows: Iterable[Row], search: str) -> Measured:
     """Of rows that hold a search and the exact one."""
     taken = list(rows)
-    possible = _possible(row for row in taken if row.search == "exact")
+    possible = possible_cases(taken)
     found = {row.case for row in taken if row.search == search and row.found}
     cases = sum(row.search == search for row in taken)
     return Measured(cases, len(possible | found), len(found))
 
 
-def _possible(exact: Iterable[Row]) -> set[Case]:
-    return {row.case for row in exact if row.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)}
+def possible_cases(rows: Iterable[Row]) -> set[Case]:
+    """Those in which the exact search holds a command that flips the action."""
+    held = (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)
+    return {row.case for row in rows if row.search == "exact" and row.outcome in held}
 
 
 def _published(name: str) -> Measured:

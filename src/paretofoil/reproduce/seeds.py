@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
-from paretofoil.reproduce.differences import sentences, stress_differences
+from paretofoil.reproduce.differences import possible_cases, sentences, stress_differences
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
 from paretofoil.reproduce.seed_agents import agent_name, seed_agents
 from paretofoil.search import Boundary, CFZoo, LocalZoo
 from paretofoil.study import STRESS as EVERY_CASE
-from paretofoil.study import Case, Row
+from paretofoil.study import Row
 from paretofoil.study.statistics import (
     Proportion,
     difference_interval,
@@ -84,12 +83,6 @@ def _method(plan: Plan) -> str:
         "action. Cluster intervals are a bootstrap's over agents, and over episodes within agents; environments are "
         "given, not drawn. They speak of agents trained in this way, Wilson's only of these."
     )
-
-
-def possible_cases(rows: list[Row]) -> set[Case]:
-    """Those in which the exact search has a command that flips the action."""
-    exact = (row for row in rows if row.search == "exact")
-    return {row.case for row in exact if row.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)}
 
 
 def _recovered(rows: list[Row], search: str) -> list[Row]:
