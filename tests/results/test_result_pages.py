@@ -73,7 +73,11 @@ def far_from_the_paper(name: str) -> set[tuple[str, str, str]]:
                 paper = cells.get(f"paper: {column}")
                 if isinstance(ours, Proportion) and isinstance(paper, Proportion):
                     points = 100 * abs(ours.rate - paper.rate)
-                    found |= {(table.title, str(line[0]), str(cells.get("search", "cf-zoo")))} if points > 5 else set()
+                    found |= (
+                        {(table.title, str(line[0]), str(cells.get("search", "cf-zoo:as-run")))}
+                        if points > 5
+                        else set()
+                    )
     return found
 
 

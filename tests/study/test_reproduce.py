@@ -58,6 +58,7 @@ SMALL = Budgets(
     stress=CFZoo(60, 61),
     thorough=CFZoo(70, 71),
     exact=Exact(max_boxes=2000),
+    as_run=CFZooAsRun(200, 200),
     runtime=(10_000,),
     alone=1,
     held={"cf-zoo:as-run": CFZooAsRun(200, 200), "boundary": Boundary(max_queries=400), "local-zoo": LocalZoo(400)},

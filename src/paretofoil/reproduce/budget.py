@@ -46,6 +46,8 @@ class Budgets:
     among them, and the paper's two again with the settings that the authors ran them with."""
     stress: Search = field(default_factory=lambda: CFZoo.preset("stress"))
     """Asked about every case."""
+    as_run: Search = field(default_factory=lambda: CFZooAsRun.preset("stress"))
+    """The same as the authors ran it, in the box that they set."""
     thorough: Search = field(default_factory=lambda: CFZoo.preset("thorough"))
     """Asked again where the stress test's search failed."""
     exact: Search = field(default_factory=Exact)

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paretofoil.core.answer import Outcome
-from paretofoil.reproduce.audit import proof_rows
 from paretofoil.reproduce.authors_data import PUBLISHED
 from paretofoil.reproduce.comparison import comparison_rows
-from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, STRESS, PaperRow
+from paretofoil.reproduce.paper import AS_RUN, COMPARISON, ENVIRONMENTS, STRESS, PaperRow
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.stress import stress_rows
+from paretofoil.reproduce.stress import papers_rows
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
@@ -123,19 +122,20 @@ def sentences(found: list[Difference]) -> list[str]:
 
 def differences(plan: Plan) -> list[Difference]:
     """Every rate that the paper has too."""
-    stress, compared = stress_rows(plan) + proof_rows(plan), comparison_rows(plan)
-    made = stress_differences("Stress test", {name: _in(plan, stress, name) for name in plan.agents})
-    for search in ("white-cw", "cf-zoo"):
+    stress, compared = papers_rows(plan), comparison_rows(plan)
+    mine = {name: _in(plan, stress, name) for name in plan.agents}
+    made = stress_differences("Stress test", mine, "cf-zoo:as-run")
+    for search, papers in AS_RUN.items():
         ours = {name: measured(_in(plan, compared, name), search) for name in plan.agents}
-        theirs = {name: _compared(COMPARISON[name, search], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
+        theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
         made += _with_total("Comparison", "All", search, ours, theirs)
     return made
 
 
-def stress_differences(table: str, rows: Mapping[str, list[Row]]) -> list[Difference]:
+def stress_differences(table: str, rows: Mapping[str, list[Row]], search: str = "cf-zoo") -> list[Difference]:
     """CF-ZOO's rates by environment, and in all, against those of the paper's stress test."""
-    ours = {name: measured(taken, "cf-zoo") for name, taken in rows.items()}
-    return _with_total(table, "Total", "cf-zoo", ours, {name: _published(name) for name in rows})
+    ours = {name: measured(taken, search) for name, taken in rows.items()}
+    return _with_total(table, "Total", search, ours, {name: _published(name) for name in rows})
 
 
 def _with_total(

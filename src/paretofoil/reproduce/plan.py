@@ -19,6 +19,13 @@ from paretofoil.study.machine import describe_machine
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.study import check_same
 
+REALISED = {
+    "breakable-bottles": "breakable-bottles-realised",
+    "resource-gathering": "resource-gathering-realised",
+}
+"""The shipped agents that learned from what episodes realised, as the authors' did, by their environments."""
+_LEARNED_FROM_LUCK = {agent: environment for environment, agent in REALISED.items()}
+
 Tell = Callable[[str], Callable[[Progress], None] | None]
 """The name of a study -> what to call with its progress."""
 
@@ -64,8 +71,16 @@ class Plan:
         """For each agent's own name the environment of the paper that it stands for."""
         return {self.load(environment).name: environment for environment in self.agents}
 
+    @property
+    def as_run(self) -> dict[str, str]:
+        """The agents of the paper's own experiments: where chance plays a part those of realised returns, as theirs."""
+        return {
+            environment: REALISED.get(environment, agent) if agent == environment else agent
+            for environment, agent in self.agents.items()
+        }
+
     def environment_of(self, row: Row) -> str:
-        return self.names[row.case.agent]
+        return self.names.get(row.case.agent) or _LEARNED_FROM_LUCK[row.case.agent]
 
     def seeded(self, search: Search) -> Search:
         """The same search with this plan's seed."""
