@@ -45,16 +45,17 @@ def reproduce_comparison(plan: Plan) -> Report:
     table = _by_environment(plan, rows)
     report.say(
         f"Cases, by the rule of the authors' code: at most {SUBSET.commands} commands of each front, evenly spread; "
-        f"the first {SUBSET.times} moments; the {SUBSET.foils} most probable foils of each decision. All searches "
-        "have the box that the authors set for each environment, of which distances are shares, and agents of realised "
-        "returns where chance plays a part, as theirs. The paper's figures stand "
-        "beside the searches that have the settings of the authors' code: `cf-zoo:as-run` with B = 21,000, and `white-cw:as-run` with confidence 0.05, which is what their configuration says; "
+        f"the first {SUBSET.times} moments; the {SUBSET.foils} most probable foils of each decision. All searches have "
+        "the box that the authors set for each environment, of which distances are shares, and agents of realised "
+        "returns where chance plays a part, as theirs.",
+        "The paper's figures stand beside the searches that have the settings of the authors' code: `cf-zoo:as-run` "
+        "with B = 21,000, and `white-cw:as-run` with confidence 0.05, which is what their configuration says; "
         "`white-cw:as-run-0` has 0, which is what their data look like. `cf-zoo` is the method as the paper's text "
         "tells it, with 21,000 directions and 21,000 queries of ZOO; `white-cw` is the attack with ART's defaults and "
         "confidence kappa: a command on the edge of the box starts where its change of variables is flat. "
         "`white-cw-padded` removes that by widening the box; `projected-cw` projects instead of changing variables. "
         "`boundary` has 9,001 queries; `exact` proves what it says. The agents are not the paper's, and cases differ "
-        "as fronts and episodes do."
+        "as fronts and episodes do.",
     )
     report.add(table, Picture.of(_figure(table), "comparison", "How often each search flips the action"))
     return report.add(recovery_table(rows))
