@@ -32,7 +32,7 @@ def figure_curves(curves: Sequence[Curve]) -> "Figure":
         _draw(left, curve, {queries: 100 * share for queries, share in curve.recovered.items()}, curve.label)
         _draw(right, curve, curve.ratio)
     left.set_ylabel("recovered (% of known-feasible cases)")
-    left.set_ylim(-2, 102)
+    left.set_ylim(top=102)
     right.set_ylabel("mean distance / proven optimum")
     right.axhline(1.0, color=INK, linewidth=0.8, alpha=0.5)
     for axes in (left, right):
