@@ -149,8 +149,9 @@ def test_the_papers_moments_are_found_on_shipped_agents(example: object) -> None
     decision, where = find_decision(example, agent)
     assert decision.command.shape == agent.front[0].shape
     assert where
+    passes = example.agent in ("branch-path", "collect-two")  # the others take another way at that moment
+    assert ("comes by the paper's state" in where) == passes
     if example.agent != "minecart":
-        assert "comes by the paper's state" in where
         assert agent.actions[decision.action] == example.chosen
 
 
