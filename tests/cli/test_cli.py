@@ -65,7 +65,9 @@ def test_explaining_needs_no_torch():
 def test_environments_are_listed_shown_and_drawn(run):
     listed = run("envs").out
     assert all(name in listed for name in ("branch-path", "minecart", "fruit-tree"))
-    assert "13" in run("envs", "branch-path", "--render", "out.png").out
+    told = run("envs", "branch-path", "--render", "out.png").out
+    assert "13" in told
+    assert "(0, 0) to (3, 3)" in told
     assert width(Path("out.png")) > 300
 
 

@@ -34,7 +34,7 @@ CHEAP = [{}, {"box": "paper"}, *QUICK, {"keep": (0,)}, {"norm": "linf"}, {"kappa
 NUM_ANSWERS = {
     "branch-path": 32,
     "breakable-bottles": 22,
-    "breakable-bottles-realised": 12,
+    "breakable-bottles-realised": 8,
     "collect-two": 42,
     "deep-sea-treasure": 45,
     "deep-sea-treasure-early": 45,
@@ -42,7 +42,7 @@ NUM_ANSWERS = {
     "minecart": 15,
     "minecart-early": 15,
     "resource-gathering": 36,
-    "resource-gathering-realised": 14,
+    "resource-gathering-realised": 12,
     "reward-line": 45,
 }
 """At least so many answers are read, with as many kinds of restrictions as there are."""

@@ -9,6 +9,8 @@ from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.options import complete_environment
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from paretofoil.envs import CatalogueEntry
 
 
@@ -58,6 +60,10 @@ def _list() -> None:
     print_rows("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3])
 
 
+def _point(numbers: "Sequence[float] | None") -> str:
+    return "none" if numbers is None else "(" + ", ".join(f"{x:g}" for x in numbers) + ")"
+
+
 def _show(entry: "CatalogueEntry") -> None:
     from paretofoil.envs.front import known_front
 
@@ -67,7 +73,8 @@ def _show(entry: "CatalogueEntry") -> None:
         ["objectives", ", ".join(f"{o.name} ({o.unit})" if o.unit else o.name for o in entry.objectives)],
         ["actions", ", ".join(entry.actions)],
         ["step limit", str(entry.max_steps)],
-        ["reference", "none" if entry.reference is None else "(" + ", ".join(f"{x:g}" for x in entry.reference) + ")"],
+        ["reference", _point(entry.reference)],
+        ["paper's box", " to ".join(map(_point, entry.paper_box)) if entry.paper_box else _point(None)],
         ["known front", "not known" if front is None else f"{len(front)} points"],
     ]
     say((entry.name, "bold"), f": {entry.description}")
