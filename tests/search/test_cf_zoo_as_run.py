@@ -284,6 +284,8 @@ def test_distances_are_measured_in_what_the_cone_leaves_of_the_box() -> None:
     questions = [first, replace(first, front=[[0.9, 0.5]]), replace(first, front=[[0.5, 0.5]])]
     commands = np.array([[0.75, 0.5]] * 3)
     assert cut_distances(QuestionBatch(questions), commands) == pytest.approx([0.5, 0.5, 0.25])
+    against = np.array([[0.25, 0.5], [0.75, 0.5], [0.75, 0.5]])  # what lies outside the cut is measured in the whole
+    assert cut_distances(QuestionBatch(questions), against) == pytest.approx([0.25, 0.5, 0.25])
 
 
 @pytest.mark.parametrize(

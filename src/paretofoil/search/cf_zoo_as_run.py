@@ -154,10 +154,13 @@ def _pull_back(budget: Budget, steps: int) -> None:
 def cut_distances(batch: QuestionBatch, commands: np.ndarray) -> np.ndarray:
     """The distances (Q,) of commands (Q, d), one for each question, in units of its cut region.
 
-    The published stress table measures so, this library and the published comparison in units of the whole box.
+    The published stress table measures so, this library and the published comparison in units of the whole box. What
+    lies outside the cut was found in the whole region, by ZOO without a seed, and is measured in that one.
     """
-    region = cut_regions(batch, np.stack([cone.signs for cone in ask_cones(Budget(batch))]))
-    return batch.distances((commands - batch.commands) / (batch.scale * region.unit))
+    cut = cut_regions(batch, np.stack([cone.signs for cone in ask_cones(Budget(batch))]))
+    z = (commands - batch.commands) / batch.scale
+    inside = ((z >= cut.low - TINY) & (z <= cut.high + TINY)).all(axis=1)
+    return batch.distances(z / cut.where(inside, Region.whole(batch)).unit)
 
 
 PRESETS = {
