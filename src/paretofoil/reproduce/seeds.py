@@ -76,8 +76,9 @@ def seed_rows(plan: Plan, environment: str) -> list[Row]:
 def _method(plan: Plan) -> str:
     return (
         f"The agents of this page are of seeds {', '.join(map(str, plan.agent_seeds))}, trained with the settings of "
-        "the shipped ones; every setting, of training and of searches, was chosen on seeds 0 to 3. Each is asked every "
-        "case of its own stress test. `cf-zoo` has the budget of the paper's stress test, `local-zoo` is its ZOO phase "
+        "the shipped ones; every setting, of training and of searches, was chosen on seeds 0 to 3 (agents of seed 11 "
+        "were measured before, on the page `searches.md`, but nothing was chosen by them). Each is asked every case of "
+        "its own stress test. `cf-zoo` has the budget of the paper's stress test, `local-zoo` is its ZOO phase "
         f"alone, from the command itself, with the same maximum of queries; `{LONG}` has four times as many, about "
         "what CF-ZOO spends with its rays. Possible means that the exact search holds a command that flips the "
         "action. Cluster intervals are a bootstrap's over agents, and over episodes within agents; environments are "

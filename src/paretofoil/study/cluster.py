@@ -184,14 +184,14 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
     """The one at the address, or one on this machine."""
     ray = _require("ray", "ray")
     quiet = {"log_to_driver": False, "logging_level": "error"}
-    named = address not in (None, "auto")
-    if named:
-        knock(address, PATIENCE)
+    named = None if address == "auto" else address  # "auto": one that runs on this machine
+    if named is not None:
+        knock(named, PATIENCE)
     with _lost("Ray did not start") if address is None else _told(f"a Ray cluster that answers at {address}"):
         own = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
         ray.init(address=address or "local", **own, **quiet)
     try:
-        yield _Ray(ray, address if named else ray.get_runtime_context().gcs_address)
+        yield _Ray(ray, named or ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()
 
