@@ -82,7 +82,8 @@ def _as_run_table(plan: Plan) -> Table:
         "queries show; the paper's text says 9,001), in the box that they set for each environment, on agents that "
         "learned from realised returns where chance plays a part, as theirs did; beneath, agents of expected returns. "
         "The paper's distances are in units of the box that is cut by the signs of the front, so ours stand beside "
-        "them in the same units (an answer outside that cut, which ZOO found without a seed, in units of the whole); in those of the whole box theirs are recomputed from their published rows."
+        "them in the same units (an answer outside that cut, which ZOO found without a seed, in units of the whole); "
+        "in those of the whole box theirs are recomputed from their published rows."
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))
