@@ -59,7 +59,8 @@ def reproduce_authors(plan: Plan) -> Report:
         "nobody could say what follows. Columns *paper* are printed in the paper, *their rows* is what we computed "
         "from the published rows by the rule under each table, *ours* is measured on our agents, which are not "
         "theirs, with their settings of the searches and in their boxes of commands, unless a table says otherwise. "
-        "Where the published rows give what the paper prints, nothing is said. Of their files only these figures are here."
+        "Where the published rows give what the paper prints, nothing is said. Of their files only these figures are "
+        "here."
     )
     report.add(_stress(plan, stress), _distances(plan, stress), _comparison(plan, compared), _grid(plan, audit))
     report.add(_runtime(plan, compared))
