@@ -14,7 +14,7 @@ from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
-from paretofoil.study.table import Table
+from paretofoil.study.table import Table, paired_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,7 +58,7 @@ def reproduce_comparison(plan: Plan) -> Report:
         "as fronts and episodes do.",
     )
     report.add(table, Picture.of(_figure(table), "comparison", "How often each search flips the action"))
-    return report.add(recovery_table(rows))
+    return report.add(recovery_table(rows), paired_table(rows, "cf-zoo"))
 
 
 def _figure(table: Table) -> "Figure":
