@@ -138,8 +138,8 @@ def horizon_in_words(rows: Sequence[Pair]) -> str:
     rates = [100 * share(kind, lambda r: r.kept).rate for kind in (without, own, other)]
     return (
         "**Changing only the desired horizon could produce unintuitive action choices**, says the paper, which "
-        f"therefore removes it. Agents without one deliver {rates[0]:.1f} % of the commands of their fronts. Those with "
-        f"a horizon deliver {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % "
+        f"therefore removes it. Agents without one deliver {rates[0]:.1f} % of the commands of their fronts. Those "
+        f"with a horizon deliver {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % "
         f"if it is another ({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another "
         f"horizon alone changes the greedy action in {100 * flips.rate:.1f} % of the decisions. Settings and seeds are "
         "those "
