@@ -1,11 +1,26 @@
-"""A minute of attacks on proofs; `benchmarks/soundness.py` is an hour of them, and shows a seed again."""
+"""A minute of attacks on proofs (`benchmarks/soundness.py` is an hour of them), and what they found, case by case."""
 
 from collections import Counter
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from attacks import attack
 from folded import KINDS, generate
+from networks import LayeredPolicy, layered_question, random_layers
 from threadpoolctl import threadpool_limits
+
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import Stop
+from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding
+from paretofoil.proof.halfspace import cut
+from paretofoil.proof.margin import margin_network
+from paretofoil.proof.verify import verify_certificate
+from paretofoil.proof.widen import widen
+from paretofoil.search.exact import Exact
 
 NETWORKS = 320
 """Of each kind; of these every 8th is attacked as a whole."""
@@ -22,3 +37,76 @@ def test_nothing_is_proven_that_an_attack_refutes(turn: int) -> None:
             seen += tally
     assert not violations, "\n".join(violations)
     assert seen["proofs"] + seen["refused"] == NETWORKS
+
+
+def needle(at: float, low: float, high: float, *, slope: float = 2.0**26) -> Question:
+    """A float32 policy whose foil wins by 0.1 at a command, and loses within a hundred millionth of it."""
+    weights = np.array([[slope], [-slope]]), np.array([[0.0, 0.0], [-1.0, -1.0]])
+    biases = np.array([-slope * at, slope * at]), np.array([0.0, 0.1])
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    space = CommandSpace([0.0], [1.0])
+    return Question(policy, np.zeros(1), np.array([low]), 1, (0, 1), space, low=np.array([low]), high=np.array([high]))
+
+
+def prove(question: Question) -> Finding:
+    [finding] = Exact(max_boxes=2000).run(QuestionBatch([question]))
+    assert finding.certificate is not None
+    return finding
+
+
+def test_what_float32_rounds_into_a_needle_is_not_proven_impossible() -> None:
+    beside = needle(1.0, 0.5, 1.0 - 2e-8)
+    [margin] = QuestionBatch([beside]).margins_at(np.zeros(1, dtype=int), beside.high[None], "test")
+    assert margin >= beside.kappa  # though the needle itself is outside
+    assert prove(beside).certificate.status != "infeasible"  # type: ignore[union-attr]
+    assert prove(needle(1.0, 0.5, 1.0 - 1e-6)).certificate.status == "infeasible"  # type: ignore[union-attr]
+
+
+def test_a_lower_bound_leaves_out_what_float32_may_see() -> None:
+    certificate = prove(needle(0.75, 0.5, 1.0)).certificate
+    assert certificate is not None
+    assert certificate.lower <= 0.25 - 3 * 2.0**-24
+
+
+def test_where_float32_cannot_tell_commands_apart_nothing_is_proven_closest() -> None:
+    policy = random_layers(1, (2, 8, 3), ("relu",))
+    far = FoldedPolicy(
+        (policy.folded.weights[0] * 1e3, policy.folded.weights[1]),
+        (policy.folded.biases[0] - policy.folded.weights[0].sum(axis=1) * 1e9, policy.folded.biases[1]),
+        ("relu",),
+    )
+    space = CommandSpace(np.full(2, 1e6), np.full(2, 1e6 + 1e-3))
+    for foil in range(3):
+        asked = Question(LayeredPolicy(far, np.float64), np.zeros(1), space.low, foil, (0, 1, 2), space)
+        finding = prove(asked)
+        assert finding.certificate is not None
+        assert finding.certificate.status != "optimal" or finding.certificate.upper == 0.0
+        assert finding.stop is not Stop.PROVEN or finding.certificate.status != "gap"
+        if finding.change is not None:
+            assert widen(QuestionBatch([asked]), 0, asked.command + finding.change * space.scale) is None
+
+
+def test_a_certificate_that_claims_nothing_holds_though_the_command_itself_is_valid() -> None:
+    asked = layered_question(random_layers(3, (2, 8, 3), ("relu",)), 3)
+    greedy = int(asked.policy.log_probs(asked.state[None], asked.command[None]).argmax())
+    asked = replace(asked, foil=greedy, kappa=0.0)
+    certificate = prove(asked).certificate
+    assert certificate is not None
+    assert certificate.lower == 0.0
+    report = verify_certificate(asked, certificate, samples=100, rebound=True)
+    assert report.holds
+    assert str(report) == "no violation among 0 sampled commands; proven again"
+
+
+def test_half_spaces_without_slope_overflow_nothing() -> None:
+    flat, box = np.zeros((1, 2, 2)), (np.full((1, 2), -1.0), np.full((1, 2), 1.0))
+    low, high = cut(flat, np.full((1, 2), -1e60), *box, 2.0, "l2")
+    assert np.array_equal([low, high], box)
+
+
+def test_a_policy_whose_numbers_would_overflow_is_refused() -> None:
+    asked = layered_question(random_layers(0, (2, 4, 3), ("relu",)), 0)
+    folded = asked.policy.fold(asked.state)  # type: ignore[attr-defined]
+    huge = replace(folded, weights=(folded.weights[0] * 1e50, folded.weights[1] * 1e50))
+    with pytest.raises(InvalidInput, match=r"numbers stay below 1e\+80"):
+        margin_network(huge, asked)

@@ -37,7 +37,8 @@ class Verification:
     def __str__(self) -> str:
         verdict = "no violation" if self.violations == 0 else f"{self.violations} violations"
         again = {True: "; proven again", False: "; refuted by re-bounding", None: ""}[self.rebounded]
-        return f"{verdict} among {self.samples} sampled commands (largest margin {self.worst:.4f}){again}"
+        largest = f" (largest margin {self.worst:.4f})" if self.samples else ""
+        return f"{verdict} among {self.samples} sampled commands{largest}{again}"
 
 
 def verify_certificate(
