@@ -28,9 +28,11 @@ from torch import nn
 import paretofoil as pf
 from paretofoil import envs
 from paretofoil.agents.checkpoint import MAX_LAYERS, read_checkpoint
+from paretofoil.agents.import_agent import _find_front
 from paretofoil.agents.pickled import read_pickle
 from paretofoil.agents.translation import AUTHORS
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import CallablePolicy
 from paretofoil.envs.branch_path import BranchPath
 from paretofoil.envs.gridworld import Item, Layout
 from paretofoil.envs.tabular import tabulate
@@ -169,6 +171,15 @@ def test_without_a_file_the_front_is_what_the_network_reaches_of_the_environment
         pf.import_agent(put(authors_file(authors_network(7, 3, 6, more=1), "MinecartModel")), "minecart")
 
 
+def test_a_command_without_a_horizon_gets_the_one_that_its_episode_uses_up(sea: pf.Agent) -> None:
+    def right_then_down(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        first = (states == tabulate(SEA).observations[0]).all(axis=1)
+        return np.where(first[:, None], [0.0, 0.0, 0.0, 1.0], [0.0, 1.0, 0.0, 0.0])  # up, down, left, right
+
+    found = _find_front(SEA, CallablePolicy(right_then_down), sea.space)
+    assert found.commands.tolist() == [[2, -3, 3]]
+
+
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -217,6 +228,12 @@ def embedded_by(*parts: nn.Module) -> Callable[[], bytes]:
     return make
 
 
+def transposed() -> bytes:
+    network = authors_network(121, 2, 4)
+    network.s_emb[0].weight = nn.Parameter(torch.randn(121, 24).t())
+    return authors_file(network)
+
+
 def four_room() -> bytes:
     return authors_file(authors_network(121, 2, 4), "FourRoomModel")
 
@@ -237,6 +254,7 @@ MALFORMED: dict[str, tuple[Callable[[], bytes], str]] = {
     "no activation": (embedded_by(nn.Linear(121, 24), nn.Linear(24, 24)), "Sigmoid at the end, got Linear, Linear"),
     "no bias": (embedded_by(nn.Linear(121, 24, bias=False), nn.Sigmoid()), "s_emb bias to be a tensor, got None"),
     "too many layers": (embedded_by(*[nn.ReLU()] * (MAX_LAYERS + 1)), "a Sequential of 2 to 16 parts"),
+    "a transposed weight": (transposed, "s_emb weight to be a contiguous tensor"),
     "widths that do not fit": (embedded_by(nn.Linear(121, 20), nn.Sigmoid()), "command_weight of shape"),
 }
 

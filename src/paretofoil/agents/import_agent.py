@@ -14,11 +14,11 @@ from paretofoil.agents.translation import translate, translation_of
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy
 from paretofoil.core.version import __version__
 from paretofoil.envs.episode import greedy, run_episodes
 from paretofoil.envs.front import known_front
 from paretofoil.pcn.evaluate import EXACT, Evaluation, evaluate
-from paretofoil.pcn.policy import PCNPolicy
 
 FAITHFUL = 0.01
 """A command of the environment's own front is kept if what it returns is so close to it, in scaled distance."""
@@ -143,7 +143,7 @@ def _numbers(row: str, path: Path) -> list[float]:
     return numbers
 
 
-def _find_front(entry: envs.CatalogueEntry, policy: PCNPolicy, space: CommandSpace) -> FrontRows:
+def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace) -> FrontRows:
     """The points of the environment's own front that the policy reaches; with a horizon, under the one that fits."""
     points = None if entry.stochastic else known_front(entry)  # one episode tells little where chance plays a part
     if points is None:
