@@ -5,7 +5,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,6 @@ from paretofoil.agents.pickled import read_pickle
 from paretofoil.agents.translation import AUTHORS
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import CallablePolicy
-from paretofoil.envs.branch_path import BranchPath
-from paretofoil.envs.gridworld import Item, Layout
 from paretofoil.envs.tabular import tabulate
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
@@ -51,19 +49,6 @@ def put(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-@pytest.fixture
-def authors_layout(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Branch-Path with its collectibles where the authors have them."""
-    kinds = {0: (0, 0, 0, 1), 4: (1, 1, 1, 0)}
-    items = tuple(Item((row, 2 * i), kind) for row in kinds for i, kind in enumerate(kinds[row]))
-    old = BranchPath.layout
-    layout = Layout(old.rows, old.columns, old.start, old.objectives, old.walls, items, shapes=old.shapes)
-    monkeypatch.setattr(BranchPath, "layout", layout)
-    tabulate.cache_clear()
-    yield
-    tabulate.cache_clear()
 
 
 def as_theirs(entry: envs.CatalogueEntry, origin: str) -> np.ndarray:
@@ -340,9 +325,7 @@ absent = pytest.mark.skipif(not THEIRS.is_dir(), reason="the authors' checkpoint
     ("name", "environment"),
     [("dst_R", "deep-sea-treasure"), ("dst_RH", "deep-sea-treasure"), ("branch-path_R", "branch-path")],
 )
-def test_the_authors_agents_reach_the_returns_that_they_state(
-    name: str, environment: str, authors_layout: None, tmp_path: Path
-) -> None:
+def test_the_authors_agents_reach_the_returns_that_they_state(name: str, environment: str, tmp_path: Path) -> None:
     file = THEIRS / f"{name}_achievable_within_1pct.txt"
     agent: Any = pf.import_agent(THEIRS / f"{name}.pt", environment, front=file)
     rows = [[float(n) for n in line.split(",")] for line in file.read_text().splitlines() if not line.startswith("#")]
