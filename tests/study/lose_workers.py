@@ -1,4 +1,6 @@
-"""Run as a script: a study some of whose chunks kill their worker, once or always; prints how it ended.
+"""Run as a script: a study some of whose chunks kill their worker; prints how it ended.
+
+They do so once, always, or, late, when they are finished and their rows are fetched.
 
 python lose_workers.py FOLDER dask always
 """
@@ -17,10 +19,20 @@ from paretofoil.study.runner import Chunk, answer_chunk
 from paretofoil.study.store import Row
 
 
+class Deadly(list[Row]):
+    """Rows that kill who sends them."""
+
+    def __reduce__(self) -> str:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ""
+
+
 def die(chunk: Chunk, folder: Path, often: str) -> list[Row]:
     died = folder / "died"
-    if chunk.cases[0].time == 4 and (often == "always" or not died.exists()):
+    if chunk.cases[0].time == 4 and (often != "once" or not died.exists()):
         died.touch()
+        if often == "late":
+            return Deadly()
         os.kill(os.getpid(), signal.SIGKILL)
     return answer_chunk(chunk)
 

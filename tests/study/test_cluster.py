@@ -1,10 +1,13 @@
 """How items are handed out to a cluster and what becomes of lost ones, with a cluster that exists in the test only."""
 
+import asyncio
 import gc
+import socket
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from studies import FAST, small_study
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import Progress, cluster, engine, run_study
-from paretofoil.study.cluster import Lost, _Dask
+from paretofoil.study.cluster import Lost, _Dask, _Ray
 from paretofoil.study.loss import MAX_LOSSES, LossError, WorkersLostError
 
 
@@ -123,17 +126,16 @@ def test_a_study_that_is_stopped_leaves_no_cluster_open(monkeypatch: pytest.Monk
 
 
 class PretendedClient:
-    """A client of Dask whose only future ends with this error."""
+    """A client of Dask with one worker, all of whose futures end with this error and status."""
 
-    def __init__(self, error: Exception | None = None, *, status: str = "running", future: str = "finished") -> None:
-        self._error, self.status, self._future = error, status, future
+    def __init__(self, error: Exception, future: str = "finished", *, status: str = "running") -> None:
+        self._error, self._future, self.status = error, future, status
+        self.loop = SimpleNamespace(add_callback=lambda call, *arguments: asyncio.run(call(*arguments)))
 
     def nthreads(self) -> dict[str, int]:
-        raise AssertionError("whoever asks a client without a scheduler waits for it")
+        return {"worker": 1}
 
     def submit(self, work: Callable, item: object, *, pure: bool) -> "PretendedFuture":
-        if self._error is None:
-            raise AssertionError("whatever is submitted without a scheduler is never told of")
         return PretendedFuture(self._error, self._future)
 
 
@@ -141,25 +143,30 @@ class PretendedFuture:
     def __init__(self, error: Exception, status: str) -> None:
         self._error, self.status = error, status
 
-    def add_done_callback(self, call: Callable) -> None:
-        call(self)
-
-    def result(self, timeout: float | None = None) -> None:
+    def __await__(self) -> Iterator[None]:
+        yield
         raise self._error
 
 
 @pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
 def test_a_client_without_its_scheduler_is_asked_for_nothing(status: str) -> None:
-    dask = _Dask(PretendedClient(status=status), own=False)
+    dask = _Dask(PretendedClient(ValueError(), status=status))
     with pytest.raises(LossError, match="the scheduler is gone"):
         dask.threads()
     with pytest.raises(LossError, match="the scheduler is gone"):
         dask.start(abs, 0, 1)
 
 
-def ends(error: Exception, future: str, *, own: bool = False) -> tuple[int, Any] | None:
+def test_a_cluster_of_our_own_ends_with_the_first_worker_that_is_gone() -> None:
+    assert _Dask(PretendedClient(ValueError())).threads() == 1
+    assert _Dask(PretendedClient(ValueError()), own=1).threads() == 1
+    with pytest.raises(LossError, match="a worker is gone"):
+        _Dask(PretendedClient(ValueError()), own=2).threads()
+
+
+def ends(error: Exception, future: str, own: int | None = None) -> tuple[int, Any] | None:
     """What becomes of an item whose future ends with the error."""
-    dask = _Dask(PretendedClient(error, future=future), own=own)
+    dask = _Dask(PretendedClient(error, future), own)
     dask.start(abs, 7, 1)
     return dask.wait(0.0)
 
@@ -172,12 +179,8 @@ def test_what_the_work_raises_is_raised_and_is_no_loss(error: Exception) -> None
 
 
 def test_a_result_that_cannot_be_fetched_is_the_loss_of_the_scheduler() -> None:
-    distributed = pytest.importorskip("distributed")
-    for error, status in (
-        (OSError(), "finished"),
-        (TimeoutError(), "finished"),
-        (distributed.CancelledError(), "cancelled"),
-    ):
+    cancelled = pytest.importorskip("distributed").CancelledError()
+    for error, status in ((OSError(), "finished"), (cancelled, "cancelled")):
         with pytest.raises(LossError, match=type(error).__name__):
             ends(error, status)
 
@@ -188,7 +191,58 @@ def test_a_killed_worker_costs_its_item_and_a_cluster_of_our_own() -> None:
     assert number == 7
     assert isinstance(result, Lost)
     with pytest.raises(LossError, match="KilledWorker"):
-        ends(killed, "error", own=True)
+        ends(killed, "error", own=1)
+
+
+class PretendedRay:
+    """Ray with one worker, which is always lost."""
+
+    exceptions = SimpleNamespace(
+        **{
+            name: type(name, (Exception,), {})
+            for name in (
+                "RayTaskError",
+                "WorkerCrashedError",
+                "NodeDiedError",
+                "LocalRayletDiedError",
+                "OutOfMemoryError",
+                "ObjectLostError",
+            )
+        }
+    )
+
+    def remote(self, call: Callable) -> Any:
+        task = SimpleNamespace(remote=lambda work, item: "reference")
+        return SimpleNamespace(options=lambda max_retries: task)
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 1.0}
+
+    def wait(self, references: list[str], timeout: float) -> tuple[list[str], list[str]]:
+        return references, []
+
+    def get(self, reference: str) -> None:
+        raise self.exceptions.NodeDiedError
+
+
+def test_a_lost_worker_of_ray_costs_its_item_if_the_cluster_is_still_there() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ray = _Ray(PretendedRay(), f"127.0.0.1:{server.getsockname()[1]}")
+        ray.start(abs, 7, 1)
+        assert ray.threads() == 1
+        number, result = ray.wait(0.0) or (None, None)
+        assert number == 7
+        assert isinstance(result, Lost)
+
+
+def test_a_lost_cluster_of_ray_is_the_loss_of_everything() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        ray = _Ray(PretendedRay(), f"127.0.0.1:{server.getsockname()[1]}")
+    ray.start(abs, 7, 1)
+    with pytest.raises(LossError, match="the cluster is gone"):
+        ray.wait(0.0)
+    with pytest.raises(LossError, match="the cluster is gone"):
+        ray.threads()
 
 
 @pytest.mark.parametrize("address", ["nowhere", "tcp://nowhere", "tcp://nowhere:port"])

@@ -139,6 +139,15 @@ def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
 
 
 @pytest.mark.cluster
+def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
+    once: list[tuple], tmp_path: Path
+) -> None:
+    """Dask fetches results when they are finished: these are then gone, and computed again until no worker is left."""
+    assert lose_workers(tmp_path, "dask", "late").startswith("workers were lost 3 times in a row")
+    assert set(rows_without_timings(tmp_path / "study.sqlite")) < set(once)
+
+
+@pytest.mark.cluster
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
 def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """A worker that is killed in the middle of a chunk: the chunk is asked again."""

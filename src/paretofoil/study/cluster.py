@@ -93,14 +93,14 @@ def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
     with distributed.utils.silence_logging_cmgr(logging.CRITICAL):  # losses are told by us
         if address is None:
             with _own_dask(distributed, workers) as client:
-                yield _Dask(client, own=True)
+                yield _Dask(client, own=workers)
         else:
             if address.startswith("tcp://") or "://" not in address:  # others encrypt, or are no sockets
                 knock(address, PATIENCE, greets=True)
             with _told(f"a Dask scheduler that answers at {address}"):
                 client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
             with client:
-                yield _Dask(client, own=False)
+                yield _Dask(client)
 
 
 @contextmanager
@@ -129,54 +129,60 @@ class _Dask:
     """Items as tasks of a Dask cluster.
 
     Dask's nannies start a lost worker again, but one that is killed before it has said that it is up is given up in
-    silence, and a task that kills workers would wait for the next one for ever. So a cluster of our own ends with
-    its first loss.
+    silence, and a task that kills workers would wait for the next one for ever. So a cluster of our own, which has so
+    many workers, ends with its first loss.
     """
 
-    def __init__(self, client: Any, *, own: bool) -> None:
+    def __init__(self, client: Any, own: int | None = None) -> None:
         self._client, self._own = client, own
-        self._numbers: dict[Any, int] = {}
         self._finished: SimpleQueue = SimpleQueue()
 
     def threads(self) -> int:
         self._expect_scheduler()
         try:
-            return sum(self._client.nthreads().values())
+            threads = sum(self._client.nthreads().values())
         except OSError as error:
             raise LossError(type(error).__name__) from error
+        if self._own is not None and threads < self._own:
+            raise LossError("a worker is gone")
+        return threads
 
     def start(self, work: Callable, number: int, item: object) -> None:
         self._expect_scheduler()
-        future = self._client.submit(work, item, pure=False)
-        self._numbers[future] = number
-        future.add_done_callback(self._finished.put)
+        self._client.loop.add_callback(self._fetch, number, self._client.submit(work, item, pure=False))
 
     def _expect_scheduler(self) -> None:
         """A client that lost its scheduler would wait for it, and close itself after a while."""
         if self._client.status != "running":
             raise LossError("the scheduler is gone")
 
+    async def _fetch(self, number: int, future: Any) -> None:
+        """In Dask's thread: a result stays with its worker until it is fetched, and is computed again if that is lost.
+
+        With no worker left that takes for ever, so that nothing else may wait for it.
+        """
+        try:
+            self._finished.put((number, await future, None, "finished"))
+        except Exception as error:
+            self._finished.put((number, None, error, future.status))
+
     def wait(self, seconds: float) -> tuple[int, Any] | None:
         try:
-            future = self._finished.get(timeout=seconds)
+            number, result, error, status = self._finished.get(timeout=seconds)
         except Empty:
             return None
-        result = self._result(future)
-        if isinstance(result, Lost) and self._own:
-            raise LossError(result.reason)
-        return self._numbers.pop(future), result
+        return number, result if error is None else self._lost(error, status)
 
-    def _result(self, future: Any) -> Any:
+    def _lost(self, error: Exception, status: str) -> Lost:
+        """Unless it is an error of the work, which may be of any kind."""
         from distributed import CancelledError, KilledWorker
 
-        try:
-            return future.result(timeout=PATIENCE)
-        except KilledWorker as lost:
-            return Lost(lost)
-        except (CancelledError, OSError) as lost:
-            if future.status == "error":
-                raise  # what the work raised
-            raise LossError(type(lost).__name__) from lost  # results come through the scheduler
+        killed = isinstance(error, KilledWorker)
+        if killed and self._own is None:
+            return Lost(error)
+        if killed or (status != "error" and isinstance(error, (CancelledError, OSError))):
+            raise LossError(type(error).__name__) from error  # results come through the scheduler
+        raise error
 
 
 @contextmanager
