@@ -63,6 +63,15 @@ def test_a_command_for_one_step_is_followed_by_the_other() -> None:
     assert turned.achieved.tolist() == episode.achieved.tolist() != other.achieved.tolist()
 
 
+def test_the_one_step_is_taken_under_the_command_that_is_issued() -> None:
+    """The least treasure is one step away, and ends the episode before anything else can be asked for."""
+    agent = load_agent("deep-sea-treasure")
+    least, most = rollouts(agent, agent.front[[0, -1]])
+    assert len(least) == 1
+    [turned] = issue_all(agent, [Issue(most, 0, least.command, most.command)])
+    assert turned.achieved.tolist() == least.achieved.tolist()
+
+
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     """A random network in place of Branch-Path's agent, and another one, hardly trained, of another seed."""
