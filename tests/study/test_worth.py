@@ -16,9 +16,11 @@ from paretofoil.reproduce import Budgets, Plan
 from paretofoil.reproduce.aftermath import Aftermath, Answered
 from paretofoil.reproduce.audit import proof_rows
 from paretofoil.reproduce.issue import Issue, issue_all
+from paretofoil.reproduce.retrained import ask_again
 from paretofoil.reproduce.stress import stress_rows
 from paretofoil.reproduce.worth import aftermaths, reproduce_worth
 from paretofoil.search import CFZoo, Exact
+from paretofoil.study import enumerate_cases
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
@@ -61,6 +63,15 @@ def test_a_command_for_one_step_is_followed_by_the_other() -> None:
     kept, turned = issue_all(agent, issues)
     assert kept.achieved.tolist() == other.achieved.tolist()
     assert turned.achieved.tolist() == episode.achieved.tolist() != other.achieved.tolist()
+
+
+def test_the_one_step_is_taken_under_the_command_that_is_issued() -> None:
+    """The least treasure is one step away, and ends the episode before anything else can be asked for."""
+    agent = load_agent("deep-sea-treasure")
+    least, most = rollouts(agent, agent.front[[0, -1]])
+    assert len(least) == 1
+    [turned] = issue_all(agent, [Issue(most, 0, least.command, most.command)])
+    assert turned.achieved.tolist() == least.achieved.tolist()
 
 
 @pytest.fixture
@@ -121,3 +132,32 @@ def test_every_answer_is_measured_once(plan: Plan) -> None:
     assert [line[2] for line in table.rows if line[0] == "All"] == [
         sum(row.search == search for row in rows) for search in ("cf-zoo", "exact")
     ]
+
+
+def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "paretofoil.reproduce.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment]
+    )
+    rows = [row for row in proof_rows(plan) if row.search == "exact"]
+    again = list(ask_again(plan, rows))
+    assert [one.here for one in again] == [row.distance for row in rows]
+    assert not any(one.taken for one in again)
+    assert [one.there for one in again] == pytest.approx([row.distance for row in rows])
+    assert {one.carries_over for one in again if one.here is not None} == {True}
+    assert {one.carries_over for one in again if one.here is None} <= {None}
+
+
+def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that always goes the first valid way, whatever it is asked for."""
+    first = replace(small_agent(), policy=lambda states, commands: np.tile([3.0, 2.0, 1.0, 0.0], (len(commands), 1)))
+    monkeypatch.setattr("paretofoil.reproduce.retrained.seed_agent", lambda *_: "first")
+    monkeypatch.setattr("paretofoil.reproduce.retrained.load_agent", lambda _: first)
+    searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy cannot be looked into
+    decisions = [decision for _, decision in enumerate_cases(small_agent())]
+    rows = [row for row in proof_rows(plan) if row.search == "exact"]
+    again = list(ask_again(searched, rows))
+    assert [one.taken for one in again] == [
+        row.case.foil == decision.valid_actions[0] for row, decision in zip(rows, decisions, strict=True)
+    ]
+    assert any(one.taken for one in again)
+    assert {one.there for one in again} == {None}
