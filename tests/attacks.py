@@ -88,7 +88,8 @@ class Attack:
         level, far = self.question.kappa - slack, 2.0 * float(length(self.planted, self.batch.norm))
         best = np.inf if far == 0.0 or self.rng.random() < 0.5 else far
         claim = Claim(self.network, self.low, self.high, level, self.batch.norm)
-        found = branch_and_bound(claim, Effort(1e-3, max_boxes, share=0.01), best=best)
+        effort = Effort(1e-3, max_boxes, share=0.01, batch=int(self.rng.choice([1, 4, 512])))
+        found = branch_and_bound(claim, effort, best=best)
         self.tally["proofs"] += 1
         self.tally["proofs of impossibility"] += found.lower == np.inf
         if found.lower > 0:

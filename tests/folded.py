@@ -79,7 +79,7 @@ def _place(rng: np.random.Generator, kind: str) -> _Place:
     if offset == 1e6 and rng.random() < 0.7:
         scale = np.full(dim, 2.0**-10)
     anchor = (offset * rng.choice([-1.0, 1.0], size=dim) + rng.normal(size=dim) * scale).astype(np.float32)
-    share = rng.uniform(0.05, 0.95, size=dim)
+    share = rng.uniform(0.05, 0.95, size=dim) if rng.random() < 0.85 else np.full(dim, 0.5)  # where boxes are split
     if kind == "corner":
         share = np.round(share)
     if kind == "edge":  # right beside the region
