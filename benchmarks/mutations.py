@@ -41,7 +41,7 @@ STUDY = "study/test_study_lines.py study/test_study_file_lines.py"
 MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "proof/bound.py",
-        f"{PROOF} proof/test_bound.py",
+        f"{PROOF} proof/test_form.py proof/test_bound.py",
         ("least - pad, most + pad", "least, most", "hidden rounding is not covered"),
         ("least - pad, most + pad", "least + pad, most + pad", "the lower pad goes inwards"),
         ("network.biases[-1] + network.pads[-1]", "network.biases[-1]", "the margin's own rounding is not covered"),

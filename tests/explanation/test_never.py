@@ -12,7 +12,6 @@ from paretofoil.cli import app
 from paretofoil.core.decision import Decision
 from paretofoil.core.policy import UnfoldablePolicy
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.proof.bound import Form
 from paretofoil.proof.joint import joint_network
 
 AGENTS = ("branch-path", "reward-line", "deep-sea-treasure", "minecart-early")
@@ -93,19 +92,6 @@ def test_bounds_over_states_and_commands_hold_everywhere() -> None:
     np.testing.assert_allclose(network.margins(points), scores[:, [1]] - scores[:, [0, 2, 3]], atol=1e-9)
 
 
-def test_a_product_lies_within_its_form() -> None:
-    generator = np.random.default_rng(0)
-    one = Form(generator.normal(size=(1, 6)), generator.normal(size=(1, 2, 6)), generator.random((1, 6)))
-    two = Form(generator.normal(size=(1, 6)), generator.normal(size=(1, 3, 6)), generator.random((1, 6)))
-    product = one.times(two)
-    for _ in range(300):
-        place, other = generator.choice([-1.0, 1.0], 2), generator.choice([-1.0, 1.0], 3)
-        x = one.center + place @ one.slopes[0] + generator.choice([-1.0, 1.0], 6) * one.radius
-        y = two.center + other @ two.slopes[0] + generator.choice([-1.0, 1.0], 6) * two.radius
-        linear = product.center + np.concatenate([place, other]) @ product.slopes[0]
-        assert (np.abs(x * y - linear) <= product.radius + 1e-12).all()
-
-
 def test_where_an_action_is_not_valid_there_is_nothing_to_prove() -> None:
     agent = pf.load_agent("deep-sea-treasure")
     start = pf.rollout(agent, agent.front[0])[0]
@@ -138,13 +124,13 @@ def test_the_verb_says_what_was_settled_and_writes_it_as_json() -> None:
     assert "sometimes" in verdicts
 
 
-def threshold_agent(threshold: float) -> pf.Agent:
-    """One number of state, two of command; action 1 wins where sigmoid(-s) * sigmoid(A) exceeds the threshold."""
+def threshold_agent(threshold: float, sign: float = -1.0) -> pf.Agent:
+    """One number of state, two of command; action 1 wins where sigmoid(sign * s) * sigmoid(A) exceeds the threshold."""
     base = pf.load_agent("branch-path")
     one = np.ones((1, 1), dtype=np.float32)
     zero = np.zeros(1, dtype=np.float32)
     policy = PCNPolicy(
-        state_weight=-one,
+        state_weight=np.float32(sign) * one,
         state_bias=zero,
         command_weight=np.array([[1, 0]], dtype=np.float32),
         command_bias=zero,
@@ -164,10 +150,11 @@ def states_around(*numbers: float) -> list[Decision]:
     return [Decision(np.array([number], dtype=np.float32), np.zeros(2), (0, 1), 0, np.zeros(2)) for number in numbers]
 
 
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
 @pytest.mark.parametrize(("above", "holds"), [(1e-4, True), (-1e-6, False)])
-def test_the_lowest_states_of_a_box_belong_to_it(above: float, holds: bool) -> None:
-    lowest = -0.25  # the box around 0 is half as wide as the range from 0 to 1
-    agent = threshold_agent(largest(lowest, pf.load_agent("branch-path").space.high[0]) + above)
+def test_the_outermost_states_of_a_box_belong_to_it(above: float, holds: bool, sign: float) -> None:
+    best = -0.25  # the box around 0 is half as wide as the range from 0 to 1; the best state lies at one end
+    agent = threshold_agent(largest(best, pf.load_agent("branch-path").space.high[0]) + above, sign)
     found = pf.never(agent, 1, states=states_around(0.0, 1.0), width=0.5)
     assert found.proven[0] == holds
 

@@ -1,0 +1,75 @@
+"""Forms: what a unit can be, as a line in the place of the command and a radius, through layers and products."""
+
+import numpy as np
+import pytest
+
+from paretofoil.core.policy import ACTIVATIONS, Activation
+from paretofoil.proof.bound import LINES, Form
+
+UNITS, PLACES = 6, 3
+
+
+def random_form(seed: int, places: int = PLACES) -> Form:
+    generator = np.random.default_rng(seed)
+    return Form(
+        generator.normal(size=(1, UNITS)), generator.normal(size=(1, places, UNITS)), generator.random((1, UNITS))
+    )
+
+
+def corners(form: Form, seed: int, count: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    """Places (N, d) on corners of the box, and units (N, n) with every radius used up, to one side or the other."""
+    generator = np.random.default_rng(seed)
+    places = generator.choice([-1.0, 1.0], size=(count, form.slopes.shape[1]))
+    sides = generator.choice([-1.0, 1.0], size=(count, form.radius.shape[1]))
+    return places, form.center + places @ form.slopes[0] + sides * form.radius
+
+
+def holds(form: Form, places: np.ndarray, units: np.ndarray) -> bool:
+    """Whether units (N, n) at places (N, d) are as the form says."""
+    off = np.abs(units - form.center - places @ form.slopes[0])
+    return bool((off <= form.radius + 1e-12).all())
+
+
+@pytest.mark.parametrize("activation", ["relu", "sigmoid", "tanh"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_form_holds_behind_an_activation(activation: Activation, seed: int) -> None:
+    form = random_form(seed)
+    behind = form.between(LINES[activation](*form.interval()))
+    places, units = corners(form, seed)
+    for share in np.linspace(0.0, 1.0, 11):  # from the corners to the middle, where activations bend
+        inner = form.center + share * (units - form.center)
+        assert holds(behind, share * places, ACTIVATIONS[activation](inner))
+
+
+def test_a_form_holds_behind_a_layer() -> None:
+    form, generator = random_form(0), np.random.default_rng(1)
+    weight, bias = generator.normal(size=(4, UNITS)), generator.normal(size=4)
+    behind = form.affine(weight, bias)
+    places, units = corners(form, 2)
+    assert holds(behind, places, units @ weight.T + bias)
+    reached = np.abs(units @ weight.T + bias - behind.center).max(axis=0)
+    assert (reached >= 0.6 * (behind.interval()[1] - behind.center)[0]).all()  # and it is not much wider than that
+
+
+def test_an_interval_is_what_a_form_can_reach() -> None:
+    form = random_form(3)
+    least, most = form.interval()
+    _, units = corners(form, 4, count=20_000)
+    np.testing.assert_allclose(units.min(axis=0), least[0], atol=1e-9)
+    np.testing.assert_allclose(units.max(axis=0), most[0], atol=1e-9)
+
+
+def test_a_form_of_boxes_is_the_boxes() -> None:
+    low, high = np.array([[-1.0, 0.0, 2.0]]), np.array([[1.0, 0.5, 2.0]])
+    least, most = Form.of_boxes(low, high).interval()
+    np.testing.assert_array_equal(least, low)
+    np.testing.assert_array_equal(most, high)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_product_holds_where_both_are_at_their_ends(seed: int) -> None:
+    one, two = random_form(seed, places=2), random_form(seed + 10, places=3)
+    product = one.times(two)
+    places, x = corners(one, seed)
+    others, y = corners(two, seed + 1)
+    assert holds(product, np.concatenate([places, others], axis=1), x * y)
