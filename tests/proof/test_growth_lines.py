@@ -10,7 +10,7 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.halfspace import nearest
+from paretofoil.proof.halfspace import _cap, nearest
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.widen import _Growth, _prefix, widen
 
@@ -70,3 +70,21 @@ def test_a_range_first_grows_to_where_margins_rise(sign: float) -> None:
 
 def test_slices_beyond_the_first_that_fails_do_not_count() -> None:
     assert [_prefix(np.array(flags, dtype=bool)) for flags in ([], [0, 1], [1, 0, 1, 1], [1, 1])] == [0, 0, 1, 2]
+
+
+def test_an_answer_that_wins_narrowly_gets_a_range_with_less_slack() -> None:
+    """It has 0.00005 to spare, which is less than the usual slack of 0.0001."""
+    rising = layered((np.ones((1, 1)), [0.0]))
+    asked = question(rising, (0.0,), kappa=0.05)
+    found = widen(QuestionBatch([asked]), 0, np.array([0.05 + 5e-5]))
+    assert found is not None
+    assert found.high == pytest.approx([0.5])
+
+
+@pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
+def test_a_cap_loses_none_of_its_own_poles(radius: float) -> None:
+    """Half of the ball: it reaches the radius to one side, and to both sides along its edge."""
+    low, high = _cap(np.array([[[1.0, 0.0]]]), np.zeros((1, 1)), radius)
+    assert high[0, 0, 0] >= radius
+    assert high[0, 0, 1] >= radius
+    assert low[0, 0, 1] <= -radius
