@@ -40,6 +40,12 @@ def test_points_are_spread_evenly_over_a_ball(dim: int) -> None:
     assert np.mean(sizes < 0.2) == pytest.approx(0.5**dim, abs=0.01)
 
 
+@pytest.mark.parametrize("radius", [0.4, 3.0, np.inf])
+def test_no_point_of_a_scan_lies_outside_the_region(radius: float) -> None:
+    [points] = Scan(2, seed=0).within(batch(), np.array([0]), np.array([radius]), 256)
+    assert np.abs(points).max() <= 0.5  # half of the range, on either side
+
+
 def test_of_two_points_that_are_equally_far_a_walk_starts_where_less_margin_is_lacking() -> None:
     points = np.array([[[0.3, 0.0], [0.0, 0.3]]])
     for margins in ([-0.2, -0.5], [-0.5, -0.2]):
