@@ -1,11 +1,7 @@
 """The authors' figures: they fit the paper's where the paper's follow from the published rows."""
 
-import json
-
 import pytest
 
-from paretofoil.core.answer import Outcome
-from paretofoil.reproduce.authors import changed_entries
 from paretofoil.reproduce.authors_data import (
     CW_ALONE,
     PUBLISHED,
@@ -16,7 +12,6 @@ from paretofoil.reproduce.authors_data import (
     ZERO_TO_KAPPA,
 )
 from paretofoil.reproduce.paper import AUDIT, AUDIT_RECOVERED, COMPARISON, ENVIRONMENTS, STRESS, total_of
-from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
 
 
@@ -57,9 +52,3 @@ def test_a_greedy_foil_gives_white_cw_its_larger_rate() -> None:
 
 def test_queries_add_up_to_the_published_totals() -> None:
     assert [s.total for s in SPENT] == [6_001, 41_997, 17_997, 199_999]
-
-
-def test_an_entry_counts_as_changed_from_a_thousandth_of_its_range_on() -> None:
-    told = {"original": [0, 0, 5], "closest": [0.009, 0.011, 5], "low": [0, 0, 0], "high": [10, 10, 10]}
-    row = Row(Case("a", 0, 0, 1), "cf-zoo", "", Outcome.FOUND, 0.1, 1, json.dumps(told), 0.0)
-    assert changed_entries(row) == 1

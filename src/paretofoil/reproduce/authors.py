@@ -1,6 +1,5 @@
 """Table by table: the paper's figure, the figure that its authors' published rows give, and ours."""
 
-import json
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from paretofoil.reproduce.authors_data import (
     BOTH_FOUND,
     CW_ALONE,
     CW_CLOSER,
-    FEW_ENTRIES,
     PUBLISHED,
     RECOVERED,
     SECOND_GRID,
@@ -43,10 +41,6 @@ from paretofoil.study.table import Table
 METHODS = tuple(AS_RUN)
 """The paper's two, White-CW first, as the authors ran them."""
 ZOO = METHODS[1]
-FEW = 2
-"""Entries of a command, of which the paper says that usually so many or fewer change."""
-NOTABLE = 1e-3
-"""An entry changes if it moves by more than this share of its range."""
 
 
 def reproduce_authors(plan: Plan) -> Report:
@@ -65,7 +59,7 @@ def reproduce_authors(plan: Plan) -> Report:
     report.add(_stress(plan, stress), _distances(plan, stress), _comparison(plan, compared), _grid(plan, audit))
     report.add(_runtime(plan, compared))
     if set(plan.agents) == set(ENVIRONMENTS):  # what follows is known of all environments together only
-        report.add(_both(compared), _taxonomy(audit), _queries(plan, stress, compared)).say(_sparsity(stress))
+        report.add(_both(compared), _taxonomy(audit), _queries(plan, stress, compared))
     return report
 
 
@@ -230,24 +224,3 @@ def _runtime(plan: Plan, compared: list[Row]) -> Table:
         "one core. Of the paper's table of times by budget no rows are published."
     )
     return Table("Seconds per question", ("method", "paper (s)", "ours (s)"), lines, note)
-
-
-def _sparsity(rows: list[Row]) -> str:
-    """How many entries an answer changes, which the paper calls usually one or two."""
-    found = [row for row in rows if row.found and row.answer]
-    few = sum(changed_entries(row) <= FEW for row in found)
-    share = (
-        f"{100 * few / len(found):.1f} % of our {len(found):,} answers do" if found else "we have no answer to count"
-    )
-    return (
-        'The paper says that explanations are "usually sparse, changing 1 or 2 entries". By their rows '
-        f"{100 * FEW_ENTRIES:.0f} % of the stress test's answers change at most two entries by more than a thousandth "
-        f"of their range; {share}. In an environment of two objectives no answer can do otherwise."
-    )
-
-
-def changed_entries(row: Row) -> int:
-    """How many entries of the command an answer changes by more than a thousandth of their range."""
-    told = json.loads(row.answer)
-    change = np.abs(np.array(told["closest"]) - np.array(told["original"]))
-    return int((change > NOTABLE * (np.array(told["high"]) - np.array(told["low"]))).sum())

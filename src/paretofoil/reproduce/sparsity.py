@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.reproduce.authors_data import FEW_ENTRIES
 from paretofoil.reproduce.measurement import share
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
@@ -16,8 +17,6 @@ NOTABLE = 0.001
 """An entry changes if it changes by more than this share of its range."""
 FEW = 2
 """Entries: those of which the paper says that usually no more change."""
-AUTHORS_FEW = 0.64
-"""The share of the authors' published answers that change at most so many entries."""
 Changed = Mapping[Row, int]
 """Of each row that has an answer, the number of entries that it changes."""
 
@@ -68,7 +67,7 @@ def sparsity_in_words(plan: Plan, rows: Sequence[Row]) -> str:
     everywhere, there = share(list(found), lambda r: found[r] <= FEW), share(wide, lambda r: found[r] <= FEW)
     return (
         "**Usually one or two entries change**, says the paper. Of the authors' published answers "
-        f"{AUTHORS_FEW:.0%} change at most two; of CF-ZOO's on our agents {_percent(everywhere)}. Where a command has "
+        f"{FEW_ENTRIES:.0%} change at most two; of CF-ZOO's on our agents {_percent(everywhere)}. Where a command has "
         f"two entries that is no wonder: where it has three or more, {_percent(there)} do. {_verdict(there)}"
     )
 
