@@ -19,43 +19,50 @@ from paretofoil.explanation.never import Never
 CHUNK = 1 << 15
 
 
-def violations(agent: pf.Agent, number: int, found: Never, ranges: np.ndarray, samples: int) -> int:
-    """Samples at which the action is chosen in states for which it is proven not to be."""
-    count = 0
-    proven, generator = found.states[found.proven], np.random.default_rng(7)
+def violations(agent: pf.Agent, found: Never, ranges: np.ndarray, samples: int) -> int:
+    """Of so many samples for each proven state those at which the action is chosen all the same."""
+    count, generator, action = 0, np.random.default_rng(7), agent.actions.index(found.action)
     valid = {d.state.tobytes(): d.valid_actions for e in pf.rollouts(agent, agent.front) for d in e}
-    for state in proven:
+    for state in found.states[found.proven]:
         actions = list(valid[state.tobytes()])
-        for start in range(0, samples // len(proven), CHUNK):
-            size = min(CHUNK, samples // len(proven) - start)
+        for start in range(0, samples, CHUNK):
+            size = min(CHUNK, samples - start)
             commands = generator.uniform(found.low, found.high, size=(size, found.low.size))
             places = generator.uniform(-1, 1, size=(size, state.size)) * found.width * ranges / 2
             scores = agent.policy.log_probs((state + places).astype(np.float32), commands)[:, actions]
-            count += int((np.array(actions)[scores.argmax(axis=1)] == number).sum())
+            count += int((np.array(actions)[scores.argmax(axis=1)] == action).sum())
     return count
 
 
 def main(arguments: argparse.Namespace) -> int:
+    agents = {name: pf.load_agent(name) for name in arguments.agents}
+    with one_thread():
+        found = {
+            name: [pf.never(agent, action, width=arguments.width) for action in agent.actions]
+            for name, agent in agents.items()
+        }
+    proven = sum(int(one.proven.sum()) for all_actions in found.values() for one in all_actions)
+    each = -(-arguments.samples // max(proven, 1))
     head = ("agent", "pairs", "proven", "refuted", "open", "settled", "s a pair", "samples", "violations")
     print(f"| {' | '.join(head)} |\n|---|" + "---:|" * (len(head) - 1))
-    names, bad = arguments.agents, 0
-    for name in names:
-        agent = pf.load_agent(name)
+    totals = np.zeros(6)
+    for name, agent in agents.items():
         states = np.stack([d.state for e in pf.rollouts(agent, agent.front) for d in e]).astype(np.float64)
-        ranges, totals = np.ptp(states, axis=0), np.zeros(6)
-        for number in range(len(agent.actions)):
-            with one_thread():
-                found = pf.never(agent, number, width=arguments.width)
-            share = arguments.samples // len(names) // len(agent.actions) if found.proven.any() else 0
-            wrong = violations(agent, number, found, ranges, share)
-            counts = len(found.states), found.proven.sum(), found.refuted.sum(), found.seconds, share, wrong
-            totals += np.array(counts)
-        pairs, proven, refuted, seconds, samples, violated = totals
-        settled, left = (proven + refuted) / pairs, pairs - proven - refuted
-        cells = f"{pairs:,.0f} | {proven:,.0f} | {refuted:,.0f} | {left:,.0f} | {settled:.1%} | {seconds / pairs:.3f}"
-        print(f"| {name} | {cells} | {samples:,.0f} | {violated:,.0f} |", flush=True)
-        bad += int(violated)
-    return 1 if bad else 0
+        ranges, counts = np.ptp(states, axis=0), np.zeros(6)
+        for one in found[name]:
+            sampled, wrong = each * one.proven.sum(), violations(agent, one, ranges, each)
+            counts += (len(one.states), one.proven.sum(), one.refuted.sum(), one.seconds, sampled, wrong)
+        tell(name, counts)
+        totals += counts
+    tell("all", totals)
+    return 1 if totals[-1] else 0
+
+
+def tell(name: str, counts: np.ndarray) -> None:
+    pairs, proven, refuted, seconds, samples, wrong = counts
+    settled, left = (proven + refuted) / pairs, pairs - proven - refuted
+    cells = f"{pairs:,.0f} | {proven:,.0f} | {refuted:,.0f} | {left:,.0f} | {settled:.1%} | {seconds / pairs:.3f}"
+    print(f"| {name} | {cells} | {samples:,.0f} | {wrong:,.0f} |", flush=True)
 
 
 if __name__ == "__main__":
