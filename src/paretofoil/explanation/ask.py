@@ -139,7 +139,8 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
     """Search with all but some objectives locked, for every choice of them: at most 63 for 6 objectives."""
     movable = np.flatnonzero(question.high > question.low).tolist()
     tried: list[Answer] = []
-    for count in range(1, len(movable) + 1):
+    fewest = 2 if question.space.simplex else 1  # no preference changes alone
+    for count in range(fewest, len(movable) + 1):
         subsets = list(itertools.combinations(movable, count))
         locked = [_allow(question, subset) for subset in subsets]
         tried += asking.ask(locked, subsets if count < len(movable) else None)

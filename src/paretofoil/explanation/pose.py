@@ -45,15 +45,16 @@ def pose(
 ) -> Question:
     """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
 
+    A front of preferences stays what it is.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
     as_vector(decision.command, "the command", space.size)
-    remaining = np.zeros((0, space.size))
+    remaining, collected = np.zeros((0, space.size)), np.zeros(space.size) if space.simplex else decision.collected
     if front is not None:
         returns = np.asarray(front, dtype=np.float64)
         if returns.ndim != 2 or returns.shape[1] != space.size:
             raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
-        remaining = returns - decision.collected
+        remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     asked = (policy, decision.state, decision.command, foil, valid)
     if box is not None:
@@ -67,7 +68,10 @@ def possible_region(space: CommandSpace, command: np.ndarray, collected: np.ndar
 
     What is left must lie within the natural limits of each objective, and so must the whole return, which is what
     was collected and what is left. A command that asks for the impossible stays in: it is the one in question.
+    Preferences are no returns: all of them can be had.
     """
+    if space.simplex:
+        return space.low, space.high
     least, most = space.limits
     least, most = np.maximum(least, least - collected), np.minimum(most, most - collected)
     low, high = np.clip(space.low, least, most), np.clip(space.high, least, most)
