@@ -10,7 +10,7 @@ from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import Policy
+from paretofoil.core.policy import Policy, tells_values
 from paretofoil.core.question import Question
 
 if TYPE_CHECKING:
@@ -61,6 +61,18 @@ def pose(
         return Question(*asked, box, remaining, kappa, norm=norm, trained=space)
     low, high = possible_region(space, decision.command, decision.collected)
     return Question(*asked, space, remaining, kappa, low=low, high=high, norm=norm)
+
+
+def usual_kappa(policy: Policy, decision: Decision) -> float:
+    """By how much a foil must win if nobody says it: of values, a share of what lies between those of the actions."""
+    if not tells_values(policy):
+        return KAPPA
+    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))[0]
+    return VALUE_SHARE * float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
+
+
+VALUE_SHARE = 0.01
+"""Values have scales of their own, in which the usual kappa means nothing."""
 
 
 def possible_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ from paretofoil.core.certificate import Certificate, Status
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.policy import FoldablePolicy, TabularPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
@@ -16,6 +16,7 @@ from paretofoil.proof.deviation import PROBES, blur, deviation, rounding
 from paretofoil.proof.margin import foldable, margin_network
 from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
+from paretofoil.search.exact_table import prove_by_table
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.trust_region import FoldedMargins, walk
 
@@ -58,8 +59,10 @@ class Exact(Search):
         return "exact"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        why = ", so that Exact can look inside (for a black box use Boundary())"
-        policy = foldable(batch.questions[0].policy, why)
+        asked = batch.questions[0].policy
+        if isinstance(asked, TabularPolicy):
+            return [prove_by_table(batch, row, asked, limits) for row in range(batch.size)]
+        policy = foldable(asked, ", so that Exact can look inside (for a black box use Boundary())")
         before = [sum(batch.queries(row).values()) for row in range(batch.size)]
         began, started = now(), self._start(batch, limits)
         share = (now() - began) / batch.size
