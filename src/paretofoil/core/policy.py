@@ -62,6 +62,17 @@ def tells_values(policy: Policy) -> bool:
     return isinstance(policy, ValuedPolicy) and policy.tells_values
 
 
+def shares(policy: Policy, scores: np.ndarray, valid_actions: Sequence[int]) -> tuple[np.ndarray, np.ndarray | None]:
+    """The probabilities of the actions, given a policy's scores (num_actions,), and their values, if it tells these.
+
+    What is worth most is chosen for sure.
+    """
+    if not tells_values(policy):
+        return probabilities(scores, valid_actions), None
+    best = max(valid_actions, key=lambda action: scores[action])  # the first of equals
+    return np.eye(len(scores))[best], scores.astype(np.float64)
+
+
 def probabilities(scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
     """From log-probabilities or logits (num_actions,) to probabilities over the valid actions, 0 for the others."""
     valid = list(valid_actions)

@@ -68,7 +68,8 @@ def usual_kappa(policy: Policy, decision: Decision) -> float:
     if not tells_values(policy):
         return KAPPA
     scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))[0]
-    return VALUE_SHARE * float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
+    spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
+    return float(f"{VALUE_SHARE * spread:.2g}")  # a number that sentences tell as it is
 
 
 VALUE_SHARE = 0.01

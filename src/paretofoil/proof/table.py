@@ -64,7 +64,7 @@ class Polytope:
         """Any multipliers m >= 0 prove a distance: m . levels <= (m . slopes) . z <= |m . slopes| |z|."""
         error = float(multipliers @ self.errors)
         most = float(np.linalg.norm(multipliers @ self.slopes)) + np.sqrt(self.slopes.shape[1]) * error
-        return max(0.0, (float(multipliers @ self.levels) - error) / most) if most > 0 else 0.0
+        return max(0.0, float((multipliers @ self.levels - error) / most)) if most > 0 else 0.0
 
 
 def polytopes(table: ValueTable, question: Question, level: float) -> list[Polytope]:

@@ -127,7 +127,7 @@ def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedP
     first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
     turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
     box, nowhere = CommandSpace(np.zeros(size), np.ones(size)), np.zeros(size)
-    return replace(question, space=box, command=nowhere, low=low, high=high, front=None), turned
+    return replace(question, space=box, command=nowhere, low=low, high=high, front=np.zeros((0, size))), turned
 
 
 _AS_RUN = WhiteCW("raw", 0.05, learning_rate=0.001, binary_search_steps=3, max_iter=250, initial_const=1.0)
