@@ -129,3 +129,34 @@ def test_auto_is_exact_for_tables_and_a_box_is_refused() -> None:
             foil=1,
             space=pf.CommandSpace.preferences("ab"),
         )
+
+
+def test_a_table_that_is_another_each_time_is_refused() -> None:
+    rng = np.random.default_rng(0)
+    policy = pf.from_q_table(lambda s: rng.normal(size=(2, 2)))
+    with pytest.raises(InvalidInput, match="is dropout left on"):
+        pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=pf.CommandSpace.preferences("ab"))
+
+
+def test_values_that_depend_on_the_preferences_are_a_black_box_on_the_simplex() -> None:
+    rng = np.random.default_rng(0)
+    inner, outer = 4.0 * rng.normal(size=(16, 3)), rng.normal(size=(4 * 3, 16))
+
+    def values(states: np.ndarray, weights: np.ndarray) -> np.ndarray:
+        return (np.maximum(weights @ inner.T, 0.0) @ outer.T).reshape(-1, 4, 3)
+
+    policy, space = pf.from_q_values(values), pf.CommandSpace.preferences("abc")
+    assert choose_search("auto", policy).name == "boundary"
+    num_found = 0
+    for seed in range(8):
+        weights = np.random.default_rng(seed).dirichlet(np.ones(3))
+        chosen = int(policy.log_probs(np.zeros((1, 1)), weights[None])[0].argmax())
+        foil = (chosen + 1) % 4
+        answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space)
+        if answer.found:
+            num_found += 1
+            assert answer.command.sum() == pytest.approx(1.0, abs=1e-9)  # type: ignore[union-attr]
+            assert policy.log_probs(np.zeros((1, 1)), answer.command[None])[0].argmax() == foil  # type: ignore[index]
+    assert num_found > 0
+    with pytest.raises(InvalidInput, match="values of shape"):
+        pf.from_q_values(lambda s, w: w).log_probs(np.zeros((1, 1)), weights[None])

@@ -1,4 +1,4 @@
-"""Policies that choose what is worth most under the preferences: argmax of w . Q(s, a), from tables of values."""
+"""Policies that choose what is worth most under the preferences: from tables of values, or as black boxes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,7 +25,14 @@ class TablePolicy:
     exact_rows: ClassVar[bool] = True  # sums of a row's own products, in one order
 
     def table(self, state: np.ndarray) -> ValueTable:
-        return ValueTable(np.array(self.vectors(np.array(state)), dtype=np.float64))
+        """Asked for twice: a proof about one table says nothing of another."""
+        told, again = (np.array(self.vectors(np.array(state)), dtype=np.float64) for _ in range(2))
+        if not np.array_equal(told, again):
+            raise InvalidInput.expected(
+                "the same values whenever they are asked for",
+                "others (is dropout left on? call eval() on the module, each time: some agents turn it on again)",
+            )
+        return ValueTable(told)
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """What the actions are worth (N, num_actions)."""
@@ -46,6 +53,30 @@ class TablePolicy:
             return best
 
         return worth
+
+
+@dataclass(frozen=True, eq=False)
+class ValuePolicy:
+    """A black box whose values depend on the preferences themselves: argmax of w . Q(s, a, w), as in Envelope."""
+
+    values: Callable[[np.ndarray, np.ndarray], Any]
+    """(N, state size), (N, d) -> (N, num_actions, d)."""
+
+    tells_values: ClassVar[bool] = True
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """What the actions are worth (N, num_actions)."""
+        told = np.asarray(self.values(states, commands), dtype=np.float64)
+        if told.ndim != 3 or told.shape[::2] != np.shape(commands):
+            expected = f"values of shape ({len(commands)}, actions, {np.shape(commands)[1]})"
+            raise InvalidInput.expected(expected, f"shape {told.shape}")
+        worth: np.ndarray = (told * np.asarray(commands)[:, None, :]).sum(axis=2)
+        return worth
+
+
+def from_q_values(values: Callable[[np.ndarray, np.ndarray], Any]) -> ValuePolicy:
+    """A policy of preferences from a function (states, weights) -> (N, num_actions, d): answered without proofs."""
+    return ValuePolicy(values)
 
 
 def from_q_table(vectors: Callable[[np.ndarray], Any]) -> TablePolicy:
