@@ -86,6 +86,13 @@ def test_two_policies_of_a_coverage_set_meet_where_they_are_worth_the_same() -> 
     assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]
 
 
+def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_to_1() -> None:
+    policy, space = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]]), pf.CommandSpace.preferences(["fuel", "ore"])
+    answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space)
+    with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
+        answer.plot()
+
+
 def test_kept_preferences_and_ranges_hold() -> None:
     question = pose(3, (4, 5, 6))
     options = {"state": [0.0], "command": question.command, "foil": question.foil, "space": question.space}
