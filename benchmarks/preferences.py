@@ -21,7 +21,7 @@ def train(steps: int, seed: int) -> tuple[Any, Any]:
     import mo_gymnasium
     from morl_baselines.multi_policy.gpi_pd.gpi_pd import GPILS
 
-    env, eval_env = (mo_gymnasium.make("deep-sea-treasure-v0") for _ in range(2))
+    env, eval_env = (mo_gymnasium.make("deep-sea-treasure-v0") for _ in range(2))  # type: ignore[attr-defined]
     settings = {"net_arch": [128, 128, 128], "initial_epsilon": 1.0, "final_epsilon": 0.05}
     agent = GPILS(env, gradient_updates=2, epsilon_decay_steps=steps // 2, log=False, seed=seed, **settings)
     agent.train(
@@ -57,7 +57,8 @@ def tables(agent: Any) -> Any:
 def visited(agent: Any, env: Any, weights: np.ndarray) -> list[np.ndarray]:
     """The states of an episode under some weights."""
     state, _ = env.reset(seed=0)
-    states, over = [], False
+    states: list[np.ndarray] = []
+    over = False
     while not over and len(states) < 30:
         states.append(np.asarray(state, dtype=np.float32))
         state, _, terminated, truncated, _ = env.step(agent.eval(state, weights.astype(np.float32)))
@@ -108,13 +109,15 @@ def main() -> None:
     outcomes = [answer.outcome.value for _, answer in answers]
     print(f"{len(answers)} questions: { {kind: outcomes.count(kind) for kind in sorted(set(outcomes))} }")
     print(f"the same action as MORL-Baselines' in {agree} of {asked} moments")
-    print(f"seconds a question: {np.mean([answer.certificate.seconds for _, answer in answers]):.4f}")
-    print(f"largest |sum - 1|: {max((abs(a.command.sum() - 1) for a in found), default=0.0):.1e}")
+    print(f"seconds a question: {np.mean([a.certificate.seconds for _, a in answers if a.certificate]):.4f}")
+    print(
+        f"largest |sum - 1|: {max((abs(a.command.sum() - 1) for a in found if a.command is not None), default=0.0):.1e}"
+    )
     each = -(-options.samples // len(answers))
     violations = sum(attack(np.asarray(table(s), dtype=np.float64), a, each, rng) for s, a in answers)
     print(f"{violations} violations among {each * len(answers):,} sampled weights")
     if found:
-        print(max(found, key=lambda answer: answer.distance).paragraph())
+        print(max(found, key=lambda answer: answer.distance or 0.0).paragraph())
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
+from paretofoil.proof.table import polytopes
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.search.registry import choose_search
 
@@ -69,6 +70,22 @@ def test_no_sampled_preferences_violate_a_certificate(shape: tuple[int, int, int
         closer = np.linalg.norm(weights - question.command, axis=1) < found.lower_bound
         assert (margins(question, weights[closer]) < question.kappa).all()
         assert pf.verify_certificate(question, found.certificate, 2000).holds  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_bound_of_a_polytope_is_the_size_of_its_nearest_point_and_never_more(shape: tuple[int, int, int]) -> None:
+    num_points = 0
+    for seed in range(6):
+        question = pose(seed, shape)
+        for polytope in polytopes(question.policy.table(question.state), question, question.kappa):  # type: ignore[attr-defined]
+            nearest = polytope.nearest()
+            assert polytope.simple_bound <= nearest.lower + 1e-9
+            if nearest.change is not None:
+                num_points += 1
+                assert (polytope.slopes @ nearest.change >= polytope.levels - 1e-9).all()
+                size = float(np.linalg.norm(nearest.change))
+                assert size - 1e-6 <= nearest.lower <= size
+    assert num_points > 5
 
 
 def test_a_foil_that_is_never_worth_most_is_proven_infeasible() -> None:

@@ -34,6 +34,8 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
     if np.isfinite(lower):
         _ask_nearest(budget, polytopes(table, question, question.kappa + slack))
     upper = float(budget.size[0])
+    if np.isfinite(lower) and lower > upper + TOLERANCE:  # the policy refutes its own table: nothing is proven
+        lower = 0.0
     status: Status = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= TOLERANCE else "gap"
     certificate = Certificate(
         status=status,

@@ -22,8 +22,8 @@ def changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarr
     """ "cared a little more about fuel (0.31 instead of 0.25) and less about ore (0.5 instead of 0.75)"."""
     told = []
     for word, sign in (("more", 1.0), ("less", -1.0)):
-        moved = np.flatnonzero(sign * (after - before) > 0)
-        if len(moved):
+        moved = np.flatnonzero(sign * (after - before) > 0).tolist()
+        if moved:
             weights = [_change(objectives[i], float(before[i]), float(after[i])) for i in moved]
             little = "a little " if np.abs(after - before)[moved].max() <= LITTLE + 1e-9 else ""
             told.append(f"{little}{word} about {join(weights)}")
