@@ -37,18 +37,24 @@ def random_pcn(seed: int, state_size: int = 5, objectives: int = 2, actions: int
     )
 
 
+def random_commands(rng: np.random.Generator, space: CommandSpace, count: int) -> np.ndarray:
+    if space.simplex:
+        return rng.dirichlet(np.ones(space.size), size=count)
+    return space.low + rng.random((count, space.size)) * (space.high - space.low)
+
+
 def random_question(
     policy: PCNPolicy, seed: int, *, front_size: int = 6, space: CommandSpace | None = None, kappa: float = 0.05
 ) -> Question:
-    """A random state and command inside the unit box, and a foil that is not greedy there."""
+    """A random state and command inside the unit box, or the space, and a foil that is not greedy there."""
     rng = np.random.default_rng(seed)
     d = policy.command_size
     space = space or CommandSpace(np.zeros(d), np.ones(d))
     state = rng.normal(size=policy.state_size)
-    command = space.low + rng.random(d) * (space.high - space.low)
+    command = random_commands(rng, space, 1)[0]
     scores = policy.log_probs(state[None], command[None])[0]
     others = [a for a in range(policy.num_actions) if a != scores.argmax()]
-    front = space.low + rng.random((front_size, d)) * (space.high - space.low)
+    front = random_commands(rng, space, front_size)
     return Question(
         policy, state, command, int(rng.choice(others)), tuple(range(policy.num_actions)), space, front, kappa
     )

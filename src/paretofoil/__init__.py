@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from paretofoil.agents.storage import save_agent as save_agent
     from paretofoil.agents.torch_policy import from_torch as from_torch
     from paretofoil.agents.training import train as train
+    from paretofoil.agents.value_policy import from_q_table as from_q_table
+    from paretofoil.agents.value_policy import from_q_values as from_q_values
     from paretofoil.core.answer import Answer as Answer
     from paretofoil.core.answer import Outcome as Outcome
     from paretofoil.core.command import CommandSpace as CommandSpace
@@ -68,6 +70,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.storage": ("save_agent",),
         "paretofoil.agents.torch_policy": ("from_torch",),
         "paretofoil.agents.training": ("train",),
+        "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),
         "paretofoil.core.answer": ("Answer", "Outcome"),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),

@@ -155,6 +155,12 @@ class Answer:
     """How many different answers were asked for."""
     alternatives: tuple["Answer", ...] = field(default=())
     """Further answers that change other objectives, or change them in other directions."""
+    preferences: bool = False
+    """Whether commands are preferences, weights that sum to 1."""
+    values: np.ndarray | None = None
+    """What each action is worth under the original command, where the policy tells values; it chooses the most."""
+    counterfactual_values: np.ndarray | None = None
+    """The same under R_cf."""
     asked: Asked | None = field(default=None, metadata={"stored": False})
     """The question itself; None for an answer that was read from JSON."""
 
@@ -206,7 +212,7 @@ class Answer:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Answer":
         with whole(values, SCHEMA, "answer"):
-            read = cls(**record(_READERS)(values))
+            read = cls(**record(_READERS, _LATER)(values))
             _check_fit(read)
             return read
 
@@ -230,7 +236,7 @@ def _check_fit(read: Answer) -> None:
     for name, vector in vectors.items():
         if vector is not None and vector.shape != (size,):
             raise InvalidInput.expected(f"{name} with {size} numbers", vector.shape)
-    for name in ("probabilities", "counterfactual_probabilities"):
+    for name in ("probabilities", "counterfactual_probabilities", "values", "counterfactual_values"):
         shares = getattr(read, name)
         if shares is not None and shares.shape != (actions,):
             raise InvalidInput.expected(f"{name} of {actions} actions", shares.shape)
@@ -285,4 +291,6 @@ _READERS: dict[str, Reader] = {
     "start": optional(Start.from_dict),
     "alternatives": several(lambda item: Answer.from_dict(item)),
 }
-"""Every stored field."""
+"""Every stored field that an answer has had from the first version on."""
+_values = optional(sized(None))
+_LATER: dict[str, Reader] = {"preferences": flag, "values": _values, "counterfactual_values": _values}

@@ -3,17 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.simplex import as_preferences, project
 
 NEGLIGIBLE_RANGE = 1e-9
 """An objective whose range is not larger than this has scale 1 and does not move."""
 
 
 Norm = Literal["l1", "l2", "linf"]
+Shape = Literal["box", "simplex"]
+"""What commands are: returns, each free within its range, or preferences, which sum to 1."""
 
 
 def length(z: np.ndarray, norm: Norm = "l2") -> np.ndarray:
@@ -69,14 +72,15 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommandSpace:
-    """The box of feasible commands, with the names of its objectives.
+    """The feasible commands, with the names of their objectives: a box, or the preferences within one.
 
-    It owns the scale D = diag(high - low) and the scaled distance.
+    It owns the scale D = diag(high - low) and the scaled distance. Preferences are measured as they are: D is 1.
     """
 
     low: np.ndarray
     high: np.ndarray
     objectives: Sequence[Objective | str] = field(default=())
+    shape: Shape = "box"
 
     def __post_init__(self) -> None:
         low = as_vector(self.low, "the lower bounds of the command space")
@@ -89,8 +93,22 @@ class CommandSpace:
         objectives = tuple(Objective(o) if isinstance(o, str) else o for o in names)
         if len(objectives) != low.size or len({o.name for o in objectives}) != low.size:
             raise InvalidInput.expected(f"{low.size} different objective names", [o.name for o in objectives])
+        if self.shape not in get_args(Shape):
+            raise InvalidInput.expected("a shape among box, simplex", repr(self.shape))
+        if self.simplex and not (low.min() >= 0 and low.sum() <= 1 <= high.sum()):
+            raise InvalidInput.expected("ranges that hold weights of at least 0 that sum to 1", f"{low} to {high}")
         for name, value in (("low", low), ("high", high), ("objectives", objectives)):
             object.__setattr__(self, name, value)
+
+    @classmethod
+    def preferences(cls, objectives: Sequence[Objective | str]) -> "CommandSpace":
+        """All weights of at least 0 that sum to 1, one for each objective."""
+        return cls(np.zeros(len(objectives)), np.ones(len(objectives)), objectives, "simplex")
+
+    @property
+    def simplex(self) -> bool:
+        """Whether commands are preferences, which sum to 1."""
+        return self.shape == "simplex"
 
     def __repr__(self) -> str:
         sides = zip(self.names, self.low, self.high, strict=True)
@@ -112,13 +130,15 @@ class CommandSpace:
 
     def possible(self) -> "CommandSpace":
         """The same space without what no episode can return."""
+        if self.simplex:
+            return self  # preferences are no returns
         low, high = self.limits
         return CommandSpace(np.clip(self.low, low, high), np.clip(self.high, low, high), self.objectives)
 
     @cached_property
     def scale(self) -> np.ndarray:
         """The diagonal of D: the range of each objective, 1 where there is none."""
-        width = self.high - self.low
+        width = np.ones(self.size) if self.simplex else self.high - self.low
         return np.where(width > NEGLIGIBLE_RANGE, width, 1.0)
 
     def index(self, name: str | int) -> int:
@@ -134,6 +154,16 @@ class CommandSpace:
         """(d,) bool: the objectives of which a command asks for more or less than the box holds."""
         slack = 1e-6 * self.scale  # what rounding in the sum of rewards can do
         return (command < self.low - slack) | (command > self.high + slack)
+
+    def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
+        """The commands (..., d) themselves, or an error that names them if they are to be preferences and are none."""
+        return as_preferences(commands, what) if self.simplex else commands
+
+    def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """The nearest commands (N, d) of this shape within low, high (d,)."""
+        if not self.simplex:
+            return np.clip(commands, low, high)
+        return project(commands, *np.broadcast_arrays(low, high, commands)[:2])
 
     def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
         """The scaled distance |D^-1 (R - R_t)| of each command from the origin."""

@@ -58,6 +58,21 @@ def as_policy(subject: Any) -> Policy:
     raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
 
 
+def tells_values(policy: Policy) -> bool:
+    return isinstance(policy, ValuedPolicy) and policy.tells_values
+
+
+def shares(policy: Policy, scores: np.ndarray, valid_actions: Sequence[int]) -> tuple[np.ndarray, np.ndarray | None]:
+    """The probabilities of the actions, given a policy's scores (num_actions,), and their values, if it tells these.
+
+    What is worth most is chosen for sure.
+    """
+    if not tells_values(policy):
+        return probabilities(scores, valid_actions), None
+    best = max(valid_actions, key=lambda action: scores[action])  # the first of equals
+    return np.eye(len(scores))[best], scores.astype(np.float64)
+
+
 def probabilities(scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
     """From log-probabilities or logits (num_actions,) to probabilities over the valid actions, 0 for the others."""
     valid = list(valid_actions)
@@ -93,6 +108,33 @@ class FoldablePolicy(Protocol):
     """A policy whose inside may be looked at, so that answers can be proven (optional)."""
 
     def fold(self, state: np.ndarray) -> FoldedPolicy: ...
+
+
+@runtime_checkable
+class ValuedPolicy(Protocol):
+    """A policy whose scores are no log-probabilities: it chooses what is worth most under preferences (optional)."""
+
+    tells_values: bool
+
+
+@dataclass(frozen=True, eq=False)
+class ValueTable:
+    """What actions are worth at one state under preferences w: the most of w . vectors, over each action's vectors."""
+
+    vectors: np.ndarray  # (num_actions, vectors, d)
+
+    def __post_init__(self) -> None:
+        if self.vectors.ndim != 3 or 0 in self.vectors.shape or not np.isfinite(self.vectors).all():
+            raise InvalidInput.expected(
+                "finite values of shape (actions, vectors, objectives)", f"shape {self.vectors.shape}"
+            )
+
+
+@runtime_checkable
+class TabularPolicy(Protocol):
+    """A policy that is a table at each state, so that answers are exact (optional)."""
+
+    def table(self, state: np.ndarray) -> ValueTable: ...
 
 
 @dataclass(frozen=True, eq=False)

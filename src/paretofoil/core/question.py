@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -10,12 +11,16 @@ from paretofoil.core.command import CommandSpace, Norm, as_vector, length
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, PolicyAtStates, QueryAtStates
+from paretofoil.core.simplex import directions, project, reach
 
 CHUNK = 1 << 16
 """Queries per call of the policy: large enough to be fast, small enough for any memory."""
 
 IMPOSSIBLE = -1e30
 """Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
+
+NOISE = 1e-12
+"""What rounding leaves of a turned change where there is none."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +53,7 @@ class Question:
         state = np.asarray(self.state, dtype=np.float32)
         if state.ndim != 1 or not np.isfinite(state).all():
             raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
-        command = as_vector(self.command, "the command", self.space.size)
+        command = self.space.checked(as_vector(self.command, "the command", self.space.size), "the command")
         valid = tuple(sorted({int(a) for a in self.valid_actions}))
         if not valid or valid[0] < 0:
             raise InvalidInput.expected("at least one valid action, numbered from 0", list(self.valid_actions))
@@ -56,18 +61,39 @@ class Question:
             raise InvalidInput.expected(f"a foil among the valid actions {list(valid)}", self.foil)
         if self.norm not in ("l1", "l2", "linf"):
             raise InvalidInput.expected("a norm among l1, l2, linf", repr(self.norm))
+        if self.space.simplex and self.norm != "l2":
+            raise InvalidInput.expected("the norm l2 for changes of preferences", repr(self.norm))
         if not (np.isfinite(self.kappa) and self.kappa >= 0):
             raise InvalidInput.expected("a margin kappa of at least 0", self.kappa)
         front = np.zeros((0, command.size)) if self.front is None else np.array(self.front, dtype=np.float64)
         if front.ndim != 2 or front.shape[1] != command.size or not np.isfinite(front).all():
             raise InvalidInput.expected(f"a front of points with {command.size} finite numbers", f"shape {front.shape}")
+        front = self.space.checked(front, "the front")
         low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)
         high = np.maximum(self.space.high, command) if self.high is None else as_vector(self.high, "high", command.size)
+        if self.space.simplex:  # dividing by the sum moves a command by its last digits
+            low, high = np.minimum(low, command), np.maximum(high, command)
         if (low > command).any() or (high < command).any():
             raise InvalidInput.expected("a searched region that holds the command", f"{low} to {high}")
         values = {"state": state, "command": command, "valid_actions": valid, "front": front, "low": low, "high": high}
         for name, value in values.items():
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def basis(self) -> np.ndarray:
+        """(d, d): the change of the command that each coordinate of a scaled change z stands for, by columns.
+
+        It is the scale D in a box. Changes of preferences are turned, so that those that keep the sum come first.
+        """
+        return directions(self.high > self.low) if self.space.simplex else np.diag(self.space.scale)
+
+    @cached_property
+    def room(self) -> tuple[np.ndarray, np.ndarray]:
+        """The smallest box of scaled changes z that holds the region: (d,), <= 0, and (d,), >= 0."""
+        if self.space.simplex:
+            return reach(self.basis, self.command, self.low, self.high)
+        scale = self.space.scale
+        return (self.low - self.command) / scale, (self.high - self.command) / scale
 
     def __repr__(self) -> str:
         command = ", ".join(f"{number:g}" for number in self.command)
@@ -79,23 +105,24 @@ class QuestionBatch:
     """Questions on one policy, asked together; the only place where a search queries the policy.
 
     Searches work in scaled coordinates z = D^-1 (R - R_t), where each question's region is a box around 0.
-    Queries are counted for each question and phase.
+    Preferences have a box around their region, too: a change that leaves the region stands for the nearest command
+    in it, which is never farther from 0. Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
-        kind = {(id(q.policy), q.space.size, q.norm) for q in questions}
+        kind = {(id(q.policy), q.space.size, q.space.shape, q.norm) for q in questions}
         if len(kind) > 1:
             raise InvalidInput.expected(
-                "questions on one policy, with one number of objectives and one norm", "several"
+                "questions on one policy, with one number of objectives, one shape and one norm", "several"
             )
         self.questions = list(questions)
         self.norm = first.norm
         self.size, self.dim = len(questions), first.space.size
         self.commands = np.stack([q.command for q in questions])  # (Q, d)
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
-        self.low = (np.stack([q.low for q in questions]) - self.commands) / self.scale  # (Q, d), <= 0
-        self.high = (np.stack([q.high for q in questions]) - self.commands) / self.scale  # (Q, d), >= 0
+        self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)
+        self._plane = _Plane(questions) if first.space.simplex else None
         self.kappa = np.array([q.kappa for q in questions])  # (Q,): what searches must reach
         self.clearance = 0.0
         self.foils = np.array([q.foil for q in questions])  # (Q,)
@@ -110,11 +137,32 @@ class QuestionBatch:
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
         """The closest points inside the regions of these questions: rows (N,), z (N, d)."""
+        if self._plane is not None:
+            return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])
+
+    def holds(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """Which of the changes z (N, d) lie inside the regions of these questions (N,)."""
+        inside = ((z >= self.low[rows]) & (z <= self.high[rows])).all(axis=1)
+        if self._plane is not None:
+            inside &= (np.abs(self.project(rows, z) - z) <= NOISE).all(axis=1)
+        return inside
+
+    def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        """The commands (N, d) that scaled changes z (N, d) of the questions in rows (N,) stand for."""
+        if self._plane is not None:
+            return self._plane.commands_at(rows, z)
+        return self.commands[rows] + z * self.scale[rows]
+
+    def changes_to(self, rows: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """The scaled changes z (N, d) that lead to commands (N, d), in the region or not."""
+        if self._plane is not None:
+            return self._plane.changes_to(rows, commands)
+        return (commands - self.commands[rows]) / self.scale[rows]
 
     def margins(self, rows: np.ndarray, z: np.ndarray, phase: str) -> np.ndarray:
         """M_f at scaled changes z (N, d) of the questions in rows (N,); one query each."""
-        return self.margins_at(rows, self.commands[rows] + z * self.scale[rows], phase)
+        return self.margins_at(rows, self.commands_at(rows, z), phase)
 
     def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
         """M_f at commands (N, d) themselves."""
@@ -148,7 +196,7 @@ class QuestionBatch:
         def margins(z: np.ndarray) -> np.ndarray:
             nonlocal each, handicap
             each += added
-            scores = query(slice(None), commands + z * scale)
+            scores = query(slice(None), commands + z * scale if self._plane is None else self.commands_at(rows, z))
             if handicap is None:
                 handicap = self._handicap(scores.shape[1])[rows]
             return scores[everything, foils].astype(np.float64) - (scores + handicap).max(axis=1)
@@ -182,6 +230,25 @@ class QuestionBatch:
     def distances(self, z: np.ndarray) -> np.ndarray:
         """The scaled distance of changes z (..., d)."""
         return length(z, self.norm)
+
+
+class _Plane:
+    """Between turned changes z and preferences, for the questions of a batch."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.bases = np.stack([q.basis for q in questions])  # (Q, d, d)
+        self.commands, self.low, self.high = (
+            np.stack([getattr(q, name) for q in questions]) for name in ("command", "low", "high")
+        )
+
+    def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        moved = self.commands[rows] + (self.bases[rows] * z[:, None, :]).sum(axis=2)
+        return project(moved, self.low[rows], self.high[rows])
+
+    def changes_to(self, rows: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        change = commands - self.commands[rows]
+        turned = (self.bases[rows] * change[:, :, None]).sum(axis=1)  # the columns are orthonormal
+        return np.where(np.abs(turned) > NOISE, turned, 0.0)
 
 
 def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:

@@ -11,7 +11,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Asked, Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import probabilities
+from paretofoil.core.policy import shares
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.check import check
@@ -109,6 +109,7 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         raise InvalidInput(
             f"expected a foil that the policy does not choose, got {names[chosen]!r}, which is what it chooses here"
         )
+    chances, values = shares(question.policy, scores, question.valid_actions)
     return Answer(
         outcome=Outcome.NOT_FOUND,
         stop=Stop.COMPLETE,
@@ -121,7 +122,7 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         foil=question.foil,
         kappa=question.kappa,
         norm=question.norm,
-        probabilities=probabilities(scores, question.valid_actions),
+        probabilities=chances,
         search=search.name,
         seed=search.seed,
         queries={},
@@ -131,6 +132,8 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
         kept=question.kept,
         held=question.held,
+        preferences=question.space.simplex,
+        values=values,
         asked=Asked(question),
     )
 
@@ -139,7 +142,8 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
     """Search with all but some objectives locked, for every choice of them: at most 63 for 6 objectives."""
     movable = np.flatnonzero(question.high > question.low).tolist()
     tried: list[Answer] = []
-    for count in range(1, len(movable) + 1):
+    fewest = 2 if question.space.simplex else 1  # no preference changes alone
+    for count in range(fewest, len(movable) + 1):
         subsets = list(itertools.combinations(movable, count))
         locked = [_allow(question, subset) for subset in subsets]
         tried += asking.ask(locked, subsets if count < len(movable) else None)

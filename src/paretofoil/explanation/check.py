@@ -6,7 +6,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.limit import Stop
-from paretofoil.core.policy import probabilities
+from paretofoil.core.policy import shares
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
 from paretofoil.explanation.confirm import confirm
@@ -32,6 +32,7 @@ def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> 
     command = round_command(batch, row, closest)
     scores = batch.scores_at(rows, command[None], "verify")
     size, quoted = (question.space.distance(c, question.command, question.norm) for c in (closest, command))
+    chances, values = shares(question.policy, scores[0], question.valid_actions)
     proven = certificate is not None and certificate.status == "optimal" and size <= certificate.upper + NEGLIGIBLE
     return replace(
         nothing,
@@ -39,7 +40,8 @@ def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> 
         command=command,
         distance=float(quoted),
         margin=float(batch.margins_of(rows, scores)[0]),
-        counterfactual_probabilities=probabilities(scores[0], question.valid_actions),
+        counterfactual_probabilities=chances,
+        counterfactual_values=values,
         closest=closest,
         closest_distance=float(size),
     )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.core.question import QuestionBatch
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.noise import BATCHES, CAUTION, exact_rows
 
 OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
@@ -31,14 +31,19 @@ def flips(batch: QuestionBatch, row: int, command: np.ndarray) -> bool:
 
 def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
     """The command of a scaled change, walked outwards until the policy confirms it; None if it never does."""
-    question = batch.questions[row]
-    still = np.abs(change) <= UNCHANGED
+    question, rows = batch.questions[row], np.array([row])
     for share in OUTWARDS:
-        command = question.command + (1 + share) * change * question.space.scale
-        command = np.where(still, question.command, np.clip(command, question.low, question.high))
+        command = _settled(question, batch.commands_at(rows, (1 + share) * change[None])[0])
         if flips(batch, row, command):
             return command
     return None
+
+
+def _settled(question: Question, command: np.ndarray) -> np.ndarray:
+    """The command inside the region, where what has hardly changed has not changed at all."""
+    still = np.abs(command - question.command) <= UNCHANGED * question.space.scale
+    low, high = np.where(still, question.command, question.low), np.where(still, question.command, question.high)
+    return question.space.project(command[None], low, high)[0]
 
 
 ROUNDING = 1e-12

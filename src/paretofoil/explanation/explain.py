@@ -22,7 +22,7 @@ from paretofoil.core.search import Search
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, usual_kappa
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -83,7 +83,7 @@ def explain_decision(
     box: Box = "reachable",
     front: Any = None,
     actions: Sequence[str] | None = None,
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     norm: Norm = "l2",
     keep: Sequence[str | int] = (),
     ranges: Mapping[str, tuple[float, float]] | None = None,
@@ -105,7 +105,8 @@ def explain_decision(
             shares of.
         front: the front of returns (full, not remaining); an agent brings its own.
         actions: the names of the actions; an agent brings its own.
-        kappa: by how much the foil must win.
+        kappa: by how much the foil must win; if not given, 0.05 in log-probabilities, or 1 % of what lies between the
+            least and the most valuable action where the policy tells values.
         norm: how the size of a change is measured.
         keep: objectives that must not change.
         ranges: for some objectives, the lowest and highest value that may be asked for.
@@ -121,12 +122,13 @@ def explain_decision(
         raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
     whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
+    margin = usual_kappa(policy, decision) if kappa is None else kappa
     numbers = (
         other_actions(decision)
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
+    posed = [pose(policy, decision, n, the_space, returns, kappa=margin, norm=norm, box=whole) for n in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None

@@ -10,7 +10,7 @@ from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import Policy
+from paretofoil.core.policy import Policy, tells_values
 from paretofoil.core.question import Question
 
 if TYPE_CHECKING:
@@ -45,15 +45,16 @@ def pose(
 ) -> Question:
     """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
 
+    A front of preferences stays what it is.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
     as_vector(decision.command, "the command", space.size)
-    remaining = np.zeros((0, space.size))
+    remaining, collected = np.zeros((0, space.size)), np.zeros(space.size) if space.simplex else decision.collected
     if front is not None:
         returns = np.asarray(front, dtype=np.float64)
         if returns.ndim != 2 or returns.shape[1] != space.size:
             raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
-        remaining = returns - decision.collected
+        remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     asked = (policy, decision.state, decision.command, foil, valid)
     if box is not None:
@@ -62,12 +63,28 @@ def pose(
     return Question(*asked, space, remaining, kappa, low=low, high=high, norm=norm)
 
 
+def usual_kappa(policy: Policy, decision: Decision) -> float:
+    """By how much a foil must win if nobody says it: of values, a share of what lies between those of the actions."""
+    if not tells_values(policy):
+        return KAPPA
+    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))[0]
+    spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
+    return float(f"{VALUE_SHARE * spread:.2g}")  # a number that sentences tell as it is
+
+
+VALUE_SHARE = 0.01
+"""Values have scales of their own, in which the usual kappa means nothing."""
+
+
 def possible_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The lowest and highest commands of the space that can still be fulfilled, and the command itself.
 
     What is left must lie within the natural limits of each objective, and so must the whole return, which is what
     was collected and what is left. A command that asks for the impossible stays in: it is the one in question.
+    Preferences are no returns: all of them can be had.
     """
+    if space.simplex:
+        return space.low, space.high
     least, most = space.limits
     least, most = np.maximum(least, least - collected), np.minimum(most, most - collected)
     low, high = np.clip(space.low, least, most), np.clip(space.high, least, most)

@@ -11,6 +11,7 @@ from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.joint import JointNetwork
 from paretofoil.proof.margin import MarginNetwork
+from paretofoil.proof.walls import Walls
 
 _SMALLEST = 1e-8
 """Boxes smaller than this are left undecided: float64 could not tell their halves apart."""
@@ -33,10 +34,28 @@ class Claim:
     high: np.ndarray
     level: float
     norm: Norm
+    walls: Walls | None = None
+    """What of the box belongs to the region, where that is not all: they count as rivals."""
 
     def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Lines above the margins over boxes low, high (B, d)."""
-        return upper_bounds(self.network, low, high)
+        lines = upper_bounds(self.network, low, high)
+        return lines if self.walls is None else self.walls.beside(lines, self.level)
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, rivals and walls)."""
+        margins = self.network.margins(z)
+        return margins if self.walls is None else np.concatenate([margins, self.walls.room(z) + self.level], axis=1)
+
+    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(N, d) -> margins (N, rivals and walls) and their derivatives (N, rivals and walls, d)."""
+        margins, slopes = self.network.margins_and_slopes(z)
+        if self.walls is None:
+            return margins, slopes
+        walls = np.broadcast_to(self.walls.slopes, (len(z), *self.walls.slopes.shape))
+        return np.concatenate([margins, self.walls.room(z) + self.level], axis=1), np.concatenate(
+            [slopes, walls], axis=1
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,10 +19,17 @@ def deviation(batch: QuestionBatch, row: int, network: MarginNetwork, z: np.ndar
 
 
 def blur(question: Question) -> np.ndarray:
-    """How far off, in scaled changes (d,), a policy that computes in float32 may see a command of the region.
+    """How far off, in scaled changes (d,), a policy that computes in float32 may see a command of the region."""
+    if question.space.simplex:
+        return np.abs(question.basis).T @ rounding(question)  # across the plane, too: rounded weights need not sum to 1
+    return rounding(question) / question.space.scale
+
+
+def rounding(question: Question) -> np.ndarray:
+    """How far off each number (d,) of a command of the region may be seen.
 
     The command is rounded, and so are the terms of the first layer's sums. Where the policy is steep, as in a needle
     that no probe meets, that is no small difference of margins; but it is a small difference of commands.
     """
     largest = np.maximum(np.abs(question.low), np.abs(question.high))
-    return (2 + largest.size) * _FLOAT32 * largest / question.space.scale
+    return (2 + largest.size) * _FLOAT32 * largest

@@ -116,16 +116,23 @@ _DERIVATIVES = {
 
 def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
     """Fold the command, the scale, the foil and its valid rivals into a policy at the question's state."""
-    scale, foil = question.space.scale, question.foil
+    foil = question.foil
     rivals = [a for a in question.valid_actions if a != foil]
     weights, biases = list(folded.weights), list(folded.biases)
     weights[-1] = weights[-1][foil] - weights[-1][rivals]
     biases[-1] = biases[-1][foil] - biases[-1][rivals]
-    reach = np.maximum(question.command - question.low, question.high - question.command)
-    pads = rounding_pads(weights, biases, np.abs(question.command) + reach)
+    pads = rounding_pads(weights, biases, np.abs(question.command) + _reach(question))
     biases[0] = weights[0] @ question.command + biases[0]
-    weights[0] = weights[0] * scale
+    weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
+
+
+def _reach(question: Question) -> np.ndarray:
+    """The size of what is added to each number (d,) of the command, term by term."""
+    if not question.space.simplex:
+        return np.maximum(question.command - question.low, question.high - question.command)
+    # Beside the turned change, what its box is widened by; d terms are summed where a box has one.
+    return len(question.command) * (np.abs(question.basis) @ (np.maximum(-question.room[0], question.room[1]) + 1e-3))
 
 
 def rounding_pads(

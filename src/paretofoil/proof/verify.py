@@ -9,6 +9,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch import Claim, bound_boxes
 from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.walls import walls_of
 
 _CHUNK = 1 << 17
 _REBOUND_BOXES = 1_000_000
@@ -87,7 +88,8 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
     policy = foldable(question.policy, " to bound again")
     batch = QuestionBatch([question])
     network = margin_network(policy.fold(question.state), question)
-    claim = Claim(network, batch.low[0], batch.high[0], question.kappa - certificate.slack, question.norm)
+    level = question.kappa - certificate.slack
+    claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, walls_of(question))
     low, high, seen = claim.low[None], claim.high[None], 0
     while len(low):
         if seen >= _REBOUND_BOXES:
@@ -98,7 +100,8 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
             left = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
             seen += len(low[part])
             near = batch.distances(left.point) < certificate.lower
-            if (network.margins(left.point[near]).min(axis=1, initial=np.inf) >= question.kappa).any():
+            inside = batch.project(np.zeros(near.sum(), dtype=np.int64), left.point[near])
+            if (network.margins(inside).min(axis=1, initial=np.inf) >= question.kappa).any():
                 return False, seen
             halves = left.halves()
             open_low.append(halves[0])

@@ -28,10 +28,11 @@ _ZOOMS = 3
 def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
     """A proven box that holds the command and reaches as far as it can; None if nothing around it can be proven.
 
+    Preferences have none: no two of a box of weights sum to 1 if they differ in one weight only.
     The policy is asked about some commands in it, counted as queries of the question.
     """
     question = batch.questions[row]
-    if not isinstance(question.policy, FoldablePolicy):
+    if question.space.simplex or not isinstance(question.policy, FoldablePolicy):
         return None
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale

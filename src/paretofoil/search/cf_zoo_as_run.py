@@ -158,8 +158,8 @@ def cut_distances(batch: QuestionBatch, commands: np.ndarray) -> np.ndarray:
     lies outside the cut was found in the whole region, by ZOO without a seed, and is measured in that one.
     """
     cut = cut_regions(batch, np.stack([cone.signs for cone in ask_cones(Budget(batch))]))
-    z = (commands - batch.commands) / batch.scale
-    inside = ((z >= cut.low - TINY) & (z <= cut.high + TINY)).all(axis=1)
+    z = batch.changes_to(np.arange(batch.size), commands)
+    inside: np.ndarray = ((z >= cut.low - TINY) & (z <= cut.high + TINY)).all(axis=1)  # type: ignore[assignment]
     return batch.distances(z / cut.where(inside, Region.whole(batch)).unit)
 
 

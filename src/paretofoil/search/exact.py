@@ -8,13 +8,15 @@ from paretofoil.core.certificate import Certificate, Status
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.policy import FoldablePolicy, TabularPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
-from paretofoil.proof.deviation import PROBES, blur, deviation
+from paretofoil.proof.deviation import PROBES, blur, deviation, rounding
 from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
+from paretofoil.search.exact_table import prove_by_table
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.trust_region import FoldedMargins, walk
 
@@ -57,8 +59,10 @@ class Exact(Search):
         return "exact"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        why = ", so that Exact can look inside (for a black box use Boundary())"
-        policy = foldable(batch.questions[0].policy, why)
+        asked = batch.questions[0].policy
+        if isinstance(asked, TabularPolicy):
+            return [prove_by_table(batch, row, asked, limits) for row in range(batch.size)]
+        policy = foldable(asked, ", so that Exact can look inside (for a black box use Boundary())")
         before = [sum(batch.queries(row).values()) for row in range(batch.size)]
         began, started = now(), self._start(batch, limits)
         share = (now() - began) / batch.size
@@ -92,11 +96,13 @@ class Exact(Search):
         question = batch.questions[row]
         network = margin_network(policy.fold(question.state), question)
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
+        probes = batch.project(np.full(PROBES, row), probes)
         kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
         slack = max(self.slack, _CAUTION * off, batch.clearance)
-        safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm)
+        safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm, walls_of(question))
         bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
-        claim = replace(safe, low=safe.low - around, high=safe.high + around, level=kappa - slack)
+        walls = walls_of(question, rounding(question))
+        claim = replace(safe, low=safe.low - around, high=safe.high + around, level=kappa - slack, walls=walls)
         left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
         budget = Budget(batch, rows=np.array([row]), most=left)
         allowance = float(length(around, batch.norm))
@@ -171,7 +177,8 @@ class _Incumbent:
         """Improve the warm start, the front and random commands by derivatives."""
         question, claim = self.budget.batch.questions[self.budget.rows[0]], self.safe
         num_front, num_random = (8, 24) if start is None else (2, 2)
-        front = np.clip((question.front - question.command) / question.space.scale, claim.low, claim.high)
+        batch, rows = self.budget.batch, np.full(len(question.front), self.budget.rows[0])
+        front = batch.project(rows, batch.changes_to(rows, question.front))
         front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
         random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
         points = np.concatenate([front, random] if start is None else [start[None], front, random])
@@ -184,8 +191,8 @@ class _Incumbent:
     def improve(self, points: np.ndarray) -> float:
         """Offer points (N, d); look around the most promising ones when it is likely to pay."""
         self.calls += 1
-        points = np.clip(points, self.safe.low, self.safe.high)
-        short = np.maximum(self.safe.level - self.safe.network.margins(points).min(axis=1, initial=np.inf), 0.0)
+        points = self._inside(points)
+        short = np.maximum(self.safe.level - self.safe.margins(points).min(axis=1, initial=np.inf), 0.0)
         size = length(points, self.safe.norm)
         improved = self._offer(points, np.where(short == 0.0, size, np.inf))
         if improved or self.calls in (4, 12) or self.calls % 32 == 0:
@@ -203,8 +210,13 @@ class _Incumbent:
         points, sizes = walk(FoldedMargins(claim, len(best)), points[best], steps=8, trust=trust / 5)
         self._offer(points, sizes + (self.worth if claim is self.bare else 0.0))
 
+    def _inside(self, points: np.ndarray) -> np.ndarray:
+        """The nearest points (N, d) of the region."""
+        return self.budget.batch.project(np.full(len(points), self.budget.rows[0]), points)
+
     def _offer(self, points: np.ndarray, scores: np.ndarray) -> bool:
         """Take the best of these, if it is closer and the policy agrees; scores (N,) are sizes, or infinite."""
+        points = self._inside(points)
         for index in np.argsort(scores, kind="stable")[:3]:
             if not scores[index] < self.size:
                 return False

@@ -57,7 +57,6 @@ class ProjectedCW(Search):
     def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
         """The closest change of each question that any descent met and the folded network calls valid."""
         batch = budget.batch
-        low, high = batch.low[:, None], batch.high[:, None]  # (Q, 1, d)
         kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)
         c = np.array(self.constants)[:, None]
         rows = np.repeat(np.arange(batch.size), len(c))
@@ -74,5 +73,5 @@ class ProjectedCW(Search):
             variance = BETA2 * variance + (1 - BETA2) * gradient**2
             correct1, correct2 = bias_corrections(step)
             move = (mean / correct1) / (np.sqrt(variance / correct2) + EPSILON)
-            z = np.clip(z - self.learning_rate * move, low, high)
+            z = batch.project(rows, (z - self.learning_rate * move).reshape(-1, batch.dim)).reshape(z.shape)
         return met

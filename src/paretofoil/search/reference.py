@@ -71,11 +71,11 @@ class _Sequential:
         largest, signs = -math.inf, np.zeros(self.batch.dim)
         for point in self.question.front:
             margin = float(self.budget.ask_at(np.array([0]), point[None], "front")[0])
-            z = (point - self.question.command) / self.question.space.scale
-            if (z >= self.low).all() and (z <= self.high).all():
+            z = self.batch.changes_to(self.budget.rows, point[None])[0]
+            if self.batch.holds(self.budget.rows, z[None])[0]:
                 self.budget.closest.offer(self.budget.rows, z[None], np.array([margin]))
             if margin > largest:
-                largest, d = margin, np.clip(z, self.low, self.high)
+                largest, d = margin, self.batch.project(self.budget.rows, z[None])[0]
                 signs = np.where(np.abs(d) > SAME, np.sign(d), 0.0)
         return signs
 

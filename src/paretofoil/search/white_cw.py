@@ -15,6 +15,7 @@ from typing import get_args
 
 import numpy as np
 
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.policy import FoldedPolicy
@@ -91,6 +92,8 @@ class WhiteCW(Search):
 
         from paretofoil.search.parts.art_classifier import ArtClassifier, AttackStoppedError
 
+        if question.space.simplex:
+            question, folded = _turned(question, folded)
         if (question.high <= question.low).all():
             return np.zeros(question.space.size)
         level = float(budget.batch.kappa[budget.rows[0]]) + SLACK if self.confidence is None else self.confidence
@@ -116,6 +119,15 @@ class WhiteCW(Search):
         except AttackStoppedError:
             moved = classifier.closest
         return (moved - question.command) / question.space.scale
+
+
+def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedPolicy]:
+    """A question about preferences as one about turned changes in their box, which is all that ART knows."""
+    size, (low, high) = question.space.size, question.room
+    first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
+    turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
+    box, nowhere = CommandSpace(np.zeros(size), np.ones(size)), np.zeros(size)
+    return replace(question, space=box, command=nowhere, low=low, high=high, front=np.zeros((0, size))), turned
 
 
 _AS_RUN = WhiteCW("raw", 0.05, learning_rate=0.001, binary_search_steps=3, max_iter=250, initial_const=1.0)

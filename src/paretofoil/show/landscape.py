@@ -141,6 +141,8 @@ def landscape(
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
     """What to show of each objective on an axis: from its lowest to its highest value."""
+    if question.space.simplex:
+        raise InvalidInput.expected("commands of free numbers for a slice through them", "preferences, which sum to 1")
     changes = _changes(question, shown)[:, axes]
     half = ZOOM * max(float(changes.max()), SMALLEST_REACH) if changes.size else 1.0
     return [_part(question, axis, half) for axis in axes]

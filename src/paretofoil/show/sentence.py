@@ -11,6 +11,7 @@ from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.show import preference
 from paretofoil.show.quantity import change, join, listing, percent, result, short, short_change, span, value
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
@@ -29,15 +30,18 @@ def one_line(found: Answer) -> str:
     where = _restrictions(found)
     if found.command is not None:
         now = " now" if found.time else ""
-        wish = _changes(found.objectives, found.original, found.command)
-        return f"Had you{now} asked for {wish}, the agent would have {_instead(found)}."
+        numbers = found.objectives, found.original, found.command
+        wish = preference.changes(*numbers) if found.preferences else f"asked for {_changes(*numbers)}"
+        return f"Had you{now} {wish}, the agent would have {_instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         under = f"With {where}, under" if where else "Under"
         margin = f" ({_margin(found)})" if found.kappa > 0 else ""
         did = found.phrases[found.foil]
-        return f"{under} no command within its range would the agent have {did} here{margin}; this is proven."
+        which = "preferences" if found.preferences else "command within its range"
+        return f"{under} no {which} would the agent have {did} here{margin}; this is proven."
     where = f", with {where}," if where else ""
-    return f"No command was found{where} under which the agent would have {_instead(found)} here."
+    none = "No preferences were" if found.preferences else "No command was"
+    return f"{none} found{where} under which the agent would have {_instead(found)} here."
 
 
 def paragraph(found: Answer) -> str:
@@ -45,10 +49,10 @@ def paragraph(found: Answer) -> str:
     parts = [_situation(found), _outside(found), one_line(found)]
     if found.command is None:
         return _text([*parts, *_advice(found)])
-    after: np.ndarray = found.counterfactual_probabilities  # type: ignore[assignment]
+    under = "these preferences" if found.preferences else "that command"
+    of_foil, of_chosen = (preference.share(found, action, after=True) for action in (found.foil, found.chosen))
     foil, chosen = _action(found, found.foil), _action(found, found.chosen)
-    shares = f"Under that command {foil} has {percent(after[found.foil])} and {chosen} {percent(after[found.chosen])}."
-    parts += [shares, _unchanged(found)]
+    parts += [f"Under {under} {foil} {preference.has(found)} {of_foil} and {chosen} {of_chosen}.", _unchanged(found)]
     if found.consequence is not None and found.original_consequence is not None:
         parts.append(_consequences(found, found.consequence, found.original_consequence))
     if found.start is not None:
@@ -56,7 +60,7 @@ def paragraph(found: Answer) -> str:
     if found.proven_range is not None:
         parts.append(_proven_range(found, found.proven_range, found.command))
     parts.append(_proof(found) if found.outcome is Outcome.PROVEN_OPTIMAL else _doubt(found))
-    return _text([*parts, _fewer(found), CAVEAT])
+    return _text([*parts, _fewer(found), "" if found.preferences else CAVEAT])
 
 
 def _text(sentences: Sequence[str]) -> str:
@@ -65,6 +69,14 @@ def _text(sentences: Sequence[str]) -> str:
 
 def _situation(found: Answer) -> str:
     """ "With 8 treasure and 2 steps of time left, the agent chooses right here (70 %; down has 20 %)."."""
+    chosen, foil = _action(found, found.chosen), _action(found, found.foil)
+    worth = "" if found.values is None else "worth "
+    others = f"{foil} {preference.has(found)} {preference.share(found, found.foil)}"
+    asked = preference.situation(found) if found.preferences else _asked(found)
+    return f"{asked}, the agent chooses {chosen} here ({worth}{preference.share(found, found.chosen)}; {others})."
+
+
+def _asked(found: Answer) -> str:
     told = [value(o, float(n)) for o, n in zip(found.objectives, found.original, strict=True)]
     wishes = [wish for wish in told if not wish.startswith("already")]
     excess = [wish for wish in told if wish.startswith("already")]
@@ -73,10 +85,7 @@ def _situation(found: Answer) -> str:
     if excess:
         beside = " and" if found.time else ", with"
         asked = f"{asked}{beside} {join(excess)}" if wishes else f"With {join(excess)}"
-    chosen, foil = _action(found, found.chosen), _action(found, found.foil)
-    before = found.probabilities
-    shares = f"{percent(before[found.chosen])}; {foil} has {percent(before[found.foil])}"
-    return f"{asked}, the agent chooses {chosen} here ({shares})."
+    return asked
 
 
 def _outside(found: Answer) -> str:
@@ -110,13 +119,16 @@ def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndar
 def _unchanged(found: Answer) -> str:
     triples = zip(found.objectives, found.original, found.command, strict=True)  # type: ignore[arg-type]
     same = [o.name for o, old, new in triples if old == new]
+    what, about = ("weights", "weight of") if found.preferences else ("wishes", "wish about")
     if len(same) > 1:
-        return "The other wishes stay as they are."
-    return f"The wish about {same[0]} stays as it is." if same else ""
+        return f"The other {what} stay as they are."
+    return f"The {about} {same[0]} stays as it is." if same else ""
 
 
 def _restrictions(found: Answer) -> str:
     """ "the wish about time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
+    if found.preferences:
+        return preference.restrictions(found)
     spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i]), digits=3) for i in found.held}
     kept = [found.objectives[i].name for i in (*found.kept, *(i for i, told in spans.items() if told is None))]
     parts = [f"the wish{'es' if len(kept) > 1 else ''} about {join(kept)} kept"] if kept else []
@@ -267,7 +279,9 @@ def _advice(found: Answer) -> list[str]:
 
 
 def _range(found: Answer) -> str:
-    """What could have been asked for."""
+    """What could have been asked for; all preferences can."""
+    if found.preferences:
+        return ""
     sides = zip(found.objectives, found.low, found.high, strict=True)
     spans = [span(o, float(low), float(high), digits=3) for o, low, high in sides]
     told = list(filter(None, spans))
@@ -277,8 +291,9 @@ def _range(found: Answer) -> str:
 
 def _odds(found: Answer) -> str:
     """The margin as a ratio of probabilities."""
-    if not 0 < found.kappa <= LARGE_KAPPA:
+    if found.values is not None or not 0 < found.kappa <= LARGE_KAPPA:
         return ""
     times = rounded_up(math.exp(found.kappa))
     foil = _action(found, found.foil)
-    return f"Only commands count under which {foil} is at least {times} times as likely as any other action."
+    which = "preferences" if found.preferences else "commands"
+    return f"Only {which} count under which {foil} is at least {times} times as likely as any other action."

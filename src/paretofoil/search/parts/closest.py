@@ -24,8 +24,11 @@ class Closest:
         valid = margins >= self.level[rows]
         if not valid.any():
             return
+        if not valid.all():
+            rows, changes = rows[valid], changes[valid]
+        changes = self.batch.project(rows, changes)  # what was evaluated, where a change left its region
         distances = self.batch.distances(changes if self.unit is None else changes / self.unit[rows])
-        better = np.flatnonzero(valid & (distances < self.distance[rows]))
+        better = np.flatnonzero(distances < self.distance[rows])
         if not better.size:
             return
         better = better[np.argsort(distances[better], kind="stable")]

@@ -36,17 +36,18 @@ def ask_cones(budget: Budget, *, cut: bool = True) -> list[Cone]:
     for row, question in enumerate(batch.questions):
         asked = margins[rows == row]
         order = np.argsort(-asked, kind="stable")
-        front, asked = candidates[row][order] - question.command, asked[order]
-        others = (np.abs(front) > TINY).any(axis=1) & np.isfinite(asked)  # not the command itself; not out of budget
-        anchor = front[others][0] if cut and others.any() else np.zeros(batch.dim)
-        signs = np.where(np.abs(anchor) > TINY, np.sign(anchor), 0.0)
-        cones.append(Cone(front / question.space.scale, asked, signs))
+        front, asked = batch.changes_to(np.full(len(order), row), candidates[row][order]), asked[order]
+        sizes = np.abs(front) * question.space.scale
+        others = (sizes > TINY).any(axis=1) & np.isfinite(asked)  # not the command itself; not out of budget
+        anchored = cut and others.any()
+        signs = np.where(sizes > TINY, np.sign(front), 0.0)[others][0] if anchored else np.zeros(batch.dim)
+        cones.append(Cone(front, asked, signs))
     return cones
 
 
 def candidates_of(question: Question) -> np.ndarray:
     """The front commands, clipped to the region, each once: (F, d) in their order."""
-    return _each_once(np.clip(question.front, question.low, question.high))
+    return _each_once(question.space.project(question.front, question.low, question.high))
 
 
 def cut_regions(batch: QuestionBatch, signs: np.ndarray) -> Region:

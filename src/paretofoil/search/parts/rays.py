@@ -30,8 +30,8 @@ def infer_signs(budget: Budget) -> np.ndarray:
         return signs
     front = np.concatenate([q.front for q in batch.questions])
     margins = budget.ask_at(rows, front, "front")
-    z = (front - batch.commands[rows]) / batch.scale[rows]
-    inside = ((z >= batch.low[rows]) & (z <= batch.high[rows])).all(axis=1)
+    z = batch.changes_to(rows, front)
+    inside = batch.holds(rows, z)
     budget.closest.offer(rows[inside], z[inside], margins[inside])
     start = 0
     for row, count in enumerate(counts):

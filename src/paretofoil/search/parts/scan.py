@@ -29,7 +29,8 @@ class Scan:
         fronts = np.zeros((len(rows), _NUM_FRONT, self.dim))
         for i, row in enumerate(rows):
             question = batch.questions[row]
-            front = batch.project(np.array([row]), (question.front - question.command) / question.space.scale)
+            where = np.full(len(question.front), row)
+            front = batch.project(where, batch.changes_to(where, question.front))
             front = front[np.argsort(batch.distances(front), kind="stable")[:_NUM_FRONT]]
             fronts[i, : len(front)] = front
         fronts = (fronts[:, :, None, :] * _FRONT_SHARES[:, None]).reshape(len(rows), -1, self.dim)

@@ -92,13 +92,13 @@ class FoldedMargins(Oracle):
     def __init__(self, claim: Claim, num_walks: int) -> None:
         low, high = (np.tile(corner, (num_walks, 1)) for corner in (claim.low, claim.high))
         super().__init__(low, high, np.full(num_walks, claim.level), claim.norm)
-        self.network = claim.network
+        self.claim = claim
 
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        return self.network.margins(z)
+        return self.claim.margins(z)
 
     def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
-        return self.network.margins_and_slopes(z)
+        return self.claim.margins_and_slopes(z)
 
 
 def walk(

@@ -1,0 +1,127 @@
+"""Every number of a paragraph about preferences, checked on the policy by one who reads nothing else."""
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paretofoil as pf
+
+NAMES, ACTIONS = ["fuel", "ore", "time"], ["up", "down", "left", "right"]
+SPACE = pf.CommandSpace.preferences(NAMES)
+NUMBER = r"(-?[\d.]+(?:e-?\d+)?)"
+OPTIONS: list[dict[str, Any]] = [{}, {"keep": ["ore"]}, {"ranges": {"ore": (0.1, 0.45)}}, {"sparse": True}]
+
+
+def answers(options: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray, pf.Answer]]:
+    """Tables (actions, vectors, objectives), original weights and answers."""
+    found = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        table, weights = 10.0 * rng.normal(size=(4, 3, 3)), np.array([0.3, 0.3, 0.4])
+        policy = pf.from_q_table(lambda state, table=table: table)
+        chosen = int(worth(table, weights[None])[0].argmax())
+        decision = pf.Decision(np.zeros(1), weights, (0, 1, 2, 3), chosen, np.zeros(3))
+        told = pf.explain_decision(policy, decision, space=SPACE, actions=ACTIONS, **options)
+        found += [(table, weights, answer) for answer in told]
+    return found
+
+
+def worth(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    return np.einsum("nd,aid->nai", weights, table).max(axis=2)
+
+
+def lead(table: np.ndarray, weights: np.ndarray, foil: int) -> np.ndarray:
+    values = worth(table, weights)
+    return values[:, foil] - np.delete(values, foil, axis=1).max(axis=1)
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str, Any]) -> None:
+    kinds = set()
+    for table, before, answer in answers(options):
+        text, foil = answer.paragraph(), answer.foil
+        for weight, name in re.findall(NUMBER + r" about (\w+)", text.split(", the agent")[0]):
+            assert float(weight) == before[NAMES.index(name)]
+        told = dict(
+            zip(
+                ("chosen", "foil"), re.search(rf"\(worth {NUMBER}; \w+ is worth {NUMBER}\)", text).groups(), strict=True
+            )
+        )  # type: ignore[union-attr]
+        for action, number in ((answer.chosen, told["chosen"]), (foil, told["foil"])):
+            assert float(number) == pytest.approx(worth(table, before[None])[0, action], rel=1e-3, abs=1e-3)
+        margin = float(re.search(rf"by a margin of {NUMBER}", text).group(1))  # type: ignore[union-attr]
+        region = np.random.default_rng(0).dirichlet(np.ones(3), size=20_000)
+        region = region[inside(region, before, options)]
+        kinds.add(answer.found)
+        if not answer.found:
+            assert "under no preferences would" in text.lower()
+            assert (lead(table, region, foil) < margin).all()
+            continue
+        after = before.copy()
+        for name, new, old in re.findall(rf"(\w+) \({NUMBER} instead of {NUMBER}\)", text):
+            i = NAMES.index(name)
+            after[i] = float(new)
+            more = text.index("more about") if "more about" in text else -1
+            less = text.index("less about") if "less about" in text else len(text)
+            assert (after[i] > before[i]) == (
+                more < text.index(f"{name} ({new}") and text.index(f"{name} ({new}") < less
+            )
+            assert abs(float(old) - before[i]) <= 0.05 * abs(after[i] - before[i])
+        assert after.sum() == pytest.approx(1.0, abs=1e-9)
+        assert inside(after[None], before, options)[0]
+        assert lead(table, after[None], foil)[0] >= margin
+        assert ("a little" in text) == bool(moved_little(before, after))
+        size, bound = (float(n) for n in re.search(rf"size is {NUMBER}, and none below {NUMBER} does", text).groups())  # type: ignore[union-attr]
+        assert size == pytest.approx(np.linalg.norm(after - before), rel=1e-3)
+        if not options.get("sparse"):
+            closer = region[np.linalg.norm(region - before, axis=1) < bound]
+            assert (lead(table, closer, foil) < margin).all()
+    assert kinds == {True, False}
+
+
+def inside(weights: np.ndarray, before: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """Which weights (N, 3) the user allows; of those that are sampled, the ones that nearly keep ore count as kept."""
+    if "keep" in options:
+        return np.abs(weights[:, 1] - before[1]) < 1e-3 * (len(weights) > 1) + 1e-12
+    low, high = options.get("ranges", {}).get("ore", (0.0, 1.0))
+    return (weights[:, 1] >= low) & (weights[:, 1] <= high)
+
+
+def moved_little(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether all that gain, or all that lose, do so by no more than a tenth."""
+    change = after - before
+    return any(part.size and np.abs(part).max() <= 0.1 + 1e-12 for part in (change[change > 0], change[change < 0]))
+
+
+def test_an_answer_about_preferences_is_read_back_as_it_was_written() -> None:
+    for _, _, answer in answers({}):
+        again = pf.Answer.from_json(answer.to_json())
+        assert again.paragraph() == answer.paragraph()
+        assert "achievable" not in answer.paragraph()
+
+
+def test_an_answer_of_an_earlier_version_is_still_read() -> None:
+    _, _, answer = answers({})[0]
+    values = answer.to_dict()
+    for name in ("preferences", "values", "counterfactual_values"):
+        del values[name]
+    assert not pf.Answer.from_dict(values).preferences
+
+
+def test_the_quoted_preferences_are_short_and_sum_to_1_even_if_one_that_stays_is_long() -> None:
+    table = np.array([[[3.0, 0.0, 1.0]], [[0.0, 1.0, 1.0]]])
+    weights = np.array([0.6, 0.4 - 1 / 7, 1 / 7])
+    answer = pf.explain(
+        pf.from_q_table(lambda state: table),
+        state=[0.0],
+        command=weights,
+        foil=1,
+        space=SPACE,
+        keep=["time"],
+        kappa=0.01,
+    )
+    assert answer.command[2] == weights[2]  # type: ignore[index]
+    assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]
+    assert min(len(repr(float(n))) for n in answer.command) <= 6  # type: ignore[union-attr]
