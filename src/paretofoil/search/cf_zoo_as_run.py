@@ -159,7 +159,7 @@ def cut_distances(batch: QuestionBatch, commands: np.ndarray) -> np.ndarray:
     """
     cut = cut_regions(batch, np.stack([cone.signs for cone in ask_cones(Budget(batch))]))
     z = batch.changes_to(np.arange(batch.size), commands)
-    inside: np.ndarray = ((z >= cut.low - TINY) & (z <= cut.high + TINY)).all(axis=1)  # type: ignore[assignment]
+    inside = np.all((z >= cut.low - TINY) & (z <= cut.high + TINY), axis=1)
     return batch.distances(z / cut.where(inside, Region.whole(batch)).unit)
 
 
