@@ -66,9 +66,9 @@ def visited(agent: Any, env: Any, weights: np.ndarray) -> list[np.ndarray]:
     return states
 
 
-def attack(table: np.ndarray, answer: pf.Answer, samples: int, rng: np.random.Generator) -> int:
-    """Sampled weights that are valid and closer than is proven possible."""
-    violations = 0
+def attack(table: np.ndarray, answer: pf.Answer, samples: int, rng: np.random.Generator) -> np.ndarray:
+    """How many sampled weights are valid and closer than is proven possible, and how many were sampled."""
+    counts = np.zeros(2, dtype=np.int64)
     for first in range(0, samples, CHUNK):
         size = min(CHUNK, samples - first)
         if np.isinf(answer.lower_bound):
@@ -81,8 +81,8 @@ def attack(table: np.ndarray, answer: pf.Answer, samples: int, rng: np.random.Ge
             weights = weights[(weights >= 0).all(axis=1)]
         worth = np.stack([(weights @ vectors.T).max(axis=1) for vectors in table], axis=1)
         lead = worth[:, answer.foil] - np.delete(worth, answer.foil, axis=1).max(axis=1)
-        violations += int((lead >= answer.kappa).sum())
-    return violations
+        counts += (lead >= answer.kappa).sum(), len(weights)
+    return counts
 
 
 def main() -> None:
@@ -114,8 +114,8 @@ def main() -> None:
         f"largest |sum - 1|: {max((abs(a.command.sum() - 1) for a in found if a.command is not None), default=0.0):.1e}"
     )
     each = -(-options.samples // len(answers))
-    violations = sum(attack(np.asarray(table(s), dtype=np.float64), a, each, rng) for s, a in answers)
-    print(f"{violations} violations among {each * len(answers):,} sampled weights")
+    violations, sampled = sum(attack(np.asarray(table(s), dtype=np.float64), a, each, rng) for s, a in answers)
+    print(f"{violations} violations among {sampled:,} sampled weights")
     if found:
         print(max(found, key=lambda answer: answer.distance or 0.0).paragraph())
 
