@@ -114,7 +114,9 @@ def main() -> None:
         f"largest |sum - 1|: {max((abs(a.command.sum() - 1) for a in found if a.command is not None), default=0.0):.1e}"
     )
     each = -(-options.samples // len(answers))
-    violations, sampled = sum(attack(np.asarray(table(s), dtype=np.float64), a, each, rng) for s, a in answers)
+    violations, sampled = np.sum(
+        [attack(np.asarray(table(s), dtype=np.float64), a, each, rng) for s, a in answers], axis=0
+    )
     print(f"{violations} violations among {sampled:,} sampled weights")
     if found:
         print(max(found, key=lambda answer: answer.distance or 0.0).paragraph())
