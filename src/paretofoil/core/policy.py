@@ -129,6 +129,10 @@ class ValueTable:
                 "finite values of shape (actions, vectors, objectives)", f"shape {self.vectors.shape}"
             )
 
+    def values(self, preferences: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, num_actions): what each action is worth."""
+        return np.einsum("avd,nd->nav", self.vectors, preferences).max(axis=2)
+
 
 @runtime_checkable
 class TabularPolicy(Protocol):

@@ -5,12 +5,15 @@ import numpy as np
 from paretofoil.core.certificate import Certificate, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop, now
-from paretofoil.core.policy import TabularPolicy
+from paretofoil.core.policy import TabularPolicy, ValueTable
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
+from paretofoil.proof.deviation import PROBES
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.parts.budget import Budget
 
+_CAUTION = 4
+"""The slack is at least this many times the deviation that the probes show."""
 TOLERANCE = 1e-6
 """Of the distance: the problems are solved exactly, but for rounding."""
 _SLACK = 1e-9
@@ -23,10 +26,12 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
     if not question.space.simplex:
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")
     table = policy.table(question.state)
-    slack = max(_SLACK * float(np.abs(table.vectors).max()), batch.clearance)
+    off = _deviation(batch, row, table)
+    slack = max(_SLACK * float(np.abs(table.vectors).max()), _CAUTION * off, batch.clearance)
     budget = Budget(batch, limits, rows=np.array([row]))
     lower, problems = np.inf, 0
-    for polytope in polytopes(table, question, question.kappa - slack):  # from the least bound to the largest
+    ordered = polytopes(table, question, question.kappa - slack)  # from the least bound to the largest
+    for polytope in ordered:
         if polytope.simple_bound >= min(lower, DIAMETER):
             break
         problems += 1
@@ -46,13 +51,24 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
         seconds=now() - began,
         kappa=question.kappa,
         slack=slack,
-        deviation=0.0,
-        pad=0.0,
+        deviation=off,
+        pad=max((float(polytope.errors.max()) for polytope in ordered), default=0.0),
         norm=batch.norm,
     )
     [finding] = budget.findings()
     stop = finding.stop if status == "gap" else Stop.PROVEN
     return Finding(finding.change, stop, certificate)
+
+
+def _deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float:
+    """How far the policy's margins are from those of its table, at random preferences; one query each."""
+    question, rows = batch.questions[row], np.full(PROBES, row)
+    z = np.random.default_rng(0).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
+    z = batch.project(rows, z)
+    values = table.values(batch.commands_at(rows, z))
+    rivals = [action for action in question.valid_actions if action != question.foil]
+    margins = values[:, question.foil] - values[:, rivals].max(axis=1, initial=-np.inf)
+    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if rivals else 0.0
 
 
 def _ask_nearest(budget: Budget, ordered: list[Polytope]) -> None:
