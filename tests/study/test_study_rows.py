@@ -209,8 +209,7 @@ def run_process(arguments: list[object]) -> subprocess.CompletedProcess:
     command, output = [sys.executable, *map(str, arguments)], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **output) as script:  # type: ignore[call-overload]
         told, complained = script.communicate(timeout=HANGS)
-    print(told, complained)  # for whoever reads why a test failed
-    assert script.returncode == 0
+    assert script.returncode == 0, told + complained
     until = time.monotonic() + HANGS
     while (left := processes_of(script.pid)) and time.monotonic() < until:
         time.sleep(0.1)
