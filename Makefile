@@ -46,7 +46,7 @@ agents: $(VENV)/installed ## train the shipped agents again (some minutes)
 
 RESULTS := docs/results
 
-results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/results (half an hour on 2 cores)
+results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/results (within an hour on 2 cores)
 	$(BIN)/paretofoil reproduce all --out $(RESULTS) --log $(RESULTS)/rows/reproduce.log
 	for study in $(RESULTS)/rows/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet; done
 
