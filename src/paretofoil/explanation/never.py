@@ -17,16 +17,16 @@ from paretofoil.core.policy import UnfoldablePolicy
 from paretofoil.core.question import Question
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
+from paretofoil.proof.deviation import PROBES, seen_off
 from paretofoil.proof.joint import joint_network
 from paretofoil.proof.margin import foldable, margin_network
 
 SLACK = 1e-5
 """The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
 _CAUTION = 4
-_PROBES = 64
+"""The slack is at least this many times the deviation that the probes show."""
 _SAMPLES = 256
 """Commands that are tried in every state before anything is proven."""
-_FLOAT32 = 2.0**-23
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ class _Proving:
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """More than the deployed policy's margins were seen to deviate from those that are proven."""
         claim, own = setting.claim, decision.valid_actions.index(self.action)
-        shares = np.random.default_rng(0).random((_PROBES, claim.low.size))
+        shares = np.random.default_rng(0).random((PROBES, claim.low.size))
         points = claim.low + shares * (claim.high - claim.low)
         scores = self._scores(decision, *setting.unpack(points))
         asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
@@ -216,7 +216,8 @@ class _Proving:
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""
         policy = foldable(self.agent.policy, "")
-        low, high = _as_float32_sees(self.low, self.high)
+        seen = seen_off(self.low, self.high)
+        low, high = self.low - seen, self.high + seen
         space, middle = CommandSpace(self.low, self.high), (self.low + self.high) / 2
         question = Question(
             self.agent.policy,
@@ -243,7 +244,8 @@ class _Proving:
         assert isinstance(policy, UnfoldablePolicy)
         least = np.concatenate([decision.state - self.around, self.low])
         most = np.concatenate([decision.state + self.around, self.high])
-        low, high = _as_float32_sees(least, most)
+        seen = np.concatenate([seen_off(least[:size], most[:size]), seen_off(self.low, self.high)])
+        low, high = least - seen, most + seen
         rivals = [action for action in decision.valid_actions if action != self.action]
         network = joint_network(policy.unfold(), self.action, rivals, low, high)
 
@@ -252,9 +254,3 @@ class _Proving:
             return inside[:, :size], inside[:, size:]
 
         return _Setting(JointClaim(network, low, high, 0.0, "l2"), unpack)
-
-
-def _as_float32_sees(low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The box with what rounding to float32 adds to it."""
-    rounding = _FLOAT32 * np.maximum(np.abs(low), np.abs(high))
-    return low - rounding, high + rounding

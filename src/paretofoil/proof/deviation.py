@@ -26,10 +26,15 @@ def blur(question: Question) -> np.ndarray:
 
 
 def rounding(question: Question) -> np.ndarray:
-    """How far off each number (d,) of a command of the region may be seen.
+    """How far off each number (d,) of a command of the region may be seen."""
+    return seen_off(question.low, question.high)
 
-    The command is rounded, and so are the terms of the first layer's sums. Where the policy is steep, as in a needle
-    that no probe meets, that is no small difference of margins; but it is a small difference of commands.
+
+def seen_off(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """How far off a policy that computes in float32 may see each number (n,) of what lies within low, high.
+
+    What it is given is rounded, and so are the terms of the first layer's sums. Where the policy is steep, as in a
+    needle that no probe meets, that is no small difference of margins; but it is a small difference of commands.
     """
-    largest = np.maximum(np.abs(question.low), np.abs(question.high))
+    largest = np.maximum(np.abs(low), np.abs(high))
     return (2 + largest.size) * _FLOAT32 * largest

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import Branch, UnfoldedPolicy
+from paretofoil.core.policy import ACTIVATIONS, Activation, Branch, UnfoldedPolicy
 from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, relax, substitute
-from paretofoil.proof.margin import rounding_pads
+from paretofoil.proof.margin import behind_lines, rounding_pads
 
 _ROUNDING = 2.0**-40
 """More than rounding can do to the place of a line, relatively."""
@@ -24,7 +24,7 @@ class JointNetwork:
     command: Branch
     head_weights: tuple[np.ndarray, ...]
     head_biases: tuple[np.ndarray, ...]
-    policy: UnfoldedPolicy
+    head_activations: tuple[Activation, ...]
     pads: tuple[tuple[np.ndarray, ...], ...]
     """Of the layers of the state, of the command, and of the head: more than rounding can do to their bounds."""
 
@@ -51,8 +51,8 @@ class JointNetwork:
         """(N, S + d) -> (N, rivals)."""
         states, commands = points[:, : self.state_size], points[:, self.state_size :]
         hidden = self.state(states) * self.command(commands)
-        for weight, bias in zip(self.head_weights[:-1], self.head_biases[:-1], strict=True):
-            hidden = np.maximum(hidden @ weight.T + bias, 0.0)
+        for weight, bias, activation in zip(self.head_weights, self.head_biases, self.head_activations, strict=False):
+            hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
         return hidden @ self.head_weights[-1].T + self.head_biases[-1]
 
     def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
@@ -68,7 +68,7 @@ class JointNetwork:
             self._embed(self.command, 1, low[:, size:], high[:, size:])
         )
         pads = self.pads[2]
-        hidden = zip(self.head_weights, self.head_biases, self.policy.head.activations, pads, strict=False)
+        hidden = zip(self.head_weights, self.head_biases, self.head_activations, pads, strict=False)
         relaxed, _ = relax(hidden, product)
         rows, offsets = substitute(self.head_weights, self.head_biases, relaxed)
         rows = np.broadcast_to(rows, (len(low), *rows.shape[1:]))
@@ -93,13 +93,13 @@ def joint_network(
         pads.append(rounding_pads(branch.weights, branch.biases, part))
         terms = part
         for weight, bias in zip(branch.weights, branch.biases, strict=True):
-            terms = 1.5 * (np.abs(weight) @ terms + np.abs(bias)) + 2.0  # as for the pads
+            terms = behind_lines(np.abs(weight) @ terms + np.abs(bias))
         spans.append(terms)
     rows = list(rivals)
     weights = (*policy.head.weights[:-1], policy.head.weights[-1][action] - policy.head.weights[-1][rows])
     biases = (*policy.head.biases[:-1], policy.head.biases[-1][action] - policy.head.biases[-1][rows])
     pads.append(rounding_pads(weights, biases, spans[0] * spans[1]))
-    return JointNetwork(policy.state, policy.command, weights, biases, policy, tuple(pads))
+    return JointNetwork(policy.state, policy.command, weights, biases, policy.head.activations, tuple(pads))
 
 
 def _in_own_units(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> HalfSpaces:

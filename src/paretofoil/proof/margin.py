@@ -145,9 +145,14 @@ def rounding_pads(
     pads, terms, operations = [], reach, 8
     for weight, bias in zip(weights, biases, strict=True):
         size = np.abs(weight) @ terms + np.abs(bias)
-        terms = 1.5 * size + 2.0  # what lines with slopes up to 1 and offsets up to 2 and half the size make of it
+        terms = behind_lines(size)
         operations += weight.shape[1] + 8
         pads.append(_ROUNDING * operations * size)
         if not (size < _LARGEST).all():
             raise InvalidInput.expected(f"a policy whose numbers stay below {_LARGEST:g}", f"up to {size.max():g}")
     return tuple(pads)
+
+
+def behind_lines(size: np.ndarray) -> np.ndarray:
+    """What lines with slopes up to 1, and offsets up to 2 and half the size, make of terms of a size."""
+    return 1.5 * size + 2.0

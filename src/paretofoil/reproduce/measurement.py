@@ -10,10 +10,9 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce.plan import Plan
-from paretofoil.study.parquet import ABOUT, require_pyarrow
+from paretofoil.study.parquet import ABOUT, open_parquet, require_pyarrow
 from paretofoil.study.statistics import Episode, Interval, Proportion, cluster_interval
 from paretofoil.study.study import check_same, fingerprint
 
@@ -56,14 +55,7 @@ def write_measurements(path: Path, kind: type[Any], rows: Sequence[Any], about: 
 
 def read_measurements(path: Path, kind: type[Measurement], about: Mapping[str, Any]) -> list[Measurement]:
     """What was written, if it was made with the same."""
-    pyarrow, parquet = require_pyarrow()
-    if not path.is_file():
-        raise InvalidInput.expected(f"measurements at {path}", "no such file")
-    try:
-        table = parquet.read_table(path)
-    except pyarrow.ArrowException as error:
-        raise InvalidInput.expected(f"{path} to be a Parquet file", error) from None
-    stored = read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
+    table, stored = open_parquet(path, "measurements")
     check_same(stored, json.loads(json.dumps(about)), path)
     wanted = [field.name for field in fields(kind)]  # type: ignore[arg-type]
     if table.column_names != wanted:

@@ -42,16 +42,21 @@ def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> in
     return len(rows)
 
 
-def read_parquet(path: Path) -> KeptStudy:
-    """What `export_parquet` wrote."""
+def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
+    """The table in a file, and the document that was written with it."""
     pyarrow, parquet = require_pyarrow()
     if not path.is_file():
-        raise InvalidInput.expected(f"the rows of a study at {path}", "no such file")
+        raise InvalidInput.expected(f"{what} at {path}", "no such file")
     try:
         table = parquet.read_table(path)
     except pyarrow.ArrowException as error:
         raise InvalidInput.expected(f"{path} to be a Parquet file", error) from None
-    about = read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
+    return table, read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
+
+
+def read_parquet(path: Path) -> KeptStudy:
+    """What `export_parquet` wrote."""
+    table, about = open_parquet(path, "the rows of a study")
     try:
         told = record({"configuration": read_configuration, "runs": several(by_name(lambda value: value))})(about)
     except KeyError as error:
