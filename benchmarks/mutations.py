@@ -197,7 +197,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "proof/margin.py",
         f"{PROOF} proof/test_margin.py proof/test_bound.py search/test_exact.py",
-        ("weights[0] = weights[0] * scale", "weights[0] = weights[0] / scale", "the scale is divided by"),
+        ("weights[0] * question.space.scale", "weights[0] / question.space.scale", "the scale is divided by"),
         ("biases[0] = weights[0] @ question.command + biases[0]", "biases[0] = biases[0]", "the command is left out"),
         ("if a != foil]", "if a > foil]", "rivals before the foil are left out"),
         (
@@ -297,8 +297,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "search/exact.py",
         f"{SEARCH} {PROOF} search/test_exact.py search/test_contract.py explanation/test_noise.py",
         (
-            "high=safe.high + around, level=kappa - slack)",
-            "high=safe.high + around, level=kappa)",
+            "high=safe.high + around, level=kappa - slack,",
+            "high=safe.high + around, level=kappa,",
             "proven for kappa alone",
         ),
         ("slack = max(self.slack, _CAUTION * off, batch.clearance)", "slack = self.slack", "the slack is never raised"),
@@ -470,12 +470,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "search/nearest_front.py",
         f"{CALL} search/test_contract.py",
-        ("(z >= batch.low[rows]) & (z <= batch.high[rows])", "(z >= batch.low[rows])", "the upper side is not checked"),
-        (
-            "(z >= batch.low[rows]) & (z <= batch.high[rows])",
-            "(z <= batch.high[rows])",
-            "the lower side is not checked",
-        ),
+        ("batch.holds(rows, z))", "np.ones(len(z), dtype=bool))", "what lies outside the region counts"),
     ),
     *_in(
         "explanation/confirm.py",
@@ -486,8 +481,8 @@ MUTATIONS: tuple[Mutation, ...] = (
             "margin >= batch.questions[row].kappa",
             "a draw is an answer",
         ),
-        ("np.clip(command, question.low, question.high))", "command)", "answers outside the region"),
-        ("np.where(still, question.command, ", "np.where(False, question.command, ", "what hardly changes changes"),
+        ("question.space.project(command[None], low, high)[0]", "command", "answers outside the region"),
+        ("<= UNCHANGED * question.space.scale", "< -1.0", "what hardly changes changes"),
         ("OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)", "OUTWARDS = (0.0,)", "nothing is walked outwards"),
         ("float(margins.min())", "float(margins.max())", "the luckiest way to ask"),
     ),
@@ -522,7 +517,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "another question of the batch",
         ),
         ('{**_spent(*tried), "wanted"', '{"wanted"', "queries of other subsets are not counted"),
-        ("range(1, len(movable) + 1)", "range(1, len(movable))", "never all objectives together"),
+        ("range(fewest, len(movable) + 1)", "range(fewest, len(movable))", "never all objectives together"),
         (
             "if wishes.sparse and wishes.k == 1 and any(",
             "if wishes.k == 1 and any(",
@@ -571,7 +566,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "explanation/pose.py",
         "explanation/test_restrict.py explanation/test_pose.py explanation/test_ask.py",
-        ("remaining = returns - decision.collected", "remaining = returns", "front points as if nothing was collected"),
+        ("remaining = returns - collected", "remaining = returns", "front points as if nothing was collected"),
         ("np.minimum(low, command), np.maximum(high, command)", "low, high", "an impossible command is left out"),
         ("np.minimum(most, most - collected)", "most", "what was collected can be had again"),
         ("low[i] = high[i] = question.command[i]", "low[i] = question.command[i]", "kept objectives may grow"),
@@ -603,8 +598,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         ("each += added", "each += 0", "repeated queries are not counted"),
         (
-            "np.stack([q.low for q in questions]) - self.commands)",
-            "np.stack([q.low for q in questions]) + self.commands)",
+            "(self.low - self.command) / scale",
+            "(self.low + self.command) / scale",
             "regions around another command",
         ),
         ("self.commands[rows] + z * self.scale[rows]", "self.commands[rows] + z", "changes are not scaled back"),
@@ -713,8 +708,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "search/registry.py",
         "search/test_registry.py",
         (
-            '"exact" if isinstance(policy, FoldablePolicy)',
-            '"boundary" if isinstance(policy, FoldablePolicy)',
+            '"exact" if isinstance(policy, FoldablePolicy | TabularPolicy)',
+            '"boundary" if isinstance(policy, FoldablePolicy | TabularPolicy)',
             "no proof",
         ),
         ("if name in _methods or name == AUTO:", "if name == AUTO:", "a search takes the name of another"),
