@@ -63,6 +63,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page would be fetched from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=life,
     )
     app.state.house = house
