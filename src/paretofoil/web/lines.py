@@ -41,6 +41,13 @@ def flip_map_lines(agent: Agent, address: str, asked: Mapping[str, Any]) -> str:
     return "\n".join([*_opening(address), f"flips = {call}{options})", "print(flips)", ""])
 
 
+def influence_lines(agent: Agent, address: str, asked: Mapping[str, Any]) -> str:
+    """`pf.influence_episode`."""
+    call = f"pf.influence_episode(agent, {_numbers(asked['command'])}, seconds={asked['seconds']:g}"
+    options = _options(asked, ("times", "seed"))
+    return "\n".join([*_opening(address), f"profile = {call}{options})", "print(profile)", ""])
+
+
 def _opening(address: str) -> list[str]:
     if MODULE_AGENT.fullmatch(address):
         module, _, name = address.partition(":")

@@ -10,10 +10,12 @@ from paretofoil.explanation.pose import find_action, paper_box, pose, restrict
 from paretofoil.search.registry import choose_search
 from paretofoil.web.house import Here, House
 from paretofoil.web.jobs import Job
-from paretofoil.web.models import AnswerAsked, EpisodeAsked, FlipMapAsked, JobShown
+from paretofoil.web.models import AnswerAsked, EpisodeAsked, FlipMapAsked, InfluenceAsked, JobShown
 from paretofoil.web.moment import Course
 
 router = APIRouter(tags=["questions"])
+optional = APIRouter(tags=["questions"])
+"""What is offered only where the library has it."""
 Key = Annotated[str, InPath(max_length=200)]
 SHOWN: dict[int | str, dict[str, Any]] = {200: {"model": JobShown, "description": "Known already, or told so far"}}
 ASKED: dict[int | str, dict[str, Any]] = {**SHOWN, 202: {"model": JobShown, "description": "Begun"}}
@@ -32,8 +34,19 @@ async def ask(asked: AnswerAsked, here: Here) -> Response:
 @router.post("/flip-maps", response_class=Response, responses=ASKED)
 async def map_flips(asked: FlipMapAsked, here: Here) -> Response:
     """Every moment of an episode and every foil; answers come in `partial` while the rest is searched for."""
-    fields = await here.desk.do(lambda: _checked_moments(here, asked))
+    choose_search(asked.search, here.shelf.agent(asked.agent).policy, asked.seed)
+    fields = await here.desk.do(lambda: _checked_times(here, asked))
     return _begun(here, here.jobs.ask("flip-map", here.shelf.place(asked.agent).address, fields))
+
+
+@optional.post("/influence", response_class=Response, responses=ASKED)
+async def measure_influence(asked: InfluenceAsked, here: Here) -> Response:
+    """Does my wish matter here? For each moment, the share of all commands under which each action is chosen.
+
+    Moments come in `partial` while the others are proven; `seconds` are those of each.
+    """
+    fields = await here.desk.do(lambda: _checked_times(here, asked))
+    return _begun(here, here.jobs.ask("influence", here.shelf.place(asked.agent).address, fields))
 
 
 @router.get("/jobs/{key}", response_class=Response, responses=SHOWN)
@@ -74,12 +87,11 @@ def _checked_answer(here: House, asked: AnswerAsked) -> dict[str, Any]:
     return {**asked.model_dump(mode="json"), "foil": foil}
 
 
-def _checked_moments(here: House, asked: FlipMapAsked) -> dict[str, Any]:
-    agent = here.shelf.agent(asked.agent)
+def _checked_times(here: House, asked: FlipMapAsked | InfluenceAsked) -> dict[str, Any]:
+    """The fields, with moments that there are, each once and in their order."""
     episode = here.moments.episode(_course(asked))
     for time in asked.times or ():
         if time >= len(episode):
             raise InvalidInput.expected(f"moments from 0 to {len(episode) - 1} of this episode", time)
-    choose_search(asked.search, agent.policy, asked.seed)
     times = None if asked.times is None else sorted(set(asked.times))
     return {**asked.model_dump(mode="json"), "times": times}
