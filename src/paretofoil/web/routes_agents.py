@@ -7,7 +7,7 @@ from fastapi import APIRouter, Response
 from fastapi import Path as InPath
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.web.document import agent_document, agent_summary
+from paretofoil.web.document import agent_document, agent_summary, searches_document
 from paretofoil.web.house import Here
 from paretofoil.web.models import (
     AgentShown,
@@ -73,11 +73,4 @@ async def tell_probabilities(asked: ProbabilitiesAsked, here: Here) -> Any:
 @router.get("/searches", response_model=list[SearchShown])
 async def list_searches(here: Here) -> Any:
     """How answers can be looked for."""
-    return await here.desk.do(_searches)
-
-
-def _searches() -> list[dict[str, Any]]:
-    from paretofoil.search.registry import methods
-
-    shown = [(method, method.load()) for method in methods()]
-    return [{"name": m.name, "about": m.summary, "needs": kind.access, "proves": kind.proves} for m, kind in shown]
+    return await here.desk.do(searches_document)

@@ -1,37 +1,43 @@
 """Routes about episodes: what happens, what is seen, and what would happen."""
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
-from paretofoil.core.document import MAX_NUMBER
+from paretofoil.core.document import MAX_NUMBER, write_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.explanation.consequence import consequence
-from paretofoil.web.document import episode_document
+from paretofoil.web.document import consequence_document, course_document
 from paretofoil.web.house import Here, House
 from paretofoil.web.models import MAX_COMMAND, ConsequenceAsked, EpisodeAsked, Seed, Time
-from paretofoil.web.moment import Course, checked
+from paretofoil.web.moment import Course
 from paretofoil.web.routes_agents import PICTURE, PNG
 
 router = APIRouter(tags=["episodes"])
+JSON: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"application/json": {}},
+        "description": "The library's JSON, with words and addresses of pictures",
+    }
+}
 Listed = Annotated[str, Query(max_length=2000, examples=["8,-8"], description="Numbers with commas between them.")]
 
 
-@router.post("/episodes")
-async def roll_out(asked: EpisodeAsked, here: Here) -> dict[str, Any]:
+@router.post("/episodes", response_class=Response, responses=JSON)
+async def roll_out(asked: EpisodeAsked, here: Here) -> Response:
     """The agent's greedy episode under a command, with probabilities, words and pictures."""
     course = Course(asked.agent, tuple(asked.command), asked.seed)
-    return await here.desk.do(lambda: _episode(here, course))
+    return await _told(here, lambda: course_document(here.shelf, here.moments, course))
 
 
-@router.post("/consequences")
-async def follow(asked: ConsequenceAsked, here: Here) -> dict[str, Any]:
+@router.post("/consequences", response_class=Response, responses=JSON)
+async def follow(asked: ConsequenceAsked, here: Here) -> Response:
     """What happens from a moment on if another command is issued there: an episode's rest, and what it achieves.
 
     Where chance plays, `consequence` tells means over many runs, and the rest of the episode is one of them.
     """
     course = Course(asked.agent, tuple(asked.command), asked.seed, asked.time, tuple(asked.issued))
-    return await here.desk.do(lambda: _consequence(here, course))
+    return await _told(here, lambda: consequence_document(here.shelf, here.moments, course))
 
 
 @router.get("/pictures", response_class=Response, responses=PNG)
@@ -53,15 +59,9 @@ async def show_moment(
     return Response(png, media_type="image/png", headers=PICTURE)
 
 
-def _episode(here: House, course: Course) -> dict[str, Any]:
-    return episode_document(here.shelf.agent(course.agent), course, here.moments.episode(course))
-
-
-def _consequence(here: House, course: Course) -> dict[str, Any]:
-    agent, issued = here.shelf.agent(course.agent), course.issued or ()
-    decision = here.moments.decision(course.original, course.since or 0)
-    after = consequence(agent, decision, checked(agent, issued), seed=course.seed)
-    return {"episode": _episode(here, course), "consequence": after.to_dict()}
+async def _told(here: House, made: Callable[[], dict[str, Any]]) -> Response:
+    """Written at the desk as well: an episode may be long, and the event loop must not wait for it."""
+    return Response(await here.desk.do(lambda: write_document(made())), media_type="application/json")
 
 
 def _numbers(listed: str) -> tuple[float, ...]:
