@@ -15,6 +15,7 @@ from paretofoil.cli import (
     never,
     reproduce,
     searches,
+    serve,
     study,
     train,
 )
@@ -38,6 +39,7 @@ app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")
 app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.reproduce)
+app.command("serve")(serve.serve)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,0 +1,81 @@
+"""What is refused, and how: one sentence of JSON, never a traceback."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from paretofoil.core.document import brief, brief_words
+from paretofoil.core.errors import InvalidInput
+
+RETRY_SECONDS = 5
+"""When to come again if there is too much to do."""
+
+
+class Unknown(InvalidInput):
+    """Something is asked for that is not there."""
+
+
+class Taken(InvalidInput):
+    """A name is to be given that something has already."""
+
+
+class Busy(Exception):
+    """There is more to do than may wait."""
+
+
+def refusal(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": brief_words(error)}, status, headers)
+
+
+def status_of(error: InvalidInput) -> int:
+    return 404 if isinstance(error, Unknown) else 409 if isinstance(error, Taken) else 422
+
+
+def handle_errors(app: FastAPI) -> None:
+    """Every way to fail ends in one of these."""
+    handlers: dict[Any, Any] = {
+        InvalidInput: _invalid,
+        RequestValidationError: _malformed,
+        HTTPException: _no_route,
+        Busy: _busy,
+        Exception: _broken,
+    }
+    for kind, handler in handlers.items():
+        app.add_exception_handler(kind, handler)
+
+
+async def _invalid(request: Request, error: InvalidInput) -> JSONResponse:
+    return refusal(status_of(error), error)
+
+
+async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:]) or "the request"
+    told = str(first["msg"]).removeprefix("Input ").removeprefix("should be ").removeprefix("Value error, ")
+    if first["type"] == "missing":
+        return refusal(422, f"{where}: expected a value, got none")
+    if told.startswith("expected "):
+        return refusal(422, f"{where}: {told}")
+    return refusal(422, f"{where}: expected {_lowered(told)}, got {brief(first.get('input'))}")
+
+
+def _lowered(words: str) -> str:
+    return f"{words[:1].lower()}{words[1:]}"
+
+
+async def _no_route(request: Request, error: HTTPException) -> JSONResponse:
+    told = {404: "expected an address of this server", 405: "expected another method for this address"}
+    got = f"{request.method} {brief(request.url.path)}"
+    sentence = f"{told[error.status_code]}, got {got}" if error.status_code in told else error.detail
+    return refusal(error.status_code, sentence, dict(error.headers or {}))
+
+
+async def _busy(request: Request, error: Busy) -> JSONResponse:
+    return refusal(503, error, {"Retry-After": str(RETRY_SECONDS)})
+
+
+async def _broken(request: Request, error: Exception) -> JSONResponse:
+    return refusal(500, "something went wrong inside the server; what it was is written where it was started")
