@@ -64,7 +64,7 @@ export const pictureOf = (agent) => agent.picture || `${named(agent.name)}/pictu
  * Resolves with the result; an abort cancels the work on the server as well.
  * @param {"answers"|"flip-maps"|"influence"} kind
  * @param {Object} question
- * @param {{signal?: AbortSignal, onProgress?: function(number|null, Object|null): void}} listening
+ * @param {{signal?: AbortSignal, onProgress?: function(number|null, Array): void}} listening
  */
 export async function work(kind, question, { signal, onProgress } = {}) {
   let job = await call("POST", `/api/${kind}`, question, signal);
@@ -72,7 +72,7 @@ export async function work(kind, question, { signal, onProgress } = {}) {
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     for (let wait = POLL_FIRST; job.state === "waiting" || job.state === "running"; wait = Math.min(wait * 1.4, POLL_MOST)) {
-      onProgress?.(job.progress ?? null, job.result ?? null);
+      onProgress?.(job.progress ?? null, job.partial ?? []);
       await pause(wait, signal);
       job = await call("GET", `/api/jobs/${job.job}`, undefined, signal);
     }

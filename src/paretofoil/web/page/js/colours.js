@@ -32,37 +32,3 @@ const MARKS = {
 export function markOf(search) {
   return MARKS[search] || { ...MARKS.exact, label: search };
 }
-
-const KEY = "paretofoil-theme";
-
-/** Dark, light, or as the system has it. */
-export function applyTheme(theme) {
-  if (theme) document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-}
-
-/** The theme that was chosen here before, if the browser keeps such things. */
-export function keptTheme() {
-  try {
-    return localStorage.getItem(KEY);
-  } catch {
-    return null;
-  }
-}
-
-/** Whether the page is dark now. */
-export function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
-/** From light to dark, or back. */
-export function turnTheme() {
-  const theme = isDark() ? "light" : "dark";
-  applyTheme(theme);
-  try {
-    localStorage.setItem(KEY, theme);
-  } catch {
-    // A browser that keeps nothing still turns the page for now.
-  }
-}

@@ -38,7 +38,7 @@ export function createCommandSpace(scope, store, journey) {
   function remap(state, region, probe) {
     const decision = decisionOf(state);
     const others = probe.filter((_, i) => !state.axes.includes(i));
-    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, state.axes, others, Boolean(state.folded), state.theme]);
+    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, state.axes, others, Boolean(state.folded), state.dark]);
     if (key === slice) return false;
     slice = key;
     if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, state.axes, region));
@@ -109,7 +109,7 @@ export function createCommandSpace(scope, store, journey) {
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
   scope.onEnd(() => watcher.disconnect());
-  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "probe", "folded", "options", "theme"], draw);
+  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "probe", "folded", "options", "dark"], draw);
   journey.fold();
   return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
 }

@@ -31,7 +31,7 @@ export function createFrame(width, height, region, axes) {
 /** About five round amounts between two numbers: where they lie, and what is written there. */
 export function ticksOf(objective, low, high) {
   const ends = [amount(objective, low), amount(objective, high)].sort((a, b) => a - b);
-  const rough = (ends[1] - ends[0]) / 5 || 1;
+  const rough = (ends[1] - ends[0]) / 6 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.99);
   const ticks = [];

@@ -1,9 +1,9 @@
 /** The front of two objectives as a picture: each point a goal that can be picked. */
 
 import { svg, el } from "./dom.js";
-import { quantity, wishes } from "./words.js";
+import { quantity } from "./words.js";
 
-const WIDTH = 420, HEIGHT = 320, LEFT = 54, RIGHT = 16, TOP = 16, BOTTOM = 46;
+const WIDTH = 420, HEIGHT = 320, LEFT = 76, RIGHT = 16, TOP = 16, BOTTOM = 46;
 
 /**
  * @param {Object} agent
@@ -11,7 +11,7 @@ const WIDTH = 420, HEIGHT = 320, LEFT = 54, RIGHT = 16, TOP = 16, BOTTOM = 46;
  */
 export function frontPicture(agent, pick) {
   const [x, y] = [0, 1].map((i) => scale(agent.front.map((point) => point[i]), i ? [HEIGHT - BOTTOM, TOP] : [LEFT, WIDTH - RIGHT]));
-  const points = agent.front.map((point, i) => dot(x.to(point[0]), y.to(point[1]), `Ask for ${wishes(agent.objectives, point)}`, () => pick(i)));
+  const points = agent.front.map((point, i) => dot(x.to(point[0]), y.to(point[1]), `Ask for ${agent.front_texts[i]}`, () => pick(i)));
   const sorted = [...agent.front].sort((a, b) => a[0] - b[0]);
   const line = sorted.map((point, i) => `${i ? "L" : "M"}${x.to(point[0]).toFixed(1)} ${y.to(point[1]).toFixed(1)}`).join("");
   return el("figure", { class: "card front" },

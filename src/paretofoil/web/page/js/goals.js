@@ -44,7 +44,7 @@ function ordered(front) {
 
 function goalCard(agent, i, journey) {
   const point = agent.front[i];
-  const words = wishes(agent.objectives, point);
+  const words = agent.front_texts[i];
   const card = button("", () => journey.setOut(point), { class: "card goal", "aria-label": `Ask for ${words}` });
   card.append(el("span", { class: "goal-rows" }, agent.objectives.map((objective, j) => goalRow(agent, objective, point[j], j))));
   return card;

@@ -163,8 +163,8 @@ export function createJourney(store) {
     const { agent, command, seed, time, answer } = store.get();
     store.set({ playing: false, shown: { kind, status: "waiting" } });
     try {
-      const tail = await rollOn({ agent: agent.name, command, seed, time }, issued);
-      if (store.get().answer === answer) store.set({ shown: { kind, status: "done", tail, issued } });
+      const { episode: tail, consequence } = await rollOn({ agent: agent.name, command, seed, time }, issued);
+      if (store.get().answer === answer) store.set({ shown: { kind, status: "done", tail, consequence, issued } });
     } catch (error) {
       if (store.get().answer === answer) store.set({ shown: { kind, status: "failed", error } });
     }
@@ -189,5 +189,6 @@ export function foilsOf(state) {
 /** A question as the server takes it. */
 export function questionOf(state, foil, options) {
   const { agent, command, seed, time } = state;
-  return { agent: agent.name, command, seed, time, foil: agent.actions[foil], ...options };
+  const said = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null));
+  return { agent: agent.name, command, seed, time, foil: agent.actions[foil], ...said };
 }

@@ -1,12 +1,12 @@
 /** The page begins here: one state, one view at a time, and the address that follows them. */
 
-import { applyTheme, isDark, keptTheme, turnTheme } from "./colours.js";
 import { button, calm, el, kindly } from "./dom.js";
 import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
 import { createJourney } from "./journey.js";
 import { readLink, writeLink } from "./link.js";
 import { createScope, createStore } from "./state.js";
+import { isDark, startTheme, turnTheme } from "./theme.js";
 import { title, wishes } from "./words.js";
 import { showWorlds } from "./worlds.js";
 
@@ -59,19 +59,20 @@ function follow() {
 }
 
 function drawTools() {
-  const turn = button("", () => (turnTheme(), name(), store.set({ theme: isDark() })), { class: "round theme" });
-  const name = () => {
+  const turn = button("", () => (turnTheme(), show()), { class: "round theme" });
+  const show = () => {
     turn.textContent = isDark() ? "☀" : "☾";
     turn.setAttribute("aria-label", isDark() ? "Turn the page light" : "Turn the page dark");
+    store.set({ dark: isDark() });
   };
-  name();
+  startTheme(show);
+  show();
   document.getElementById("tools").replaceChildren(turn);
 }
 
 /** What tests and benchmarks look at. */
 window.paretofoil = { store, journey, lastRedraw: null };
 
-applyTheme(keptTheme());
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);
 store.watch(["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "probe", "beside"], drawLink);

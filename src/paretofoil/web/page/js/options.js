@@ -18,9 +18,9 @@ export function createOptions(scope, store, journey) {
 }
 
 function searchField(state, journey) {
-  const known = [{ name: "auto", summary: "proves where it can, samples where it cannot" }, ...state.searches];
+  const known = [{ name: "auto", about: "proves where it can, samples where it cannot" }, ...state.searches];
   const select = el("select", { id: "option-search", on: { change: () => journey.setOptions({ search: select.value }) } },
-    known.map((search) => el("option", { value: search.name, selected: search.name === state.options.search }, `${search.name}: ${search.summary}`)));
+    known.map((search) => el("option", { value: search.name, selected: search.name === state.options.search }, `${search.name}: ${search.about}`)));
   return field("Search", "option-search", select);
 }
 

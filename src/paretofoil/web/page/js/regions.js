@@ -91,7 +91,7 @@ export function paint(map, colours, paper) {
 
 function shadesOf(colour, paper) {
   return Uint32Array.from({ length: LEVELS + 1 }, (_, level) => {
-    const strength = 0.3 + 0.5 * (level / LEVELS);
+    const strength = 0.2 + 0.42 * (level / LEVELS);
     const [red, green, blue] = colour.map((part, i) => Math.round(paper[i] + (part - paper[i]) * strength));
     return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
   });

@@ -62,7 +62,7 @@ function createDuet(state) {
 const frameOf = (decision) => ({ picture: decision.picture, action: decision.action });
 
 function lastFrame(agent, episode) {
-  return { picture: episode.final_picture || episode.decisions.at(-1).picture, action: null, ending: endingOf(agent, episode) };
+  return { picture: episode.end_picture || episode.decisions.at(-1).picture, action: null, ending: endingOf(agent, episode) };
 }
 
 function endingOf(agent, episode) {

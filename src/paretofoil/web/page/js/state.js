@@ -33,6 +33,7 @@ const START = {
   influence: IDLE,
   beside: null,
   problem: null,
+  dark: false,
 };
 
 /** @typedef {ReturnType<typeof createStore>} Store */

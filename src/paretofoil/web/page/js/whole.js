@@ -22,7 +22,7 @@ export function createWhole(scope, store, journey) {
     const put = (changes) => store.get().episode === episode && store.set({ [key]: { ...IDLE, ...changes } });
     put({ status: "waiting" });
     try {
-      const onProgress = (progress, result) => put({ status: "waiting", progress, result });
+      const onProgress = (progress, partial) => put({ status: "waiting", progress, partial });
       const result = await work(kind, { agent: agent.name, command, seed, ...extra }, { signal: running[key].signal, onProgress });
       put({ status: "done", result });
     } catch (error) {

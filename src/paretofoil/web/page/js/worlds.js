@@ -30,7 +30,7 @@ function variantsOf(agent, agents) {
 function worldCard(agent, variants, journey) {
   const open = button("", () => journey.openAgent(agent.name), { class: "world" });
   open.append(
-    el("span", { class: "world-picture" }, el("img", { src: pictureOf(agent), alt: "", loading: "lazy" })),
+    el("span", { class: "world-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
     el("span", { class: "world-name" }, agent.title || title(agent.name)),
     el("span", { class: "world-about" }, agent.about || ""),
     el("span", { class: "chips" }, agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name))),
