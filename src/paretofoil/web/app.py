@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
 from paretofoil.core.version import __version__
-from paretofoil.web import routes_agents, routes_episodes
+from paretofoil.web import routes_agents, routes_episodes, routes_jobs
 from paretofoil.web.guard import Guard
 from paretofoil.web.house import Here, House
 from paretofoil.web.models import Health, Refused
@@ -37,7 +37,7 @@ router = APIRouter(tags=["server"])
 @router.get("/health", response_model=Health)
 async def tell_health(here: Here) -> Any:
     """Whether the server is well, and how much there is to do."""
-    return {"status": "well", "version": __version__, "waiting": 0, "running": 0}
+    return {"status": "well", "version": __version__, "waiting": here.jobs.waiting, "running": here.jobs.running}
 
 
 def page_folder() -> Path:
@@ -50,6 +50,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
+        house.jobs.start()
         try:
             yield
         finally:
@@ -65,7 +66,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=life,
     )
     app.state.house = house
-    for part in (router, routes_agents.router, routes_episodes.router):
+    for part in (router, routes_agents.router, routes_episodes.router, routes_jobs.router):
         app.include_router(part, prefix="/api", responses=REFUSALS)
     _serve_page(app)
     handle_errors(app)

@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Depends, Request
 
 from paretofoil.web.desk import Desk
+from paretofoil.web.jobs import Jobs
 from paretofoil.web.moment import Moments
 from paretofoil.web.picture import Pictures
 from paretofoil.web.settings import Settings
@@ -21,14 +22,18 @@ class House:
     moments: Moments
     pictures: Pictures
     desk: Desk
+    """Where quick work is done."""
+    jobs: Jobs
+    """Where searches and proofs are."""
 
     @classmethod
     def open(cls, settings: Settings) -> "House":
         shelf = Shelf(settings)
         moments = Moments(shelf)
-        return cls(settings, shelf, moments, Pictures(shelf, moments), Desk())
+        return cls(settings, shelf, moments, Pictures(shelf, moments), Desk(), Jobs(settings))
 
     def close(self) -> None:
+        self.jobs.close()
         self.desk.close()
         self.shelf.close()
 

@@ -54,16 +54,13 @@ async def _invalid(request: Request, error: InvalidInput) -> JSONResponse:
 async def _malformed(request: Request, error: RequestValidationError) -> JSONResponse:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:]) or "the request"
-    told = str(first["msg"]).removeprefix("Input ").removeprefix("should be ").removeprefix("Value error, ")
     if first["type"] == "missing":
         return refusal(422, f"{where}: expected a value, got none")
-    if told.startswith("expected "):
-        return refusal(422, f"{where}: {told}")
-    return refusal(422, f"{where}: expected {_lowered(told)}, got {brief(first.get('input'))}")
-
-
-def _lowered(words: str) -> str:
-    return f"{words[:1].lower()}{words[1:]}"
+    if first["type"] == "extra_forbidden":
+        return refusal(422, f"expected no field that is not known, got {brief(where)}")
+    told = str(first["msg"]).removeprefix("Input should ")
+    told = f"{told[:1].lower()}{told[1:]}"
+    return refusal(422, f"{where}: expected it to {told}, got {brief(first.get('input'))}")
 
 
 async def _no_route(request: Request, error: HTTPException) -> JSONResponse:

@@ -85,7 +85,7 @@ class Shelf:
     def _find(self, name: str) -> tuple[Agent, Place]:
         found = self._agents.get(name)
         if found is None:
-            raise Unknown.expected(f"an agent among {', '.join(self._agents)}", did_you_mean(brief(name), self._agents))
+            raise Unknown.expected(f"an agent among {', '.join(self._agents)}", did_you_mean(name[:80], self._agents))
         return found
 
     def beside(self, name: str) -> list[str]:

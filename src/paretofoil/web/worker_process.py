@@ -1,0 +1,100 @@
+"""A worker process as the server holds it: given one task at a time, stopped for good when nobody waits for it."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from threading import Timer
+from typing import IO
+
+from paretofoil.web.worker import PROGRESS
+
+_START = """
+import json, sys
+sys.path[:] = json.loads(sys.argv[1])  # it finds modules where the server does
+from paretofoil.web.worker import main
+main(sys.argv[2:])
+"""
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+TASKS_EACH = 200
+"""After so many a worker is replaced by a fresh one, which gives back whatever memory has gathered."""
+
+
+class Lost(Exception):
+    """The process ended in the middle of a task; the message says why."""
+
+
+class WorkerProcess:
+    """One process after another, each of which does one task at a time."""
+
+    def __init__(self, modules: Sequence[str] = ()) -> None:
+        self._modules = modules
+        self._process = self._start()
+        self._done = 0
+        self._killed = False
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def run(self, task: bytes, hear: Callable[[bytes], None], seconds: float) -> tuple[bytes, bytes]:
+        """The kind and the content of a task's last line; `hear` is called with what is told before.
+
+        Whoever calls `kill` meanwhile, or a time that runs out, makes it `Lost`; the next task has a new process.
+        """
+        if self._killed or self._process.poll() is not None or self._done >= TASKS_EACH:
+            self.replace()
+        alarm = Timer(seconds, self.kill)
+        alarm.daemon = True
+        alarm.start()
+        try:
+            line = self._converse(task, hear)
+        finally:
+            late = not alarm.is_alive()
+            alarm.cancel()
+        if not line.endswith(b"\n"):
+            reason = f"it took longer than {seconds:g} seconds and was stopped" if late else "its process was lost"
+            raise Lost(f"{reason}; please ask again")
+        self._done += 1
+        return line[:1], line[1:-1]
+
+    def _converse(self, task: bytes, hear: Callable[[bytes], None]) -> bytes:
+        """Hand over a task; its last line, which is not whole if the process ended before."""
+        given, told = _pipes(self._process)
+        try:
+            given.write(task + b"\n")
+            given.flush()
+        except OSError:
+            return b""
+        while (line := told.readline()).startswith(PROGRESS) and line.endswith(b"\n"):
+            hear(line[1:])
+        return line
+
+    def kill(self) -> None:
+        """Stop what it does. The process may take a moment to die, in which it must not be given another task."""
+        self._killed = True
+        self._process.kill()
+
+    def replace(self) -> None:
+        self.close()
+        self._process, self._done, self._killed = self._start(), 0, False
+
+    def close(self) -> None:
+        self._process.kill()
+        for pipe in _pipes(self._process):
+            with suppress(OSError):  # there may be half of a task in it that nobody reads any more
+                pipe.close()
+        self._process.wait()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        command = [sys.executable, "-c", _START, json.dumps(sys.path), *self._modules]
+        environment = {**os.environ, **_ONE_THREAD}
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+
+
+def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    return process.stdin, process.stdout
