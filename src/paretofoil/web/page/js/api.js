@@ -67,9 +67,11 @@ export const pictureOf = (agent) => agent.picture || `${named(agent.name)}/pictu
  * @param {{signal?: AbortSignal, onProgress?: function(number|null, Array): void}} listening
  */
 export async function work(kind, question, { signal, onProgress } = {}) {
-  let job = await call("POST", `/api/${kind}`, question, signal);
+  // Not cut off: a job whose name is not known could not be cancelled.
+  let job = await call("POST", `/api/${kind}`, question);
   const cancel = () => call("DELETE", `/api/jobs/${job.job}`).catch(() => {});
   signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
   try {
     for (let wait = POLL_FIRST; job.state === "waiting" || job.state === "running"; wait = Math.min(wait * 1.4, POLL_MOST)) {
       onProgress?.(job.progress ?? null, job.partial ?? []);

@@ -7,7 +7,7 @@ import { el } from "./dom.js";
 import { axisName, createFrame, ticksOf } from "./frame.js";
 import { drawAnswer, drawContour, drawFront, drawMark, drawNames, drawOriginal, drawPath, drawProbe, drawRange } from "./marks.js";
 import { askMap } from "./black_box.js";
-import { regionOf } from "./region.js";
+import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
 import { PAINTED, computeMap, paint } from "./regions.js";
 import { decisionOf } from "./state.js";
 import { signed } from "./words.js";
@@ -22,74 +22,76 @@ export function createCommandSpace(scope, store, journey) {
   const controls = createSpaceControls(scope, store, canvas);
   const painting = document.createElement("canvas");
   painting.width = painting.height = PAINTED;
-  let slice = "", map = null, names = [], asked = 0;
+  let slice = "", map = null, places = [], asked = 0;
 
   /** The map is computed only when the slice is another one; what lies on it is drawn each time. */
   function draw(state) {
     const begun = performance.now();
     const region = regionOf(state.agent, decisionOf(state));
     const probe = state.probe || decisionOf(state).command;
-    const fresh = remap(state, region, probe);
-    drawAll(state, region, probe);
+    const view = viewOf(state);
+    const fresh = remap(state, view, probe);
+    drawAll(state, view, probe);
     if (fresh) window.paretofoil.lastRedraw = performance.now() - begun;
-    controls.show(state, region, probe, map);
+    controls.show(state, region, probe, places);
   }
 
-  function remap(state, region, probe) {
+  function remap(state, view, probe) {
     const decision = decisionOf(state);
-    const others = probe.filter((_, i) => !state.axes.includes(i));
-    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, state.axes, others, Boolean(state.folded), state.dark]);
+    const others = probe.filter((_, i) => !view.axes.includes(i));
+    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, view, others, Boolean(state.folded), state.dark]);
     if (key === slice) return false;
     slice = key;
-    if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, state.axes, region));
+    if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view));
     map = null;
-    if (!state.agent.computable) askServer(state, region, probe);
+    places = [];
+    if (!state.agent.computable) askServer(state, view, probe);
     return false;
   }
 
-  async function askServer(state, region, probe) {
+  async function askServer(state, view, probe) {
     const mine = ++asked;
-    const found = await askMap(state.agent, decisionOf(state), probe, state.axes, region).catch(() => null);
+    const found = await askMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
     if (mine !== asked || !found) return;
     keep(found);
-    drawAll(store.get(), region, probe);
+    draw(store.get());
   }
 
   function keep(made) {
     map = made;
     const colours = Array.from({ length: map.actions }, (_, action) => parts(colourOf(action)));
     painting.getContext("2d").putImageData(paint(map, colours, parts(themed("--paper"))), 0, 0);
-    names = placesOf(map);
+    places = placesOf(map);
     return true;
   }
 
-  function drawAll(state, region, probe) {
+  function drawAll(state, view, probe) {
     const { width, height } = fit(canvas);
     const pen = canvas.getContext("2d");
-    const frame = createFrame(width, height, region, state.axes);
+    const frame = createFrame(width, height, view, view.axes);
     pen.clearRect(0, 0, width, height);
-    drawAxes(pen, frame, state, region);
+    drawAxes(pen, frame, state, view);
     pen.save();
     pen.beginPath();
     pen.rect(frame.box.x, frame.box.y, frame.box.width, frame.box.height);
     pen.clip();
-    drawInside(pen, frame, state, region, probe);
+    drawInside(pen, frame, state, view, probe);
     pen.restore();
     drawOriginal(pen, frame, decisionOf(state).command);
     drawProbe(pen, frame, probe);
   }
 
-  function drawInside(pen, frame, state, region, probe) {
+  function drawInside(pen, frame, state, view, probe) {
     const { box } = frame;
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
     if (map && state.foil !== null) drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
-    if (map) drawNames(pen, frame, names, state.agent.actions.map(signed));
-    const left = state.agent.front.map((point) => point.map((x, i) => x - (region.simplex ? 0 : decision.collected[i])));
-    drawFront(pen, frame, left, left.map((point) => !near(state, region, point, probe)));
+    if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
+    const left = state.agent.front.map((point) => point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])));
+    drawFront(pen, frame, left, left.map((point) => !near(view, point, probe)));
     drawPath(pen, frame, state.episode.decisions.map(({ command }) => command), state.time);
     const { answer } = state.answer.result || {};
-    if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(state, answer.proven_range, probe));
+    if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
     if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command, answer.search);
     for (const [search, { answer: other }] of Object.entries(state.gathered)) {
       if (other?.command) drawMark(pen, ...Object.values(frame.place(other.command)), search);
@@ -99,7 +101,7 @@ export function createCommandSpace(scope, store, journey) {
   function take(event) {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     const state = store.get();
-    const frame = createFrame(width, height, regionOf(state.agent, decisionOf(state)), state.axes);
+    const frame = createFrame(width, height, viewOf(state), viewOf(state).axes);
     controls.moveTo(frame.values(event.clientX - left, event.clientY - top));
   }
 
@@ -109,7 +111,7 @@ export function createCommandSpace(scope, store, journey) {
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
   scope.onEnd(() => watcher.disconnect());
-  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "probe", "folded", "options", "dark"], draw);
+  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"], draw);
   journey.fold();
   return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
 }
@@ -123,11 +125,11 @@ function fit(canvas) {
   return { width, height };
 }
 
-function drawAxes(pen, frame, state, region) {
+function drawAxes(pen, frame, state, view) {
   const { box } = frame;
-  const [first, second] = state.axes.map((i) => state.agent.objectives[i]);
-  const ends = state.axes.map((i) => [region.low[i], region.high[i]]);
-  const at = (i, value) => frame.place(region.low.map((x, j) => (j === state.axes[i] ? value : x)));
+  const [first, second] = view.axes.map((i) => state.agent.objectives[i]);
+  const ends = view.axes.map((i) => [view.low[i], view.high[i]]);
+  const at = (i, value) => frame.place(view.low.map((x, j) => (j === view.axes[i] ? value : x)));
   pen.fillStyle = themed("--muted");
   pen.strokeStyle = themed("--line");
   pen.font = "12px system-ui, sans-serif";
@@ -149,11 +151,17 @@ function drawAxes(pen, frame, state, region) {
   pen.restore();
 }
 
-/** Whether a point lies in the slice that is drawn. */
-function near(state, region, point, probe) {
-  return point.every((x, i) => state.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (region.high[i] - region.low[i] || 1));
+/** The part of the region that is drawn, and the two objectives that span it. */
+function viewOf(state) {
+  const decision = decisionOf(state);
+  return { ...zoomed(regionOf(state.agent, decision), decision.command, zoomOf(state)), axes: axesOf(state) };
 }
 
-function crosses(state, range, probe) {
-  return probe.every((x, i) => state.axes.includes(i) || (x >= range.low[i] - 1e-9 && x <= range.high[i] + 1e-9));
+/** Whether a point lies in the slice that is drawn. */
+function near(view, point, probe) {
+  return point.every((x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1));
+}
+
+function crosses(view, range, probe) {
+  return probe.every((x, i) => view.axes.includes(i) || (x >= range.low[i] - 1e-9 && x <= range.high[i] + 1e-9));
 }

@@ -5,13 +5,13 @@ import { short, sign, signed } from "./words.js";
 
 /**
  * @param {Object} state
- * @param {{times: number[], answers: Object[], taken: number[]}} flips maybe not yet whole
+ * @param {Array<{time: number, foil: number, outcome: string, distance: number|null}>} cells maybe not yet all
  * @param {function(number, number): void} pick with moment and foil
  */
-export function flipMap(state, flips, pick) {
+export function flipMap(state, cells, pick) {
   const { agent, episode, time } = state;
-  const answers = new Map(flips.answers.map((answer, i) => [`${flips.times[i]}/${answer.foil}`, answer]));
-  const farthest = Math.max(1e-9, ...flips.answers.map((answer) => answer.distance ?? 0));
+  const answers = new Map(cells.map((answer) => [`${answer.time}/${answer.foil}`, answer]));
+  const farthest = Math.max(1e-9, ...cells.map((answer) => answer.distance ?? 0));
   const head = el("tr", {}, el("th", { scope: "col" }, el("span", { class: "hidden" }, "Action")),
     episode.decisions.map((_, t) => el("th", { scope: "col", class: t === time ? "now" : null }, t + 1)));
   const rows = agent.actions.map((name, action) => el("tr", {}, el("th", { scope: "row" }, signed(name)),
@@ -27,14 +27,16 @@ function cell(agent, decision, action, answer, farthest, run) {
   if (!decision.valid_actions.includes(action)) return el("span", { class: "cell barred", role: "img", "aria-label": `${moment}: cannot be done here` });
   if (!answer) return el("span", { class: "cell unknown", role: "img", "aria-label": `${moment}: not known yet` });
   const words = `${moment}: ${wordsOf(answer)}`;
-  const kind = answer.command ? "found" : answer.outcome === "proven infeasible" ? "never" : "unfound";
-  const nearness = answer.command ? 1 - Math.sqrt(answer.distance / farthest) : 0;
+  const kind = isFound(answer) ? "found" : answer.outcome === "proven infeasible" ? "never" : "unfound";
+  const nearness = isFound(answer) ? 1 - Math.sqrt(answer.distance / farthest) : 0;
   return el("button", { type: "button", class: `cell ${kind}`, "aria-label": words, title: words, vars: { "--nearness": nearness.toFixed(3) }, on: { click: run } },
     kind === "never" ? "×" : kind === "unfound" ? "?" : "");
 }
 
+const isFound = (answer) => answer.distance !== null;
+
 function wordsOf(answer) {
-  if (answer.command) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
+  if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
   return answer.outcome === "proven infeasible" ? "proven: no wish does it" : "none found";
 }
 

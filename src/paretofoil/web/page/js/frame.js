@@ -33,7 +33,7 @@ export function ticksOf(objective, low, high) {
   const ends = [amount(objective, low), amount(objective, high)].sort((a, b) => a - b);
   const rough = (ends[1] - ends[0]) / 6 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.99);
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.7);
   const ticks = [];
   for (let k = Math.ceil(ends[0] / step - 1e-9); k * step <= ends[1] + 1e-9 * step; k++) {
     ticks.push({ value: number(objective, k * step), label: short(k * step) });

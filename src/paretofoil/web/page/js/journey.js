@@ -7,9 +7,7 @@ import { IDLE, PLAIN_OPTIONS, decisionOf } from "./state.js";
 
 /** How long one has to stay at a moment before its foils are asked about unasked, in milliseconds. */
 const DWELL = 500;
-/** Seconds that a question nobody has asked yet may take. */
-const UNASKED_SECONDS = 4;
-const NOTHING_ASKED = { foil: null, answer: IDLE, gathered: {}, shown: null, probe: null };
+const NOTHING_ASKED = { foil: null, answer: IDLE, gathered: {}, shown: null, probe: null, zoom: null };
 
 /** @typedef {ReturnType<typeof createJourney>} Journey */
 
@@ -80,9 +78,10 @@ export function createJourney(store) {
       const episode = await rollOut(agent.name, link.command, link.seed);
       if (!current()) return;
       const { options, explore, beside } = link;
-      const axes = link.axes?.length === 2 ? link.axes : [0, 1];
+      const axes = link.axes?.every((i) => i in agent.objectives) ? link.axes : null;
+      const probe = link.probe?.length === agent.objectives.length ? link.probe : null;
       const time = Math.min(link.time, episode.decisions.length - 1);
-      show(episode, link.command, link.seed, { time, playing: false, options, explore, axes, probe: link.probe, beside });
+      show(episode, link.command, link.seed, { time, playing: false, options, explore, axes, zoom: link.zoom, probe, beside });
       const foil = agent.actions.indexOf(link.foil);
       if (foil >= 0) await ask(foil);
     }, () => restore(link));
@@ -119,9 +118,9 @@ export function createJourney(store) {
     if (state.playing || state.view !== "episode" || !state.agent.computable) return;
     unasked = new AbortController();
     const { signal } = unasked;
-    for (const foil of foilsOf(state)) {
+    for (const foil of foilsOf(state).filter((action) => !state.foreseen[action])) {
       try {
-        const result = await work("answers", { ...questionOf(state, foil, PLAIN_OPTIONS), seconds: UNASKED_SECONDS }, { signal });
+        const result = await work("answers", questionOf(state, foil, PLAIN_OPTIONS), { signal });
         if (signal.aborted) return;
         store.set({ foreseen: { ...store.get().foreseen, [foil]: result } });
       } catch {
@@ -133,11 +132,13 @@ export function createJourney(store) {
   /** Why not this one? */
   async function ask(foil) {
     asking.abort();
-    unasked.abort();
     asking = new AbortController();
     const { signal } = asking;
     store.set({ foil, playing: false, answer: { ...IDLE, status: "waiting" }, gathered: {}, shown: null });
-    const onProgress = (progress) => store.set({ answer: { ...IDLE, status: "waiting", progress } });
+    const onProgress = (progress) => {
+      unasked.abort(); // not before: the same question may be among them, and is then not begun anew
+      if (!signal.aborted) store.set({ answer: { ...IDLE, status: "waiting", progress } });
+    };
     try {
       const result = await work("answers", questionOf(store.get(), foil, store.get().options), { signal, onProgress });
       if (!signal.aborted) store.set({ answer: { ...IDLE, status: "done", result } });
@@ -145,6 +146,7 @@ export function createJourney(store) {
       const status = error.name === "AbortError" ? "cancelled" : "failed";
       if (asking.signal === signal) store.set({ answer: { ...IDLE, status, error } });
     }
+    if (!signal.aborted) dwell = setTimeout(foresee, DWELL);
   }
 
   /** Stop the search that is running. */

@@ -15,7 +15,8 @@ export function writeLink(state) {
     if (state.foil !== null) parts.set("foil", state.agent.actions[state.foil]);
     for (const [name, value] of changedOptions(state.options)) parts.set(name, value);
     if (state.explore) parts.set("explore", state.explore);
-    if (state.explore === "space" && state.axes.join() !== "0,1") parts.set("axes", state.axes.join(","));
+    if (state.explore === "space" && state.axes) parts.set("axes", state.axes.join(","));
+    if (state.explore === "space" && state.zoom) parts.set("zoom", state.zoom);
     if (state.explore === "space" && state.probe) parts.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
     if (state.explore === "compare" && state.beside) parts.set("beside", JSON.stringify(state.beside));
   }
@@ -48,7 +49,8 @@ export function readLink(hash) {
     foil: parts.get("foil"),
     options,
     explore: TABS.includes(explore) ? explore : null,
-    axes: numbers(parts.get("axes")),
+    axes: pair(parts.get("axes")),
+    zoom: whole(parts.get("zoom")),
     probe: numbers(parts.get("probe")),
     beside: structured(parts.get("beside"), null),
   };
@@ -72,6 +74,11 @@ function numbers(text) {
   if (!text) return null;
   const read = text.split(",").map(Number);
   return read.every(Number.isFinite) ? read : null;
+}
+
+function pair(text) {
+  const read = numbers(text);
+  return read?.length === 2 && read[0] !== read[1] ? read : null;
 }
 
 function whole(text) {

@@ -75,7 +75,7 @@ window.paretofoil = { store, journey, lastRedraw: null };
 
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);
-store.watch(["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "probe", "beside"], drawLink);
+store.watch(["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "zoom", "probe", "beside"], drawLink);
 store.watch(["problem"], drawProblem);
 document.getElementById("home").addEventListener("click", (event) => (event.preventDefault(), journey.showWorlds()));
 window.addEventListener("hashchange", () => {

@@ -2,7 +2,7 @@
 
 import { colourOf } from "./colours.js";
 import { button, el, refill } from "./dom.js";
-import { decisionOf } from "./state.js";
+import { cellsOf, decisionOf } from "./state.js";
 import { percent, sign, wishes } from "./words.js";
 
 /** @param {import("./state.js").Store} store */
@@ -12,7 +12,7 @@ export function createMoment(scope, store, journey) {
   const list = el("ul", { class: "actions" });
   root.append(head, list);
   scope.draw(["time", "episode"], (state) => refill(head, heading(state)));
-  scope.draw(["time", "episode", "foil", "foreseen"], (state) => fill(list, state, journey));
+  scope.draw(["time", "episode", "foil", "foreseen", "flips"], (state) => fill(list, state, journey));
   return root;
 }
 
@@ -42,27 +42,34 @@ function outcomeOf(agent, episode, command) {
 
 /** Rows are kept while only their marks change, so that focus stays where it is. */
 function fill(list, state, journey) {
-  const { agent, foil, foreseen, time, episode } = state;
+  const { agent, foil, time, episode } = state;
+  const never = impossibleAt(state);
   const decision = decisionOf(state);
-  const key = `${episode.command}/${time}/${Object.keys(foreseen)}`;
+  const key = `${episode.command}/${time}/${[...never]}`;
   if (list.dataset.key !== key) {
     const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
     list.dataset.key = key;
-    list.replaceChildren(...decision.valid_actions.map((action) => row(agent, decision, action, foreseen[action], journey)));
+    refill(list, decision.valid_actions.map((action) => row(agent, decision, action, never.has(action), journey)),
+      decision.valid_actions.length === 1 && el("li", { class: "note" }, "There is nothing else it could do here."));
     if (focused >= 0) list.querySelectorAll("button")[focused]?.focus();
   }
   for (const item of list.children) {
     item.classList.toggle("asked", Number(item.dataset.action) === foil);
     item.querySelector("button")?.setAttribute("aria-pressed", String(Number(item.dataset.action) === foil));
   }
-  if (decision.valid_actions.length === 1) list.append(el("li", { class: "note" }, "There is nothing else it could do here."));
 }
 
-function row(agent, decision, action, known, journey) {
+/** The foils that are known to be impossible here, from whichever question was answered first. */
+function impossibleAt({ foreseen, flips, time }) {
+  const asked = Object.entries(foreseen).map(([foil, { answer }]) => ({ foil: Number(foil), outcome: answer.outcome }));
+  const mapped = cellsOf(flips).filter((cell) => cell.time === time);
+  return new Set([...asked, ...mapped].filter(({ outcome }) => outcome === "proven infeasible").map(({ foil }) => foil));
+}
+
+function row(agent, decision, action, impossible, journey) {
   const name = agent.actions[action];
   const chosen = action === decision.action;
   const share = decision.probabilities[action];
-  const impossible = known?.answer.outcome === "proven infeasible";
   return el("li", { class: `action${chosen ? " chosen" : ""}`, "data-action": action },
     el("span", { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } }, sign(name) || name.charAt(0)),
     el("span", { class: "action-name" }, name),

@@ -76,7 +76,7 @@ function strip(heading, agent, frames, about, kind = "original") {
   const ending = frames.at(-1).ending;
   return {
     ending: `${heading}: ${ending}`,
-    node: el("figure", { class: `strip ${kind}` }, el("figcaption", {}, el("strong", {}, heading), el("span", {}, about)), picture, caption),
+    node: el("figure", { class: `strip leads-${kind}` }, el("figcaption", {}, el("strong", {}, heading), el("span", {}, about)), picture, caption),
     show(step) {
       const frame = frames[Math.min(step, frames.length - 1)];
       picture.src = frame.picture;

@@ -3,11 +3,10 @@
 import { work } from "./api.js";
 import { colourOf, markOf } from "./colours.js";
 import { announce, button, el, refill, save } from "./dom.js";
-import { placesOf } from "./contour.js";
 import { questionOf } from "./journey.js";
 import { drawMark } from "./marks.js";
 import { probabilities } from "./policy.js";
-import { regionOf, within } from "./region.js";
+import { axesOf, regionOf, within, zoomOf } from "./region.js";
 import { balanced, commandSliders } from "./sliders.js";
 import { decisionOf } from "./state.js";
 import { percent, sign, signed, wishes } from "./words.js";
@@ -28,11 +27,15 @@ export function createSpaceControls(scope, store, canvas) {
   const gather = button("Ask every search", () => gatherAll(store, gather), { title: "Put the answer of each search on the map" });
   const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
 
+  const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
+  const closer = button("+", () => zoom(2), { class: "round", "aria-label": "Zoom in" });
+  const wider = button("−", () => zoom(0.5), { class: "round", "aria-label": "Zoom out" });
+
   /** Move the command in hand to these values of the two objectives. */
   function moveTo(values) {
     const state = store.get();
     let probe = [...(state.probe || decisionOf(state).command)];
-    state.axes.forEach((i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])));
+    axesOf(state).forEach((i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])));
     store.set({ probe: within(regionOf(agent, decisionOf(state)), probe) });
   }
 
@@ -44,25 +47,27 @@ export function createSpaceControls(scope, store, canvas) {
     const region = regionOf(agent, decisionOf(state));
     const probe = state.probe || decisionOf(state).command;
     const by = [across, up];
-    moveTo(state.axes.map((i, k) => probe[i] + by[k] * NUDGE * (region.high[i] - region.low[i])));
+    moveTo(axesOf(state).map((i, k) => probe[i] + (by[k] * NUDGE * (region.high[i] - region.low[i])) / zoomOf(state)));
   }
 
-  function show(state, region, probe, map) {
+  function show(state, region, probe, places) {
     sliders.limit(region);
     sliders.show(probe);
-    axes?.show(state.axes);
+    axes?.show(axesOf(state));
     gather.hidden = state.foil === null;
     reset.hidden = !state.probe;
     told.textContent = `Asked for ${wishes(agent.objectives, probe)}`;
     const shares = sharesOf(state, probe);
     if (shares) fillBars(bars, state, shares);
-    fillLegend(legend, state, map);
+    fillLegend(legend, state, places);
+    closer.disabled = zoomOf(state) >= 64;
+    wider.disabled = zoomOf(state) <= 1;
     const best = shares ? agent.actions[shares.indexOf(Math.max(...shares))] : "";
     canvas.setAttribute("aria-label", `Map of what the agent would do. ${told.textContent}: ${best}. Arrow keys move the wish.`);
     if (document.activeElement === canvas) announce(`${told.textContent}: ${best}`);
   }
 
-  const node = el("div", { class: "space-controls" }, axes?.node, told, bars, sliders.node, el("div", { class: "deeds" }, reset, gather,
+  const node = el("div", { class: "space-controls" }, axes?.node, told, bars, sliders.node, el("div", { class: "deeds" }, closer, wider, reset, gather,
     button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob)))));
   return { node, legend, show, moveTo, nudge };
 }
@@ -86,12 +91,11 @@ function fillBars(list, state, shares) {
   }));
 }
 
-function fillLegend(list, state, map) {
-  const places = map ? placesOf(map).sort((a, b) => b.share - a.share) : [];
+function fillLegend(list, state, places) {
   const searches = [state.answer.result?.answer, ...Object.values(state.gathered).map(({ answer }) => answer)];
   const found = [...new Set(searches.filter((answer) => answer?.command).map((answer) => answer.search))];
   refill(list,
-    places.map(({ action, share }) => el("li", {}, el("span", { class: "patch", vars: { "--colour": colourOf(action) } }), `${signed(state.agent.actions[action])} ${percent(share)}`)),
+    [...places].sort((a, b) => b.share - a.share).map(({ action, share }) => el("li", {}, el("span", { class: "patch", vars: { "--colour": colourOf(action) } }), `${signed(state.agent.actions[action])} ${percent(share)}`)),
     el("li", {}, el("span", { class: "dot-now" }), "the wish now"),
     el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
     el("li", {}, el("span", { class: "square" }), "learned goals"),
@@ -114,7 +118,7 @@ function axisChoice(agent, store) {
   });
   /** Picking the objective of the other axis swaps the two. */
   function choose(k, i) {
-    const axes = [...store.get().axes];
+    const axes = [...axesOf(store.get())];
     if (axes[1 - k] === i) axes[1 - k] = axes[k];
     axes[k] = i;
     store.set({ axes });

@@ -26,7 +26,8 @@ const START = {
   gathered: {},
   shown: null,
   explore: null,
-  axes: [0, 1],
+  axes: null,
+  zoom: null,
   probe: null,
   folded: null,
   flips: IDLE,
@@ -83,4 +84,10 @@ export function createScope(store) {
 /** The decision that is looked at. */
 export function decisionOf(state) {
   return state.episode ? state.episode.decisions[state.time] : null;
+}
+
+/** What is known of the flip map: all of it, or what has come so far. */
+export function cellsOf({ result, partial }) {
+  const map = result?.flip_map;
+  return map ? map.answers.map((answer, i) => ({ ...answer, time: map.times[i] })) : partial || [];
 }

@@ -4,7 +4,7 @@ import { work } from "./api.js";
 import { button, el, kindly, refill } from "./dom.js";
 import { flipMap } from "./flip_map.js";
 import { influenceProfile } from "./influence.js";
-import { IDLE } from "./state.js";
+import { IDLE, cellsOf } from "./state.js";
 
 /** Seconds that each question of the map may take. */
 const SECONDS = 2;
@@ -38,7 +38,7 @@ export function createWhole(scope, store, journey) {
     el("h3", {}, "How far the wish would have to move"),
     el("p", { class: "small" }, "Every moment against everything else it could have done. Pick a cell to ask about it."),
     offer(state.flips, "Ask about every moment", askFlips, () => stop("flips")),
-    state.flips.result && flipMap(state, mapIn(state.flips.result), (time, foil) => (journey.goTo(time), journey.ask(foil)))));
+    state.flips.status !== "idle" && flipMap(state, cellsOf(state.flips), (time, foil) => (journey.goTo(time), journey.ask(foil)))));
   scope.draw(["influence", "time"], (state) => {
     influence.hidden = state.influence.error?.status === 404;
     refill(influence,
@@ -50,8 +50,6 @@ export function createWhole(scope, store, journey) {
   scope.onEnd(() => Object.keys(running).forEach(stop));
   return el("div", { class: "whole" }, flips, influence);
 }
-
-const mapIn = (result) => result.flip_map || result;
 
 function offer(job, label, start, stop) {
   if (job.status === "waiting") {

@@ -7,7 +7,7 @@ import { title } from "./words.js";
 /** @param {HTMLElement} root */
 export function showWorlds(root, store, journey) {
   const { agents } = store.get();
-  const first = agents.filter((agent) => !isVariant(agent, agents));
+  const first = inOrder(agents.filter((agent) => !isVariant(agent, agents)));
   root.replaceChildren(
     el("section", { class: "hero" },
       el("h1", {}, "Ask an agent: why not?"),
@@ -17,6 +17,14 @@ export function showWorlds(root, store, journey) {
     ),
     el("ul", { class: "worlds" }, first.map((agent) => el("li", {}, worldCard(agent, variantsOf(agent, agents), journey)))),
   );
+}
+
+/** Worlds that explain themselves come first. */
+const EASY = ["deep-sea-treasure", "minecart", "resource-gathering", "breakable-bottles"];
+
+function inOrder(agents) {
+  const place = ({ environment }) => (EASY.includes(environment) ? EASY.indexOf(environment) : EASY.length);
+  return [...agents].sort((a, b) => place(a) - place(b));
 }
 
 function isVariant(agent, agents) {
@@ -46,8 +54,9 @@ function others(agent, variants, journey) {
   return el("p", { class: "variants" }, el("span", {}, "Also: "), doors);
 }
 
-/** "under-trained" for an early one; else what its name adds. */
+/** What sets a variant apart, in words where the name says it. */
 function shortName(agent, variant) {
   if (variant.early) return "under-trained";
-  return variant.name.startsWith(`${agent.name}-`) ? variant.name.slice(agent.name.length + 1) : variant.name;
+  if (variant.name === `${agent.name}-realised`) return "trained on realised returns";
+  return variant.name;
 }
