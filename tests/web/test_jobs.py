@@ -10,6 +10,7 @@ import pytest
 from visitor import QUESTION, Visitor, visiting
 
 import paretofoil as pf
+from paretofoil.web import desk as desk_module
 from paretofoil.web import jobs as jobs_module
 from paretofoil.web import worker_process
 from paretofoil.web.memory import ENTRY_BYTES, Memory
@@ -225,3 +226,20 @@ def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
         workers = pids(visitor)
     assert not any(map(alive, workers))
     assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("jobs ")]
+
+
+def test_a_desk_that_is_lost_is_replaced() -> None:
+    with visiting(agents=("deep-sea-treasure",)) as visitor:
+        desk = visitor.app.state.house.desk._process
+        os.kill(desk.pid, signal.SIGKILL)
+        wait_until(lambda: desk._process.poll() is not None)
+        assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
+
+
+def test_quick_work_that_is_not_quick_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "HARD_SECONDS", 0.01)
+    with visiting(agents=("slow_agent:patient",)) as visitor:
+        many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}
+        refused = visitor.post("/api/probabilities", {"agent": "slow_agent:patient", **many})
+        assert refused.status_code == 503
+        assert "took longer than 0.01 seconds" in refused.json()["error"]

@@ -262,10 +262,10 @@ def test_refusals_of_the_guard_have_the_headers_too(visitor: Visitor) -> None:
 
 
 def test_an_error_inside_tells_nothing_of_it(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(course: Any) -> None:
+    async def broken(*asked: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(visitor.app.state.house.moments, "episode", broken)
+    monkeypatch.setattr(visitor.app.state.house.desk, "do", broken)
     answer = visitor.post("/api/episodes", EPISODE)
     refused(answer, 500, "something went wrong inside the server")
     assert "secret" not in answer.text

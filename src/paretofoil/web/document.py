@@ -89,16 +89,16 @@ def episode_document(agent: Agent, course: Course, episode: Episode) -> dict[str
     }
 
 
-def course_document(shelf: Shelf, moments: Moments, course: Course) -> dict[str, Any]:
-    return episode_document(shelf.agent(course.agent), course, moments.episode(course))
+def course_document(moments: Moments, course: Course) -> dict[str, Any]:
+    return episode_document(moments.agent(course.agent), course, moments.episode(course))
 
 
-def consequence_document(shelf: Shelf, moments: Moments, course: Course) -> dict[str, Any]:
+def consequence_document(moments: Moments, course: Course) -> dict[str, Any]:
     """What follows a command that is issued at a moment: one episode's rest, and what it achieves in the mean."""
-    agent = shelf.agent(course.agent)
+    agent = moments.agent(course.agent)
     decision = moments.decision(course.original, course.since or 0)
     after = consequence(agent, decision, checked(agent, course.issued or ()), seed=course.seed)
-    return {"episode": course_document(shelf, moments, course), "consequence": after.to_dict()}
+    return {"episode": course_document(moments, course), "consequence": after.to_dict()}
 
 
 def delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) -> bool | None:

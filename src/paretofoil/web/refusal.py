@@ -9,29 +9,14 @@ from starlette.exceptions import HTTPException
 
 from paretofoil.core.document import brief, brief_words
 from paretofoil.core.errors import InvalidInput
+from paretofoil.web.errors import Busy, status_of
 
 RETRY_SECONDS = 5
 """When to come again if there is too much to do."""
 
 
-class Unknown(InvalidInput):
-    """Something is asked for that is not there."""
-
-
-class Taken(InvalidInput):
-    """A name is to be given that something has already."""
-
-
-class Busy(Exception):
-    """There is more to do than may wait."""
-
-
 def refusal(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": brief_words(error)}, status, headers)
-
-
-def status_of(error: InvalidInput) -> int:
-    return 404 if isinstance(error, Unknown) else 409 if isinstance(error, Taken) else 422
 
 
 def handle_errors(app: FastAPI) -> None:

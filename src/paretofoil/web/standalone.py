@@ -62,8 +62,8 @@ class _SavedEpisode:
 
     def __init__(self, agent: str, flips: FlipMap, seed: int, options: Mapping[str, Any]) -> None:
         self._shelf = Shelf(Settings(agents=(agent,)))
-        self._moments = Moments(self._shelf)
-        self._pictures = Pictures(self._shelf, self._moments)
+        self._moments = Moments(self._shelf.agent)
+        self._pictures = Pictures(self._moments)
         [name] = self._shelf.names()
         self._course = Course(name, tuple(flips.command.tolist()), seed)
         self._flips = flips
@@ -81,7 +81,7 @@ class _SavedEpisode:
     def gather(self, tell: Tell) -> None:
         self._about_agent()
         where = {"agent": self._course.agent, "command": list(self._course.command), "seed": self._course.seed}
-        episode = self._episode(course_document(self._shelf, self._moments, self._course), self._course)
+        episode = self._episode(course_document(self._moments, self._course), self._course)
         self._save("POST", "/api/episodes", episode, where)
         self._save("POST", "/api/flip-maps", _done({"flip_map": self._flips.to_dict()}), where)
         for time in sorted(set(self._flips.times)):
@@ -128,7 +128,7 @@ class _SavedEpisode:
 
     def _follow(self, time: int, issued: list[float]) -> None:
         course = Course(self._course.agent, self._course.command, self._course.seed, time, tuple(issued))
-        told = consequence_document(self._shelf, self._moments, course)
+        told = consequence_document(self._moments, course)
         asked = {"agent": course.agent, "command": list(course.command), "seed": course.seed}
         result = {**told, "episode": self._episode(told["episode"], course)}
         self._save("POST", "/api/consequences", result, {**asked, "time": time, "issued": issued})

@@ -1,4 +1,4 @@
-"""What worker processes compute: one function for each kind of job, from JSON to JSON."""
+"""What other processes compute: one function for each kind of job, from JSON to JSON."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,15 +11,20 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.limit import Limits
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.web.lines import answer_lines, flip_map_lines, influence_lines
+from paretofoil.web.quick import QUICK, quick
 from paretofoil.web.shelf import Place
 
 Tell = Callable[[float, Sequence[Any]], None]
 """Called with the share that is done, and what has become known since the last time."""
 
 
-def run_task(task: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def run_task(task: Mapping[str, Any], tell: Tell) -> Any:
     """The result of a task: {"kind", "address" of the agent, "asked": the fields of the question}."""
-    return TASKS[task["kind"]](_load(task["address"]), task, tell)
+    agent = _load(task["address"])
+    if task["kind"] in TASKS:
+        return TASKS[task["kind"]](agent, task, tell)
+    quick().meet(task["asked"]["agent"], agent)
+    return QUICK[task["kind"]](agent, task["asked"])
 
 
 @lru_cache(maxsize=32)
