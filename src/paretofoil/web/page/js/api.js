@@ -56,6 +56,9 @@ export const askPolicy = (agent, decision, commands, signal) =>
 /** @returns {Promise<Object>} the agent that was uploaded */
 export const upload = (document) => call("POST", "/api/agents", document);
 
+/** Whether the server can do a kind of work at all: an older one may not. */
+export const offers = async (kind) => `/api/${kind}` in (await call("GET", "/api/openapi.json")).paths;
+
 /** The picture of an agent's world. */
 export const pictureOf = (agent) => agent.picture || `${named(agent.name)}/picture.png`;
 

@@ -100,7 +100,7 @@ export function createJourney(store) {
   /** What is worth knowing before one asks: the policy at this state, and which foils are impossible. */
   function arrive() {
     clearTimeout(dwell);
-    if (store.get().explore === "space") fold();
+    furnish();
     dwell = setTimeout(foresee, DWELL);
   }
 
@@ -175,8 +175,13 @@ export function createJourney(store) {
   /** Open a panel for experts, or close it. */
   function explore(tab) {
     store.set({ explore: tab });
-    if (tab === "space") fold();
-    if (!store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
+    furnish();
+  }
+
+  /** What the open panel needs. */
+  function furnish() {
+    if (store.get().explore === "space") fold();
+    if (store.get().explore && !store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
   }
 
   return { showWorlds, openAgent, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };

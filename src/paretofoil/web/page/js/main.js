@@ -7,7 +7,7 @@ import { createJourney } from "./journey.js";
 import { readLink, writeLink } from "./link.js";
 import { createScope, createStore } from "./state.js";
 import { isDark, startTheme, turnTheme } from "./theme.js";
-import { title, wishes } from "./words.js";
+import { title } from "./words.js";
 import { showWorlds } from "./worlds.js";
 
 const store = createStore();
@@ -26,10 +26,10 @@ function drawView(state) {
   root.focus({ preventScroll: true });
 }
 
-function drawCrumbs({ view, agent, command, episode }) {
+function drawCrumbs({ view, agent, episode }) {
   const crumbs = [button("Worlds", () => journey.showWorlds(), { "aria-current": view === "worlds" ? "page" : null })];
   if (agent) crumbs.push(button(agent.title || title(agent.name), () => journey.openAgent(agent.name), { "aria-current": view === "goals" ? "page" : null }));
-  if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, wishes(agent.objectives, command)));
+  if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, episode.command_text));
   document.getElementById("crumbs").replaceChildren(...crumbs);
   document.title = agent ? `${agent.title || title(agent.name)} · Paretofoil` : "Paretofoil: why not?";
 }

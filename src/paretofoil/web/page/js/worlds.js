@@ -1,7 +1,7 @@
 /** The first look: worlds as cards with pictures, the trained agent first, others of the same world below it. */
 
 import { pictureOf } from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, spoken } from "./dom.js";
 import { title } from "./words.js";
 
 /** @param {HTMLElement} root */
@@ -48,8 +48,8 @@ function worldCard(agent, variants, journey) {
 
 function others(agent, variants, journey) {
   const doors = variants.map((variant) =>
-    button(shortName(agent, variant), () => journey.openAgent(variant.name), {
-      class: "quiet", "aria-label": `Open the agent ${variant.name}`, title: variant.name,
+    button(spoken("", shortName(agent, variant), ` ${agent.title}`), () => journey.openAgent(variant.name), {
+      class: "quiet", title: variant.name,
     }));
   return el("p", { class: "variants" }, el("span", {}, "Also: "), doors);
 }
