@@ -1,15 +1,13 @@
 """paretofoil serve: the page, on this machine."""
 
 import socket
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from paretofoil.cli.console import note, say
-from paretofoil.cli.options import AllowImport, Workers, complete_agent
-from paretofoil.core.errors import InvalidInput
+from paretofoil.cli.options import AllowImport, Workers, check_web, complete_agent
 
 if TYPE_CHECKING:
     from paretofoil.web.settings import Settings
@@ -29,9 +27,7 @@ def serve(
     allow_import: AllowImport = None,
 ) -> None:
     """Serve the page: watch agents, ask why not, and see what would have made the difference."""
-    for package in ("fastapi", "uvicorn"):
-        if find_spec(package) is None:
-            raise InvalidInput.expected('what the page needs (pip install "paretofoil[web]")', f"no {package}")
+    check_web()
     from paretofoil.web.settings import Settings
 
     settings = Settings(

@@ -4,6 +4,7 @@ import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
-        house.jobs.start()
+        house.start()
         try:
             yield
         finally:
@@ -63,15 +64,22 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,  # its page would be fetched from elsewhere
         redoc_url=None,
+        redirect_slashes=False,
         lifespan=life,
     )
     app.state.house = house
-    for part in (router, routes_agents.router, routes_episodes.router, routes_jobs.router):
+    for part in _routers():
         app.include_router(part, prefix="/api", responses=REFUSALS)
     _serve_page(app)
     handle_errors(app)
     app.add_middleware(Guard, settings=house.settings)
     return app
+
+
+def _routers() -> list[APIRouter]:
+    always = [router, routes_agents.router, routes_episodes.router, routes_jobs.router]
+    influence = find_spec("paretofoil.explanation.influence") is not None
+    return [*always, routes_jobs.optional] if influence else always
 
 
 def _serve_page(app: FastAPI) -> None:

@@ -11,8 +11,10 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Episode
 from paretofoil.core.document import plain
 from paretofoil.core.policy import shares, tells_values
+from paretofoil.explanation.consequence import consequence
+from paretofoil.search.registry import methods
 from paretofoil.show.quantity import join, short, values
-from paretofoil.web.moment import Course
+from paretofoil.web.moment import Course, Moments, checked
 from paretofoil.web.network import computable
 from paretofoil.web.shelf import Shelf
 
@@ -60,6 +62,11 @@ def agent_document(shelf: Shelf, name: str) -> dict[str, Any]:
     }
 
 
+def searches_document() -> list[dict[str, Any]]:
+    loaded = [(method, method.load()) for method in methods()]
+    return [{"name": m.name, "about": m.summary, "needs": kind.access, "proves": kind.proves} for m, kind in loaded]
+
+
 def episode_document(agent: Agent, course: Course, episode: Episode) -> dict[str, Any]:
     """The library's JSON of an episode, and for each decision probabilities, words and a picture."""
     document = episode.to_dict()
@@ -80,6 +87,18 @@ def episode_document(agent: Agent, course: Course, episode: Episode) -> dict[str
         "delivered": delivered(agent.space, whole, episode.achieved),
         "end_picture": picture_address(course, episode[-1].time + 1),
     }
+
+
+def course_document(moments: Moments, course: Course) -> dict[str, Any]:
+    return episode_document(moments.agent(course.agent), course, moments.episode(course))
+
+
+def consequence_document(moments: Moments, course: Course) -> dict[str, Any]:
+    """What follows a command that is issued at a moment: one episode's rest, and what it achieves in the mean."""
+    agent = moments.agent(course.agent)
+    decision = moments.decision(course.original, course.since or 0)
+    after = consequence(agent, decision, checked(agent, course.issued or ()), seed=course.seed)
+    return {"episode": course_document(moments, course), "consequence": after.to_dict()}
 
 
 def delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) -> bool | None:

@@ -6,6 +6,7 @@ origin they come from, and what the browser says of it.
 """
 
 import asyncio
+import logging
 from ipaddress import ip_address
 from socket import gethostname
 from typing import Any
@@ -36,6 +37,8 @@ HEADERS = {
 BODY_BYTES = 1 << 20
 UPLOAD_BYTES = 8 << 20
 UPLOADS = "/api/agents"
+BROKEN = "something went wrong inside the server; what it was is written where it was started"
+LOG = logging.getLogger(__name__)
 BODY_SECONDS = 30.0
 """How long a request may take to bring its body."""
 
@@ -61,7 +64,15 @@ class Guard:
         if refused is not None:
             await refused(scope, receive, send)
         else:
-            await self._app(scope, _replay(body, receive), send)
+            await self._pass_on(scope, _replay(body, receive), send)
+
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Whatever goes wrong inside is told to whoever runs the server, and to nobody else."""
+        try:
+            await self._app(scope, receive, send)
+        except Exception:
+            LOG.exception("%s %s failed", scope["method"], scope["path"])
+            await refusal(500, BROKEN)(scope, receive, send)
 
     def _foreign(self, scope: Scope, headers: Headers) -> Response | None:
         host = headers.get("host", "")

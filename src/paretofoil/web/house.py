@@ -1,14 +1,12 @@
 """What the routes of one server share."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
 from paretofoil.web.desk import Desk
 from paretofoil.web.jobs import Jobs
-from paretofoil.web.moment import Moments
-from paretofoil.web.picture import Pictures
 from paretofoil.web.settings import Settings
 from paretofoil.web.shelf import Shelf
 
@@ -19,8 +17,6 @@ class House:
 
     settings: Settings
     shelf: Shelf
-    moments: Moments
-    pictures: Pictures
     desk: Desk
     """Where quick work is done."""
     jobs: Jobs
@@ -28,9 +24,16 @@ class House:
 
     @classmethod
     def open(cls, settings: Settings) -> "House":
-        shelf = Shelf(settings)
-        moments = Moments(shelf)
-        return cls(settings, shelf, moments, Pictures(shelf, moments), Desk(), Jobs(settings))
+        return cls(settings, Shelf(settings), Desk(settings), Jobs(settings))
+
+    def start(self) -> None:
+        """Start the processes that do the work."""
+        self.desk.start()
+        self.jobs.start()
+
+    async def quick(self, kind: str, asked: dict[str, Any]) -> bytes:
+        """Quick work about an agent (`quick.py`): its JSON."""
+        return await self.desk.do(kind, self.shelf.place(asked["agent"]).address, asked)
 
     def close(self) -> None:
         self.jobs.close()

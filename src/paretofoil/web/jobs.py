@@ -9,14 +9,16 @@ from threading import Condition, Thread
 from typing import Any, Literal
 
 from paretofoil.core.document import write_document
+from paretofoil.web.errors import Busy, Unknown
 from paretofoil.web.memory import Memory
-from paretofoil.web.refusal import Busy, Unknown
 from paretofoil.web.settings import Settings
 from paretofoil.web.task import LONG
 from paretofoil.web.worker import RESULT
 from paretofoil.web.worker_process import Lost, WorkerProcess
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
+STEP_BACK = 5
+"""How much nicer a worker is than the server, which must answer at once."""
 HARD_SECONDS = 600.0
 """A worker that takes longer is stopped, whatever it does."""
 
@@ -72,7 +74,7 @@ class Jobs:
     def start(self) -> None:
         """Start the workers, each with a thread that waits for it."""
         for number in range(self._settings.num_workers):
-            worker = WorkerProcess(self._settings.allowed_modules)
+            worker = WorkerProcess(self._settings.allowed_modules, step_back=STEP_BACK)
             self._workers.append(worker)
             self._threads.append(Thread(target=self._serve, args=(worker,), name=f"jobs {number}", daemon=True))
         for thread in self._threads:

@@ -1,11 +1,13 @@
 """The Python lines that give the same answer: what the page does can be done without it."""
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.shelf import shipped_folder
+from paretofoil.web.shelf import MODULE_AGENT
 
 _USUAL: dict[str, Any] = {
     "search": "auto",
@@ -39,10 +41,18 @@ def flip_map_lines(agent: Agent, address: str, asked: Mapping[str, Any]) -> str:
     return "\n".join([*_opening(address), f"flips = {call}{options})", "print(flips)", ""])
 
 
+def influence_lines(agent: Agent, address: str, asked: Mapping[str, Any]) -> str:
+    """`pf.influence_episode`."""
+    call = f"pf.influence_episode(agent, {_numbers(asked['command'])}, seconds={asked['seconds']:g}"
+    options = _options(asked, ("times", "seed"))
+    return "\n".join([*_opening(address), f"profile = {call}{options})", "print(profile)", ""])
+
+
 def _opening(address: str) -> list[str]:
-    module, colon, name = address.partition(":")
-    if colon and module.replace(".", "_").isidentifier():
-        return ["import paretofoil as pf", f"import {module}", "", f"agent = {module}.{name}"]
+    if MODULE_AGENT.fullmatch(address):
+        module, _, name = address.partition(":")
+        made = "" if isinstance(getattr(import_module(module), name), Agent) else "()"
+        return ["import paretofoil as pf", f"import {module}", "", f"agent = {module}.{name}{made}"]
     folder = Path(address)
     shown = folder.name if folder.parent == shipped_folder() else address
     return ["import paretofoil as pf", "", f"agent = pf.load_agent({shown!r})"]

@@ -23,6 +23,11 @@ Time = Annotated[int, Field(ge=0, le=1_000_000, examples=[5], description="The m
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, description="What the search of each question may take.")]
 
 
+Times = Annotated[
+    list[Time] | None, Field(min_length=1, max_length=1000, description="These moments only; all if left out.")
+]
+
+
 class Asked(BaseModel):
     """What is asked has these fields and no others: a misspelt one is told, not ignored."""
 
@@ -81,7 +86,7 @@ class AnswerAsked(EpisodeAsked):
 class FlipMapAsked(EpisodeAsked):
     """Every moment of an episode and every foil."""
 
-    times: list[Time] | None = Field(default=None, max_length=1000, description="These moments only.")
+    times: Times = None
     search: Annotated[str, Field(max_length=100)] = "auto"
     seconds: Seconds = USUAL_SECONDS
 
@@ -89,7 +94,7 @@ class FlipMapAsked(EpisodeAsked):
 class InfluenceAsked(EpisodeAsked):
     """How much the command matters at the moments of an episode."""
 
-    times: list[Time] | None = Field(default=None, max_length=1000, description="These moments only.")
+    times: Times = None
     seconds: Seconds = 1.0
 
 

@@ -1,6 +1,6 @@
 """Episodes and their moments, rolled out once and kept: pictures, networks and questions are about the same ones."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,6 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.web.memory import Memory
-from paretofoil.web.shelf import Shelf
 
 EPISODES_BYTES = 64 << 20
 DECISION_BYTES = 2000
@@ -41,10 +40,10 @@ class Course:
 
 
 class Moments:
-    """The episodes of a shelf's agents, by what was asked for."""
+    """The episodes of agents that are found by name, by what was asked for."""
 
-    def __init__(self, shelf: Shelf) -> None:
-        self._shelf = shelf
+    def __init__(self, find: Callable[[str], Agent]) -> None:
+        self.agent = find
         self._kept: Memory[Episode] = Memory(EPISODES_BYTES)
 
     def episode(self, course: Course) -> Episode:
@@ -65,10 +64,10 @@ class Moments:
         if place < len(episode):
             return episode[place].snapshot
         start = None if course.since is None else episode[0].snapshot
-        return _end(self._shelf.agent(course.agent), episode, start, course.seed)
+        return _end(self.agent(course.agent), episode, start, course.seed)
 
     def _roll_out(self, course: Course) -> Episode:
-        agent = self._shelf.agent(course.agent)
+        agent = self.agent(course.agent)
         if course.since is None or course.issued is None:
             return rollout(agent, checked(agent, course.command), seed=course.seed)
         since = self.decision(course.original, course.since)

@@ -12,7 +12,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import as_vector
 from paretofoil.core.policy import FoldablePolicy, shares
-from paretofoil.web.refusal import Unknown
+from paretofoil.web.errors import Unknown
 
 
 def computable(agent: Agent) -> bool:

@@ -9,7 +9,6 @@ from PIL import Image
 from paretofoil.envs.picture import picture, picture_of
 from paretofoil.web.memory import Memory
 from paretofoil.web.moment import Course, Moments
-from paretofoil.web.shelf import Shelf
 
 PICTURES_BYTES = 32 << 20
 
@@ -17,17 +16,17 @@ PICTURES_BYTES = 32 << 20
 class Pictures:
     """What is seen, drawn once and kept. Environments draw with tools of their own: one thread at a time."""
 
-    def __init__(self, shelf: Shelf, moments: Moments) -> None:
-        self._shelf, self._moments = shelf, moments
+    def __init__(self, moments: Moments) -> None:
+        self._moments = moments
         self._kept: Memory[bytes] = Memory(PICTURES_BYTES)
 
     def of_start(self, name: str) -> bytes:
         """An agent's world before anything happens."""
-        environment = self._shelf.agent(name).environment
+        environment = self._moments.agent(name).environment
         return self._keep(f"start of {environment.name}", lambda: picture(environment))
 
     def of_moment(self, course: Course, time: int) -> bytes:
-        environment = self._shelf.agent(course.agent).environment
+        environment = self._moments.agent(course.agent).environment
         seen = lambda: picture_of(environment, self._moments.snapshot(course, time))  # noqa: E731
         return self._keep(f"{time} of {course.key}", seen)
 

@@ -9,39 +9,23 @@ from starlette.exceptions import HTTPException
 
 from paretofoil.core.document import brief, brief_words
 from paretofoil.core.errors import InvalidInput
+from paretofoil.web.errors import Busy, status_of
 
 RETRY_SECONDS = 5
 """When to come again if there is too much to do."""
-
-
-class Unknown(InvalidInput):
-    """Something is asked for that is not there."""
-
-
-class Taken(InvalidInput):
-    """A name is to be given that something has already."""
-
-
-class Busy(Exception):
-    """There is more to do than may wait."""
 
 
 def refusal(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": brief_words(error)}, status, headers)
 
 
-def status_of(error: InvalidInput) -> int:
-    return 404 if isinstance(error, Unknown) else 409 if isinstance(error, Taken) else 422
-
-
 def handle_errors(app: FastAPI) -> None:
-    """Every way to fail ends in one of these."""
+    """What routes raise becomes a sentence; all else is caught by the guard."""
     handlers: dict[Any, Any] = {
         InvalidInput: _invalid,
         RequestValidationError: _malformed,
         HTTPException: _no_route,
         Busy: _busy,
-        Exception: _broken,
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
@@ -72,7 +56,3 @@ async def _no_route(request: Request, error: HTTPException) -> JSONResponse:
 
 async def _busy(request: Request, error: Busy) -> JSONResponse:
     return refusal(503, error, {"Retry-After": str(RETRY_SECONDS)})
-
-
-async def _broken(request: Request, error: Exception) -> JSONResponse:
-    return refusal(500, "something went wrong inside the server; what it was is written where it was started")

@@ -1,37 +1,41 @@
 """Routes about episodes: what happens, what is seen, and what would happen."""
 
+import base64
+import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Response
 
 from paretofoil.core.document import MAX_NUMBER
 from paretofoil.core.errors import InvalidInput
-from paretofoil.explanation.consequence import consequence
-from paretofoil.web.document import episode_document
 from paretofoil.web.house import Here, House
 from paretofoil.web.models import MAX_COMMAND, ConsequenceAsked, EpisodeAsked, Seed, Time
-from paretofoil.web.moment import Course, checked
-from paretofoil.web.routes_agents import PICTURE, PNG
 
 router = APIRouter(tags=["episodes"])
+PNG: dict[int | str, dict[str, Any]] = {200: {"content": {"image/png": {}}, "description": "A picture"}}
+JSON: dict[int | str, dict[str, Any]] = {
+    200: {
+        "content": {"application/json": {}},
+        "description": "The library's JSON, with words and addresses of pictures",
+    }
+}
 Listed = Annotated[str, Query(max_length=2000, examples=["8,-8"], description="Numbers with commas between them.")]
 
 
-@router.post("/episodes")
-async def roll_out(asked: EpisodeAsked, here: Here) -> dict[str, Any]:
+@router.post("/episodes", response_class=Response, responses=JSON)
+async def roll_out(asked: EpisodeAsked, here: Here) -> Response:
     """The agent's greedy episode under a command, with probabilities, words and pictures."""
-    course = Course(asked.agent, tuple(asked.command), asked.seed)
-    return await here.desk.do(lambda: _episode(here, course))
+    return Response(await here.quick("episode", asked.model_dump()), media_type="application/json")
 
 
-@router.post("/consequences")
-async def follow(asked: ConsequenceAsked, here: Here) -> dict[str, Any]:
+@router.post("/consequences", response_class=Response, responses=JSON)
+async def follow(asked: ConsequenceAsked, here: Here) -> Response:
     """What happens from a moment on if another command is issued there: an episode's rest, and what it achieves.
 
     Where chance plays, `consequence` tells means over many runs, and the rest of the episode is one of them.
     """
-    course = Course(asked.agent, tuple(asked.command), asked.seed, asked.time, tuple(asked.issued))
-    return await here.desk.do(lambda: _consequence(here, course))
+    told = await here.quick("consequence", {**asked.model_dump(), "since": asked.time})
+    return Response(told, media_type="application/json")
 
 
 @router.get("/pictures", response_class=Response, responses=PNG)
@@ -47,27 +51,22 @@ async def show_moment(
     """What is seen at a moment; with `since` and `issued`, after another command was issued at that moment."""
     if (since is None) != (issued is None):
         raise InvalidInput.expected("both since and issued, or neither", "one of them")
-    other = None if issued is None else _numbers(issued)
-    course = Course(agent, _numbers(command), seed, since, other)
-    png = await here.desk.do(lambda: here.pictures.of_moment(course, time))
-    return Response(png, media_type="image/png", headers=PICTURE)
+    other = {"since": since, "issued": None if issued is None else _numbers(issued)}
+    return await picture(
+        here, "picture", {"agent": agent, "command": _numbers(command), "seed": seed, "time": time, **other}
+    )
 
 
-def _episode(here: House, course: Course) -> dict[str, Any]:
-    return episode_document(here.shelf.agent(course.agent), course, here.moments.episode(course))
+async def picture(here: House, kind: str, asked: dict[str, Any]) -> Response:
+    """A picture; the same address shows the same, unless an agent was trained anew."""
+    png = base64.b64decode(json.loads(await here.quick(kind, asked)))
+    return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=600"})
 
 
-def _consequence(here: House, course: Course) -> dict[str, Any]:
-    agent, issued = here.shelf.agent(course.agent), course.issued or ()
-    decision = here.moments.decision(course.original, course.since or 0)
-    after = consequence(agent, decision, checked(agent, issued), seed=course.seed)
-    return {"episode": _episode(here, course), "consequence": after.to_dict()}
-
-
-def _numbers(listed: str) -> tuple[float, ...]:
-    """ "8,-8" -> (8.0, -8.0)."""
+def _numbers(listed: str) -> list[float]:
+    """ "8,-8" -> [8.0, -8.0]."""
     try:
-        numbers = tuple(map(float, listed.split(",")[: MAX_COMMAND + 1]))
+        numbers = [float(number) for number in listed.split(",")[: MAX_COMMAND + 1]]
     except ValueError:
         raise InvalidInput.expected("numbers with commas between them, such as 8,-8", repr(listed)) from None
     if not all(abs(number) <= MAX_NUMBER for number in numbers):

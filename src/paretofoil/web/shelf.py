@@ -18,7 +18,7 @@ from paretofoil.agents.shelf import list_agents
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, read_agent, read_description
 from paretofoil.core.document import brief, brief_words, write_document
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.web.refusal import Taken, Unknown
+from paretofoil.web.errors import Taken, Unknown
 from paretofoil.web.settings import Settings
 
 UPLOADED_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")

@@ -14,19 +14,18 @@ from typing import Any, BinaryIO
 from paretofoil.core.document import brief_words, write_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.permission import allow
+from paretofoil.web.errors import status_of
 from paretofoil.web.task import run_task
 
 PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
-STEP_BACK = 5
-"""How much nicer a worker is than the server, which must answer at once."""
 
 
-def main(modules: Sequence[str]) -> None:
+def main(step_back: int, modules: Sequence[str]) -> None:
     """Work until there is no more input. What anybody prints goes where errors go, not between the lines."""
     told = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
-        os.nice(STEP_BACK)
+        os.nice(step_back)
     for module in modules:
         allow(module)
     for line in sys.stdin.buffer:
@@ -40,12 +39,13 @@ def _do(line: bytes, told: BinaryIO) -> None:
     try:
         _say(told, RESULT, run_task(json.loads(line), tell))
     except InvalidInput as error:
-        _say(told, ERROR, {"error": brief_words(error)})
+        _say(told, ERROR, {"error": brief_words(error), "status": status_of(error)})
     except Exception as error:
         traceback.print_exc()
-        _say(told, ERROR, {"error": f"the search failed inside ({type(error).__name__}); the server's log has more"})
+        told_error = f"it failed inside ({type(error).__name__}); the server's log has more"
+        _say(told, ERROR, {"error": told_error, "status": 500})
 
 
-def _say(told: BinaryIO, kind: bytes, values: dict[str, Any]) -> None:
+def _say(told: BinaryIO, kind: bytes, values: Any) -> None:
     told.write(kind + write_document(values).encode() + b"\n")
     told.flush()

@@ -15,7 +15,7 @@ _START = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])  # it finds modules where the server does
 from paretofoil.web.worker import main
-main(sys.argv[2:])
+main(int(sys.argv[2]), sys.argv[3:])
 """
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 TASKS_EACH = 200
@@ -29,8 +29,9 @@ class Lost(Exception):
 class WorkerProcess:
     """One process after another, each of which does one task at a time."""
 
-    def __init__(self, modules: Sequence[str] = ()) -> None:
-        self._modules = modules
+    def __init__(self, modules: Sequence[str] = (), *, step_back: int = 0) -> None:
+        """With the modules that may be imported, and by how much it is nicer than the server."""
+        self._modules, self._step_back = modules, step_back
         self._process = self._start()
         self._done = 0
         self._killed = False
@@ -89,7 +90,7 @@ class WorkerProcess:
         self._process.wait()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        command = [sys.executable, "-c", _START, json.dumps(sys.path), *self._modules]
+        command = [sys.executable, "-c", _START, json.dumps(sys.path), str(self._step_back), *self._modules]
         environment = {**os.environ, **_ONE_THREAD}
         return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
