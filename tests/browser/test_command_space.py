@@ -25,7 +25,8 @@ MAPPED = """async ([axes]) => {
   const decision = episode.decisions[time];
   const region = regionOf(agent, decision);
   const map = computeMap(folded, decision.valid_actions, decision.command, axes, region);
-  return { low: region.low, high: region.high, commands: [...nodesOf(decision.command, axes, region)], winners: [...map.winners] };
+  const commands = [...nodesOf(decision.command, axes, region)];
+  return { low: region.low, high: region.high, commands, winners: [...map.winners] };
 }"""
 
 

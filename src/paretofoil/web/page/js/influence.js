@@ -6,7 +6,7 @@ import { join, percent, signed } from "./words.js";
 
 /** What is known of the profile: all of it, or the moments that have come so far. */
 export function momentsOf({ result, partial }) {
-  return (result?.influence || result)?.moments || partial || [];
+  return result?.influence.moments || partial || [];
 }
 
 /**

@@ -52,6 +52,12 @@ export function createJourney(store) {
     }, () => openAgent(name));
   }
 
+  /** An agent that was just brought here. */
+  async function welcome(agent) {
+    store.set({ agents: await listAgents() });
+    return openAgent(agent.name);
+  }
+
   /** Issue a command and see what the agent does. */
   function setOut(command, { seed = 0, play = true } = {}) {
     return load(async (current) => {
@@ -184,7 +190,7 @@ export function createJourney(store) {
     if (store.get().explore && !store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
   }
 
-  return { showWorlds, openAgent, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };
+  return { showWorlds, openAgent, welcome, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };
 }
 
 /** The foils of the moment: what could be done, and is not. */

@@ -1,6 +1,6 @@
 /** The page begins here: one state, one view at a time, and the address that follows them. */
 
-import { button, calm, el, kindly } from "./dom.js";
+import { button, calm, copy, el, kindly } from "./dom.js";
 import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
 import { createJourney } from "./journey.js";
@@ -67,7 +67,10 @@ function drawTools() {
   };
   startTheme(show);
   show();
-  document.getElementById("tools").replaceChildren(turn);
+  const link = button("Copy link", () => copy(window.location.href, link), { title: "This very view, for somebody else" });
+  store.watch(["view"], ({ view }) => (link.hidden = view === "worlds"));
+  link.hidden = true;
+  document.getElementById("tools").replaceChildren(link, turn);
 }
 
 /** What tests and benchmarks look at. */
