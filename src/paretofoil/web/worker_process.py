@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Timer
+from threading import Lock, Timer
 from typing import IO
 
 from paretofoil.web.worker import PROGRESS
@@ -32,6 +32,7 @@ class WorkerProcess:
     def __init__(self, modules: Sequence[str] = (), *, step_back: int = 0) -> None:
         """With the modules that may be imported, and by how much it is nicer than the server."""
         self._modules, self._step_back = modules, step_back
+        self._lock = Lock()
         self._process = self._start()
         self._done = 0
         self._killed = False
@@ -75,12 +76,14 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Stop what it does. The process may take a moment to die, in which it must not be given another task."""
-        self._killed = True
-        self._process.kill()
+        with self._lock:  # not while a new process takes its place, which would then work on
+            self._killed = True
+            self._process.kill()
 
     def replace(self) -> None:
-        self.close()
-        self._process, self._done, self._killed = self._start(), 0, False
+        with self._lock:
+            self.close()
+            self._process, self._done, self._killed = self._start(), 0, False
 
     def close(self) -> None:
         self._process.kill()
@@ -92,7 +95,13 @@ class WorkerProcess:
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _START, json.dumps(sys.path), str(self._step_back), *self._modules]
         environment = {**os.environ, **_ONE_THREAD}
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl+C is for the server, which then stops its workers
+        )
 
 
 def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
