@@ -112,6 +112,16 @@ def test_names_keep_their_meaning_when_a_folder_has_the_same(tmp_path: Path) -> 
         )
 
 
+@pytest.mark.parametrize("name", ["my agent", "a#b?c&d", "50%", "ä<b>"])
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    pf.save_agent(pf.load_agent("branch-path"), tmp_path / name)
+    with visiting(folders=(tmp_path,)) as visitor:
+        [shown] = [agent for agent in visitor.get("/api/agents").json() if agent["name"] == name]
+        assert visitor.get(shown["picture"]).headers["content-type"] == "image/png"
+        episode = visitor.post("/api/episodes", {"agent": name, "command": [1.0, 1.0]}).json()
+        assert visitor.get(episode["end_picture"]).headers["content-type"] == "image/png"
+
+
 def test_one_broken_agent_does_not_hide_the_others(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "agent.json").write_text("{}")
