@@ -94,6 +94,7 @@ export function createCommandSpace(scope, store, journey) {
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
     if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command, answer.search);
+    if (answer?.attainable?.command) drawMark(pen, ...Object.values(frame.place(answer.attainable.command)), "attainable");
     for (const [search, { answer: other }] of Object.entries(state.gathered)) {
       if (other?.command) drawMark(pen, ...Object.values(frame.place(other.command)), search);
     }

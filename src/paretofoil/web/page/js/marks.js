@@ -163,6 +163,7 @@ function bars(size) {
 }
 
 const FORMS = {
+  dot: (pen, x, y, size) => pen.arc(x, y, size * 0.8, 0, TURN),
   plus: (pen, x, y, size) => polygon(pen, x, y, bars(size * 0.85)),
   cross: (pen, x, y, size) => polygon(pen, x, y, bars(size * 0.85).map(([a, b]) => [(a - b) * 0.71, (a + b) * 0.71])),
   star: (pen, x, y, size) => polygon(pen, x, y, around(10, size * 1.15, -TURN / 4, 0.45)),

@@ -1,6 +1,7 @@
 /** The stage: the picture of the moment, the steps below it, and what plays them. */
 
 import { announce, button, el } from "./dom.js";
+import { momentsOf } from "./influence.js";
 import { sign, signed } from "./words.js";
 
 /** Milliseconds per step: a short episode slower than a long one. */
@@ -49,6 +50,12 @@ export function createPlayer(scope, store, journey) {
     if (playing) timer = setInterval(tick, pace(last + 1));
     play.textContent = playing ? "Pause" : time === last ? "Watch again" : "Watch";
     if (!playing && time === last && last > 0) announce(`The episode is over. It got ${episode.achieved_text}.`);
+  });
+  scope.draw(["influence"], ({ influence }) => {
+    for (const moment of momentsOf(influence)) {
+      steps.children[moment.time].classList.add("measured");
+      steps.children[moment.time].style.setProperty("--influence", moment.changed[1].toFixed(3));
+    }
   });
   scope.onEnd(() => clearInterval(timer));
 

@@ -100,6 +100,7 @@ function fillLegend(list, state, places) {
     el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
     el("li", {}, el("span", { class: "square" }), "learned goals"),
     found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
+    state.answer.result?.answer.attainable?.command && el("li", {}, markPicture("attainable"), markOf("attainable").label),
     state.answer.result?.answer.proven_range && el("li", {}, el("span", { class: "dashed" }), "proven range"),
   );
 }
