@@ -18,6 +18,15 @@ COMPUTED = """async ([state, commands, valid]) => {
   const { folded } = window.paretofoil.store.get();
   return commands.map((command) => probabilities(folded, command, valid));
 }"""
+DRAFTED = """async () => {
+  const { computeMap } = await import("/page/js/regions.js");
+  const { draftMap } = await import("/page/js/draft.js");
+  const { regionOf } = await import("/page/js/region.js");
+  const { agent, episode, time, folded } = window.paretofoil.store.get();
+  const { valid_actions: valid, command, ...decision } = episode.decisions[time];
+  const region = regionOf(agent, { command, ...decision });
+  return [draftMap, computeMap].map((make) => [...make(folded, valid, command, [0, 1], region).winners]);
+}"""
 MAPPED = """async ([axes]) => {
   const { nodesOf, computeMap } = await import("/page/js/regions.js");
   const { regionOf } = await import("/page/js/region.js");
@@ -66,6 +75,14 @@ def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit:
     best = np.array(valid)[scores[:, valid].argmax(axis=1)]
     gap = np.sort(scores[:, valid], axis=1)[:, -1] - np.sort(scores[:, valid], axis=1)[:, -2]
     assert ((best == shown["winners"]) | (gap < 1e-4)).all()
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_the_draft_shows_the_same_regions_as_the_whole_map_that_follows_it(visit: Visit, name: str) -> None:
+    page = visit.open(moment(name)[2])
+    visit.until(page, "window.paretofoil.lastWhole !== null")
+    draft, whole = page.evaluate(DRAFTED)
+    assert draft == whole
 
 
 def test_a_slider_changes_the_probabilities_without_a_request(visit: Visit) -> None:

@@ -73,8 +73,8 @@ function drawTools() {
   document.getElementById("tools").replaceChildren(link, turn);
 }
 
-/** What tests and benchmarks look at. */
-window.paretofoil = { store, journey, lastRedraw: null };
+/** What tests and benchmarks look at: `lastRedraw` is the milliseconds of the last draft, `lastWhole` of the whole map. */
+window.paretofoil = { store, journey, lastRedraw: null, lastWhole: null };
 
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);

@@ -70,7 +70,7 @@ export function drawContour(pen, frame, segments) {
 /** The name of each region where it has room. */
 export function drawNames(pen, frame, places, names) {
   pen.save();
-  pen.font = "600 14px system-ui, sans-serif";
+  pen.font = `600 14px ${themed("--font")}`;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   for (const { action, x, y, room } of places) {
