@@ -6,7 +6,17 @@ import { draftMap } from "./draft.js";
 import { createSpaceControls } from "./space_controls.js";
 import { el } from "./dom.js";
 import { axisName, createFrame, ticksOf } from "./frame.js";
-import { drawAnswer, drawContour, drawFront, drawMark, drawNames, drawOriginal, drawPath, drawProbe, drawRange } from "./marks.js";
+import {
+  drawAnswer,
+  drawContour,
+  drawFront,
+  drawMark,
+  drawNames,
+  drawOriginal,
+  drawPath,
+  drawProbe,
+  drawRange,
+} from "./marks.js";
 import { askMap } from "./black_box.js";
 import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
 import { PAINTED, computeMap, isOutside, paint } from "./regions.js";
@@ -25,7 +35,11 @@ export function createCommandSpace(scope, store, journey) {
   const controls = createSpaceControls(scope, store, canvas);
   const painting = document.createElement("canvas");
   painting.width = painting.height = PAINTED;
-  let slice = "", map = null, places = [], asked = 0, resting = 0;
+  let slice = "",
+    map = null,
+    places = [],
+    asked = 0,
+    resting = 0;
 
   /** The map is computed only when the slice is another one; what lies on it is drawn each time. */
   function draw(state) {
@@ -42,7 +56,15 @@ export function createCommandSpace(scope, store, journey) {
   function remap(state, view, probe) {
     const decision = decisionOf(state);
     const others = probe.filter((_, i) => !view.axes.includes(i));
-    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, view, others, Boolean(state.folded), state.dark]);
+    const key = JSON.stringify([
+      state.agent.name,
+      state.episode.command,
+      state.time,
+      view,
+      others,
+      Boolean(state.folded),
+      state.dark,
+    ]);
     if (key === slice) return false;
     slice = key;
     if (state.folded) {
@@ -104,15 +126,27 @@ export function createCommandSpace(scope, store, journey) {
     const { box } = frame;
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
-    if (map && state.foil !== null) drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
+    if (map && state.foil !== null)
+      drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
     const left = state.agent.front.map((point) => point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])));
-    drawFront(pen, frame, left, left.map((point) => !near(view, point, probe)));
-    drawPath(pen, frame, state.episode.decisions.map(({ command }) => command), state.time);
+    drawFront(
+      pen,
+      frame,
+      left,
+      left.map((point) => !near(view, point, probe)),
+    );
+    drawPath(
+      pen,
+      frame,
+      state.episode.decisions.map(({ command }) => command),
+      state.time,
+    );
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
     if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command, answer.search);
-    if (answer?.attainable?.command) drawMark(pen, ...Object.values(frame.place(answer.attainable.command)), "attainable");
+    if (answer?.attainable?.command)
+      drawMark(pen, ...Object.values(frame.place(answer.attainable.command)), "attainable");
     for (const [search, { answer: other }] of Object.entries(state.gathered)) {
       if (other?.command) drawMark(pen, ...Object.values(frame.place(other.command)), search);
     }
@@ -131,7 +165,10 @@ export function createCommandSpace(scope, store, journey) {
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
   scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
-  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"], draw);
+  scope.draw(
+    ["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"],
+    draw,
+  );
   journey.fold();
   return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
 }
@@ -155,7 +192,8 @@ function drawAxes(pen, frame, state, view) {
   pen.font = `12px ${themed("--font")}`;
   pen.textAlign = "center";
   pen.textBaseline = "alphabetic";
-  for (const { value, label } of ticksOf(first, ...ends[0])) pen.fillText(label, at(0, value).x, box.y + box.height + 17);
+  for (const { value, label } of ticksOf(first, ...ends[0]))
+    pen.fillText(label, at(0, value).x, box.y + box.height + 17);
   pen.textAlign = "right";
   pen.textBaseline = "middle";
   for (const { value, label } of ticksOf(second, ...ends[1])) pen.fillText(label, box.x - 7, at(1, value).y);
@@ -187,7 +225,9 @@ function viewOf(state) {
 
 /** Whether a point lies in the slice that is drawn. */
 function near(view, point, probe) {
-  return point.every((x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1));
+  return point.every(
+    (x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1),
+  );
 }
 
 function crosses(view, range, probe) {

@@ -13,13 +13,19 @@ export function draftMap(policy, valid, probe, axes, region) {
   askAt(policy, commands, scores, every(2));
   const needed = doubtful(scores, policy.actions, valid);
   interpolate(scores, policy.actions, needed);
-  askAt(policy, commands, scores, needed.reduce((nodes, need, node) => (need && nodes.push(node), nodes), []));
+  askAt(
+    policy,
+    commands,
+    scores,
+    needed.reduce((nodes, need, node) => (need && nodes.push(node), nodes), []),
+  );
   return mapOf(scores, policy.actions, valid);
 }
 
 function every(step) {
   const nodes = [];
-  for (let row = 0; row < NODES; row += step) for (let column = 0; column < NODES; column += step) nodes.push(row * NODES + column);
+  for (let row = 0; row < NODES; row += step)
+    for (let column = 0; column < NODES; column += step) nodes.push(row * NODES + column);
   return nodes;
 }
 
@@ -51,7 +57,8 @@ function isClear(scores, actions, valid, corners) {
   for (const action of valid) if (scores[start + action] > scores[start + best]) best = action;
   for (const action of valid) {
     if (action === best) continue;
-    let least = Infinity, most = -Infinity;
+    let least = Infinity,
+      most = -Infinity;
     for (const corner of corners) {
       const lead = scores[corner * actions + best] - scores[corner * actions + action];
       least = Math.min(least, lead);
