@@ -1,45 +1,25 @@
-"""An episode that was saved as one file is as alive as the page, without a server."""
+"""A page that was saved with its episode: opened without a server, and alive all the same."""
 
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from urllib.parse import urlsplit
 
-import pytest
-
-import paretofoil as pf
-from paretofoil.web.standalone import save_page
+from visit import Visit, share
 
 
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("saved") / "episode.html"
-    flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), times=[5])
-    options: dict[str, Any] = {"search": "auto", "seconds": None, "queries": None, "box": None}
-    save_page(path, "deep-sea-treasure", flips, seed=0, options=options, tell=lambda done, total: None)
-    return path
-
-
-def test_a_saved_episode_answers_shows_and_computes_without_a_server(chromium: Any, saved: Path) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 800}, reduced_motion="reduce")
-    requests: list[str] = []
-    errors: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(f"{saved.as_uri()}#agent=deep-sea-treasure&command=8,-8&time=5&foil=down&explore=space")
-    page.wait_for_selector(".answer .sentence")
-    assert "0.4 fewer steps of time" in page.inner_text(".answer .sentence")
-    page.wait_for_selector(".probe-bars .share")
-    assert page.locator("img").first.evaluate("image => image.complete && image.naturalWidth > 0")
-    page.get_by_role("button", name="Show me").first.click()
-    page.wait_for_selector(".show-me img.scene")
-    assert [url for url in requests if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert errors == []
-    page.close()
-
-
-def test_a_saved_page_opens_at_its_episode(chromium: Any, saved: Path) -> None:
-    page = chromium.new_page(reduced_motion="reduce")
-    page.goto(saved.as_uri())
-    page.wait_for_selector(".moment")
-    assert "time=5" in page.url
-    page.close()
+def test_a_saved_page_answers_and_its_command_space_is_alive(visit: Visit, tmp_path: Path) -> None:
+    saved = tmp_path / "why.html"
+    command = ["episode", "deep-sea-treasure", "--command", "8,-8", "--times", "5", "--html", str(saved)]
+    subprocess.run([sys.executable, "-m", "paretofoil", *command], check=True, capture_output=True)
+    page = visit.open_file(saved)
+    page.get_by_role("button", name="down: Why not?").click()
+    page.get_by_text("the agent would have gone down instead of right.").first.wait_for()
+    page.locator(".answer .show").first.click()
+    page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
+    page.get_by_role("button", name="See it on the map").click()
+    visit.until(page, "window.paretofoil.lastRedraw !== null")
+    before = share(page, "down")
+    page.locator(".space-controls").get_by_label("time", exact=True).fill("0")
+    assert share(page, "down") > before + 0.3
+    assert {urlsplit(url).scheme for url in visit.requests} <= {"file", "data", "blob"}
