@@ -5,12 +5,13 @@ import json
 from visit import QUESTION, Visit
 
 import paretofoil as pf
+from paretofoil.agents.shelf import shipped_folder
 
 
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0&explore=episode")
     page.get_by_role("button", name="Ask about every moment").click()
-    page.get_by_role("button", name="Step 8, up: proven: no wish does it").wait_for()
+    page.get_by_role("button", name="Step 8, up: proven: no wish in its range does it").wait_for()
     page.get_by_role("button", name="Step 6, down: a change of").click()
     page.wait_for_selector(".answer .sentence")
     assert "time=5" in page.url
@@ -58,7 +59,8 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
     page.wait_for_selector(".stage")
     page.evaluate("window.paretofoil.journey.setOptions({ search: 'grid', seconds: 60 })")
     page.locator(".why").first.click()
-    page.get_by_role("button", name="Cancel").click()
+    with page.expect_request(lambda request: request.method == "DELETE"):
+        page.get_by_role("button", name="Cancel").click()
     page.get_by_text("The search was cancelled.").wait_for()
     visit.until(page, "fetch('/api/health').then((r) => r.json()).then((h) => h.running + h.waiting === 0)")
 
@@ -68,7 +70,8 @@ def test_a_refusal_is_told_in_the_servers_own_sentence(visit: Visit) -> None:
     told = page.get_by_role("alert")
     told.wait_for()
     assert "did you mean deep-sea-treasure?" in told.inner_text()
-    page.get_by_role("link", name="Paretofoil").click()
+    assert page.get_by_role("button", name="Try again").count() == 0
+    page.get_by_role("button", name="To the worlds").click()
     page.wait_for_selector(".world-card")
     assert page.get_by_role("alert").count() == 0
     visit.forgive("404")
@@ -116,3 +119,18 @@ def with_attainable(route: object) -> None:
     if told["result"]:
         told["result"]["answer"]["attainable"] = {"command": [5, -2], "asked": [5, -7]}
     route.fulfill(json=told)  # type: ignore[attr-defined]
+
+
+def test_an_agent_of_ones_own_is_brought_and_asked(visit: Visit) -> None:
+    folder = shipped_folder() / "branch-path"
+    page = visit.open()
+    page.get_by_text("Bring an agent of your own").click()
+    page.get_by_role("button", name="Bring it").click()
+    page.get_by_role("alert").get_by_text("Please choose both files.").wait_for()
+    page.get_by_label("agent.json").set_input_files(folder / "agent.json")
+    page.get_by_label("weights.safetensors").set_input_files(folder / "weights.safetensors")
+    page.get_by_label("Name").fill("my-own")
+    page.get_by_role("button", name="Bring it").click()
+    page.locator(".goal").first.click()
+    page.wait_for_selector(".stage")
+    assert "agent=my-own" in page.url
