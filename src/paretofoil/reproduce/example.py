@@ -58,7 +58,7 @@ EXAMPLES = (
         "dst_R",
         {"CF-ZOO as run": (7.075, -1.676), "exact": (7.988, -1.618), "exact, sparse": (8.0, -1.618)},
         "A checkpoint of theirs for this environment chooses right here as well, but it is not quite the agent of the "
-        "example: it gives down a probability of 7.6e-11, and under the paper's command 36.4 %.",
+        "example: it gives down a probability of 7.6e-11, and only 36.4 % under the command that the paper prints.",
     ),
     Example(
         *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), (1, 3, *[0] * 8)),
@@ -67,7 +67,7 @@ EXAMPLES = (
         checkpoint="branch-path_R",
         asked_theirs={"CF-ZOO as run": (0.6477, 1.509), "exact": (0.8579, 1.964), "exact, sparse": (0.4096, 1.0)},
         theirs_said="A checkpoint of theirs for this environment chooses up here as well (99.6 %, down 0.4 %), and "
-        "goes down under the paper's command (86.4 %).",
+        "goes down under the command that the paper prints (86.4 %).",
     ),
     Example(
         *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), (3, 3, *[0] * 4)),

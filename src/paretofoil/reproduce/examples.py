@@ -107,7 +107,7 @@ def _on_theirs(example: Example, agent: Agent) -> str:
     )
     return (
         f"{example.theirs_said} Asked the same question, its closest command, proven to 1 %, lies at {closest:.4f} in "
-        f"the paper's box; the command that the paper prints lies at {printed:.4f}."
+        f"the paper's box; the printed one lies at {printed:.4f}."
     )
 
 
