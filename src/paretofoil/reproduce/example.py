@@ -67,7 +67,7 @@ EXAMPLES = (
         checkpoint="branch-path_R",
         asked_theirs={"CF-ZOO as run": (0.6477, 1.509), "exact": (0.8579, 1.964), "exact, sparse": (0.4096, 1.0)},
         theirs_said="A checkpoint of theirs for this environment chooses up here as well (99.6 %, down 0.4 %), and "
-        "goes down under the command that the paper prints (86.4 %).",
+        "goes down (86.4 %) under the command that the paper prints.",
     ),
     Example(
         *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), (3, 3, *[0] * 4)),
