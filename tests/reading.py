@@ -44,10 +44,11 @@ PATTERNS = {
     r"proven to fail\.",
     "doubt": r"There may be a smaller change; that it is the smallest is not proven\.",
     "stop": r"The search stopped because .+\.",
+    "more time": r"A larger limit would find it, or prove that there is none\.",
     "its range": r"That range is (?P<spans>.+?)(?P<rest>, with the rest as it was)?\.",
     "odds": rf"Only commands count under which {ACTION.format('foil')} is at least (?P<times>[\d.]+) times "
     r"as likely as any other action\.",
-    "spent": r"(?P<queries>[\d,]+) queries were spent, which proves nothing\.",
+    "spent": r"(?P<queries>[\d,]+) queries were spent(?:, which proves nothing)?\.",
     "bounded": r"(?P<queries>[\d,]+) queries were spent; any answer changes the command by more than "
     r"(?P<bound>[\d.e-]+) \(scaled\)\.",
     "fewer": r"You asked for (?P<wanted>\d+) answers; (?:no other was|only (?P<count>\d+) were) found that clearly "

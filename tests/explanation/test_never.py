@@ -31,7 +31,7 @@ def test_no_sample_violates_a_proof_and_every_counterexample_is_one(name: str, w
     generator = np.random.default_rng(0)
     settled = asked = 0
     for action in range(len(agent.actions)):
-        found = pf.never(agent, action, states=decisions, width=width, seconds=5.0)
+        found = pf.never(agent, action, states=decisions, width=width, seconds=1e6, max_boxes=5_000)
         valid = {d.state.tobytes(): d.valid_actions for d in decisions}
         for state, proven, example in zip(found.states, found.proven, found.counterexamples, strict=True):
             actions = valid[state.tobytes()]
@@ -168,7 +168,7 @@ def test_a_margin_that_rounding_could_turn_is_not_proven_to_lose() -> None:
 
 def test_what_was_not_finished_is_open() -> None:
     agent = pf.load_agent("minecart-early")
-    whole = [pf.never(agent, action, seconds=5.0) for action in range(2)]
+    whole = [pf.never(agent, action, seconds=1e6, max_boxes=5_000) for action in range(2)]
     short = [pf.never(agent, action, max_boxes=1) for action in range(2)]
     assert sum(int(found.proven.sum()) for found in short) < sum(int(found.proven.sum()) for found in whole)
     assert sum(int(found.open.sum()) for found in short) > 0
