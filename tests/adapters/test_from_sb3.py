@@ -2,10 +2,10 @@
 
 from typing import Any
 
-import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from goals import FAR, Plane, trained
 from gymnasium import spaces
 from torch import Tensor, nn
 
@@ -15,52 +15,6 @@ from paretofoil.core.errors import InvalidInput
 sb3 = pytest.importorskip("stable_baselines3", reason="needs the sb3 extra")
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor, CombinedExtractor  # noqa: E402
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize  # noqa: E402
-
-FAR = 3.0
-
-
-class Plane(gym.Env):
-    """Walk to the goal on a plane: a point, where it is, and where it should be; right, up, left or down."""
-
-    MOVES = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
-
-    def __init__(self, **parts: spaces.Space) -> None:
-        place = spaces.Box(-FAR, FAR, (2,))
-        self.more = parts
-        self.observation_space = spaces.Dict(
-            {"achieved_goal": place, "desired_goal": place, "observation": place, **parts}
-        )
-        self.action_space = spaces.Discrete(4)
-
-    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
-        super().reset(seed=seed)
-        self.place, self.goal = self.np_random.uniform(-2, 2, size=(2, 2)).astype(np.float32)
-        self.steps = 0
-        return self._seen(), {}
-
-    def _seen(self) -> dict[str, Any]:
-        seen = {"achieved_goal": self.place, "desired_goal": self.goal, "observation": self.place / 2}
-        return seen | {name: np.zeros(part.shape or (), part.dtype) for name, part in self.more.items()}
-
-    def step(self, action: int) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
-        self.place = np.clip(self.place + 0.25 * self.MOVES[action], -FAR, FAR).astype(np.float32)
-        self.steps += 1
-        return self._seen(), -float(np.abs(self.place - self.goal).sum()), False, self.steps >= 16, {}
-
-
-def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
-    settings: dict[str, dict[str, Any]] = {
-        "PPO": {"n_steps": 256, "batch_size": 64, "learning_rate": 3e-3, "gamma": 0.5},
-        "A2C": {},
-        "DQN": {"learning_starts": 100, "learning_rate": 3e-3, "gamma": 0.5, "train_freq": 2},
-    }
-    shape = {"net_arch": [16, 16], **options}
-    model = getattr(sb3, kind)("MultiInputPolicy", env, seed=0, device="cpu", policy_kwargs=shape, **settings[kind])
-    if steps:
-        return model.learn(steps)
-    if kind != "DQN":
-        model.policy.action_net.weight.data *= 100.0  # they begin near zero, where all actions are alike
-    return model
 
 
 def observations(count: int, env: Any = None, **changes: Any) -> list[dict[str, Any]]:
@@ -130,8 +84,9 @@ def test_images_and_numbers_of_a_state_are_seen_as_the_model_sees_them() -> None
         assert policy.foldable, "they do not depend on the command"
 
 
-def test_what_vec_normalize_does_is_taken_along_and_proven() -> None:
-    env = VecNormalize(DummyVecEnv([Plane]), clip_obs=1.0)
+@pytest.mark.parametrize("parts", [None, ["desired_goal"]])
+def test_what_vec_normalize_does_is_taken_along_and_proven(parts: list[str] | None) -> None:
+    env = VecNormalize(DummyVecEnv([Plane]), clip_obs=1.0, norm_obs_keys=parts)
     model = trained("PPO", env, 512)
     seen = observations(20)
     policy = pf.from_sb3(model, seen[0])
