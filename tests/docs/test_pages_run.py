@@ -30,7 +30,7 @@ NOT_RUN = {
 }
 """Commands that are not run, by how they begin, and why."""
 ELSEWHERE = {
-    "network = dt.impl": "tests/adapters/test_decision_transformer.py runs it, where d3rlpy is installed",
+    "from d3rlpy": "tests/adapters/test_decision_transformer.py runs it, where d3rlpy is installed",
 }
 """Blocks of Python that are not run here, by how they begin, and why."""
 PREPARED: dict[str, Callable[[Path], None]] = {
