@@ -39,7 +39,7 @@ def test_a_model_that_learned_to_follow_goals_is_explained_with_a_proof(kind: st
     policy = pf.from_sb3(model, seen)
     state, command = split(policy, seen)
     assert int(model.predict(seen, deterministic=True)[0]) == 0, "it has learned to go right"
-    answer = pf.explain(policy, state=state, command=command, foil=1, space=policy.space)
+    answer = pf.explain(policy, state=state, command=command, foil=1)
     assert answer.outcome is pf.Outcome.PROVEN_OPTIMAL
     told = seen | {"desired_goal": answer.command}
     assert int(model.predict(told, deterministic=True)[0]) == 1, "the model itself goes up then"
@@ -86,7 +86,7 @@ def test_images_and_numbers_of_a_state_are_seen_as_the_model_sees_them() -> None
 
 @pytest.mark.parametrize("parts", [None, ["desired_goal"]])
 def test_what_vec_normalize_does_is_taken_along_and_proven(parts: list[str] | None) -> None:
-    env = VecNormalize(DummyVecEnv([Plane]), clip_obs=1.0, norm_obs_keys=parts)
+    env = VecNormalize(DummyVecEnv([Plane]), clip_obs=1.0, epsilon=0.1, norm_obs_keys=parts)
     model = trained("PPO", env, 512)
     seen = observations(20)
     policy = pf.from_sb3(model, seen[0])
@@ -100,6 +100,13 @@ def test_what_vec_normalize_does_is_taken_along_and_proven(parts: list[str] | No
     assert clipped > 3
 
 
+def test_rewards_that_are_normalised_leave_observations_alone() -> None:
+    model, [seen] = trained("PPO", VecNormalize(DummyVecEnv([Plane]), norm_obs=False)), observations(1)
+    policy = pf.from_sb3(model, seen)
+    state, command = split(policy, seen)
+    np.testing.assert_allclose(policy.log_probs(state[None], command[None]), logits(model, seen), atol=1e-5)
+
+
 class Normed(BaseFeaturesExtractor):
     """Parts side by side, then a LayerNorm."""
 
@@ -111,18 +118,19 @@ class Normed(BaseFeaturesExtractor):
         return self.norm(self.parts(observation))
 
 
-def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same() -> None:
+@pytest.mark.parametrize("search", ["auto", "boundary", "cf-zoo"])
+def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same(search: str) -> None:
     model = trained("PPO", Plane(), features_extractor_class=Normed)
     [seen] = observations(1)
     policy = pf.from_sb3(model, seen)
     assert policy.why_not == "LayerNorm (layer_norm) of what depends on the command"
     state, command = split(policy, seen)
     goals = np.random.default_rng(0).uniform(-FAR, FAR, size=(200, 2))
-    ranked = policy.log_probs(np.repeat(state[None], 200, axis=0), goals).argmax(axis=1)
+    choices = policy.log_probs(np.repeat(state[None], 200, axis=0), goals).argmax(axis=1)
     chosen = policy.log_probs(state[None], command[None])[0].argmax()
-    foil = int(ranked[ranked != chosen][0])
-    answer = pf.explain(policy, state=state, command=command, foil=foil, space=policy.space)
-    assert (answer.search, answer.found) == ("boundary", True)
+    foil = int(choices[choices != chosen][0])
+    answer = pf.explain(policy, state=state, command=command, foil=foil, search=search)
+    assert (answer.search, answer.outcome) == (search.replace("auto", "boundary"), pf.Outcome.FOUND)
 
 
 def test_dropout_is_off_as_when_the_model_predicts() -> None:

@@ -48,7 +48,7 @@ class Sb3Network(nn.Module):
         self.policy, self.command = model.policy, command
         self.parts: dict[str, spaces.Space] = dict(model.observation_space.spaces)
         self.rest = [name for name in self.parts if name != command]
-        self.normaliser = model.get_vec_normalize_env()
+        self.normals = _normals(model)
         self.policy.set_training_mode(False)  # as `predict` does
 
     def forward(self, states: Tensor, commands: Tensor) -> Any:
@@ -63,17 +63,11 @@ class Sb3Network(nn.Module):
 
     def preprocess(self, observation: dict[str, Tensor]) -> dict[str, Tensor]:
         """What `VecNormalize` makes of it, if there is one."""
-        if self.normaliser is None or not self.normaliser.norm_obs:
-            return observation
-        return observation | {name: self._normalised(name, observation[name]) for name in self.normaliser.norm_obs_keys}
-
-    def _normalised(self, name: str, part: Tensor) -> Tensor:
-        seen, most = self.normaliser.obs_rms[name], self.normaliser.clip_obs
-        mean, scale = (
-            torch.tensor(values, dtype=torch.float32, device=part.device)
-            for values in (seen.mean, np.sqrt(seen.var + self.normaliser.epsilon))
-        )
-        return torch.clamp((part - mean) / scale, -most, most)
+        normal = {
+            name: torch.clamp((observation[name] - mean) / scale, -most, most)
+            for name, (mean, scale, most) in self.normals.items()
+        }
+        return observation | normal
 
     def scores(self, observation: dict[str, Tensor]) -> Any:
         """Before a distribution is made of them, so that they can be followed."""
@@ -97,6 +91,22 @@ class Sb3Network(nn.Module):
             raise InvalidInput.expected("one observation", "several")
         flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
         return np.concatenate([flat[name] for name in self.rest]), flat[self.command].astype(float)
+
+
+def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
+    """By part of the observation, the mean and the scale that `VecNormalize` takes by now, and where it clips."""
+    wrapper = model.get_vec_normalize_env()
+    if wrapper is None or not wrapper.norm_obs:
+        return {}
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=model.device)
+
+    seen = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
+    return {
+        name: (tensor(rms.mean), tensor(np.sqrt(rms.var + wrapper.epsilon)), wrapper.clip_obs)
+        for name, rms in seen.items()
+    }
 
 
 def _size(part: spaces.Space) -> int:
