@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
+    from paretofoil.agents.sb3_policy import from_sb3 as from_sb3
     from paretofoil.agents.shelf import list_agents as list_agents
     from paretofoil.agents.shelf import load_agent as load_agent
     from paretofoil.agents.storage import save_agent as save_agent
@@ -66,6 +67,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.onnx_policy": ("from_onnx",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
+        "paretofoil.agents.sb3_policy": ("from_sb3",),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
         "paretofoil.agents.torch_policy": ("from_torch",),

@@ -100,7 +100,7 @@ def explain_decision(
         search: "auto", the name of a search, or a search with its settings.
         limits: how many seconds and queries each question may take; "auto" takes 10 seconds if no time is given.
         seed: of a search that is given by its name.
-        space: the box of commands; an agent brings its own.
+        space: the box of commands; an agent brings its own, and so does a policy of `from_torch` and the like.
         box: search what can still be fulfilled of the space, or the whole of the "paper"'s box, which sizes are then
             shares of.
         front: the front of returns (full, not remaining); an agent brings its own.
@@ -117,9 +117,10 @@ def explain_decision(
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     names = agent.actions if agent else actions
-    the_space = space or (agent.space if agent else None)
-    if the_space is None:
-        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
+    the_space = space or getattr(agent or policy, "space", None)
+    if not isinstance(the_space, CommandSpace):
+        got = "none" if the_space is None else type(the_space).__name__
+        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", got)
     whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
     margin = usual_kappa(policy, decision) if kappa is None else kappa
