@@ -90,13 +90,18 @@ class ProvenShares:
     """How far the deployed policy's margins may be from the folded ones."""
     deviation: float
     """The largest such distance that was measured, at random commands."""
-    open: Leaves
-    """The boxes in which more than one action is left."""
+    leaves: Leaves
+    """The boxes that the region was split into."""
+
+    @property
+    def open(self) -> Leaves:
+        """The boxes in which more than one action is left."""
+        return self.leaves[~self.leaves.settled]
 
     @property
     def inert(self) -> bool:
         """Whether one action is proven to be chosen under every command of the region."""
-        return not len(self.open) and int((self.upper > 0).sum()) == 1
+        return bool(self.leaves.settled.all()) and int((self.upper > 0).sum()) == 1
 
 
 def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
@@ -216,10 +221,9 @@ class _Proving:
         self.contest = contest
         count, dim = len(contest.valid), len(contest.high)
         self.stretch = np.linalg.norm(contest.weights[0], axis=0)
-        self.sure = np.zeros(count)  # of the boxes that are settled
         corners, parts = np.zeros((0, dim)), np.zeros((0, count))
         self.pool = Leaves(corners, corners, parts.astype(bool), parts, parts)
-        self.stuck = self.pool
+        self.settled = self.stuck = self.pool
         self.seen = 0
 
     def run(self, effort: ShareEffort, off: float) -> ProvenShares:
@@ -238,14 +242,14 @@ class _Proving:
 
     def _add(self, fresh: Leaves) -> None:
         self.seen += len(fresh)
-        self.sure += fresh.sure[fresh.settled].sum(axis=0)
-        fresh = fresh[~fresh.settled]
         small = (fresh.high - fresh.low).max(axis=1, initial=0.0) < _SMALLEST
-        self.stuck, self.pool = self.stuck + fresh[small], self.pool + fresh[~small]
+        self.settled = self.settled + fresh[fresh.settled]
+        self.stuck = self.stuck + fresh[small & ~fresh.settled]
+        self.pool = self.pool + fresh[~small & ~fresh.settled]
 
     def _stop(self, effort: ShareEffort) -> Stop | None:
-        chosen = self.sure + self.pool.sure.sum(axis=0) + self.stuck.sure.sum(axis=0)
-        one = effort.inert and (chosen > 0).sum() <= 1
+        chosen = [(part.sure > 0).any(axis=0) for part in (self.settled, self.pool, self.stuck)]
+        one = effort.inert and np.any(chosen, axis=0).sum() <= 1
         if not len(self.pool) or (not one and self.pool.undecided.sum() <= effort.undecided):
             return Stop.COMPLETE if len(self.stuck) else Stop.PROVEN
         if self.seen >= effort.max_boxes:
@@ -266,10 +270,9 @@ class _Proving:
         return low, high, np.tile(chosen.alive, (2, 1))
 
     def _shares(self, stop: Stop, off: float) -> ProvenShares:
-        left = self.pool + self.stuck
-        lower = np.maximum(self.sure + left.sure.sum(axis=0) - _SUMMING, 0.0)
-        upper = np.where(self.sure + left.most.sum(axis=0) > 0, self.sure + left.most.sum(axis=0) + _SUMMING, 0.0)
-        upper = np.minimum(upper, 1.0 - (lower.sum() - lower))
-        if not len(left):  # the volumes are exact
-            lower, upper = self.sure.copy(), self.sure.copy()
-        return ProvenShares(lower, upper, stop, self.seen, self.contest.slack, off, left)
+        leaves = self.settled + self.pool + self.stuck
+        sure, most = leaves.sure.sum(axis=0), leaves.most.sum(axis=0)
+        if not leaves.settled.all():  # else volumes are halves of halves, and their sums exact
+            sure, most = np.maximum(sure - _SUMMING, 0.0), np.where(most > 0, most + _SUMMING, 0.0)
+        most = np.minimum(most, 1.0 - (sure.sum() - sure))
+        return ProvenShares(sure, most, stop, self.seen, self.contest.slack, off, leaves)
