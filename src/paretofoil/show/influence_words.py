@@ -66,6 +66,12 @@ def span(low: float, high: float) -> str:
     return f"at least {least} %" if most == 100 else f"{least} to {most} %"
 
 
+def tenths(low: float, high: float) -> tuple[str, str]:
+    """Two shares in percent with one digit behind the point, rounded outwards."""
+    least, most = math.floor(1000 * low + 1e-6) / 10, math.ceil(1000 * high - 1e-6) / 10
+    return f"{least:g}", f"{most:g}"
+
+
 def _shares(found: Influence) -> str:
     """All actions that are chosen anywhere, the most frequent first, and those that are proven never to be."""
     ordered = sorted(found.shares, key=lambda share: (-share.sampled, -share.upper, share.action))
