@@ -14,8 +14,10 @@ from paretofoil.core.question import Question, QuestionBatch
 
 _STEPS = 50
 """Probes along each direction: at 0.02, 0.04 ... 1 times the range."""
+_DECIMALS = 5
+"""Probes that agree in so many are one."""
 _ADDED = 1e-8
-"""To each probability, so that logarithms are finite."""
+"""To each probability before they are divided by their sum, so that logarithms are finite."""
 
 
 def fan(question: Question) -> np.ndarray:
@@ -31,8 +33,8 @@ def fan(question: Question) -> np.ndarray:
     directions = directions[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
     steps = np.arange(1, _STEPS + 1) / _STEPS
     probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
-    inside = question.space.project(probes, low, high)
-    return inside[np.sort(np.unique(np.round(inside, 5), axis=0, return_index=True)[1])]
+    inside = np.unique(np.round(question.space.project(probes, low, high), _DECIMALS), axis=0)
+    return question.space.project(inside, low, high)  # which rounding may have left
 
 
 def influence_scores(batch: QuestionBatch) -> Scores:
@@ -47,7 +49,7 @@ def influence_scores(batch: QuestionBatch) -> Scores:
     else:
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-    own, mean = chances[0] + _ADDED, chances[1:].mean(axis=0) + _ADDED
+    own, mean = (p / p.sum() for p in (chances[0] + _ADDED, chances[1:].mean(axis=0) + _ADDED))
     middle = (own + mean) / 2
     return Scores(
         kl=_divergence(own, mean),
