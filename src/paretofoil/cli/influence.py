@@ -63,7 +63,7 @@ def influence(
 
 def _print_profile(profile: "InfluenceProfile") -> None:
     """One line for each moment: what was chosen, and which share of all commands chooses each action."""
-    columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "wish", "their scores: KL, flip"]
+    columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "wish", "the authors' KL, flip"]
     rows = [_row(moment) for moment in profile.moments]
     title = f"{profile.agent}: share of all commands that choose each action, proven; ~ is sampled"
     print_rows(title, columns, rows, right=[0, *range(2, 2 + len(profile.actions))])

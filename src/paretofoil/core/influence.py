@@ -201,7 +201,8 @@ _turn = optional(_made(Turn, {"value": finite, "action": _count}))
 _RECORDS = ("objectives", "shares", "alone")
 _READERS: dict[str, Reader] = {
     "agent": text,
-    **dict.fromkeys(("time", "chosen", "samples", "boxes"), _count),
+    **dict.fromkeys(("time", "chosen", "boxes"), _count),
+    "samples": within(integer, 1, MAX_INTEGER),
     "objectives": several(objective),
     "actions": several(text),
     **dict.fromkeys(("command", "low", "high"), sized(None)),
