@@ -48,7 +48,9 @@ def test_a_wide_interval_stands_beside_the_sample() -> None:
 @pytest.mark.parametrize("upper", [0.0, 0.3])
 def test_that_no_objective_changes_it_alone_is_proven_only_where_it_is(upper: float) -> None:
     still = tuple(Alone(i, 0.0, upper, 0.0, None, None) for i in range(2))
-    assert ("proven" in str(influence(alone=still))) == (upper == 0.0)
+    told = str(influence(alone=still))
+    assert ("proven" in told) == (upper == 0.0)
+    assert told.endswith("; together, 5.5 treasure instead of 8 and 2.1 steps of time instead of 2 would give down.")
 
 
 @pytest.mark.parametrize(

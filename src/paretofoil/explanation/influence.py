@@ -30,6 +30,9 @@ _STEPS_TO_NEAREST = Boundary(max_queries=400)
 _CENTRES = 2048
 """Of undecided boxes, the largest first, at which a change is looked for where none is known."""
 
+_ROUNDED = 1.02
+"""How many times as far as the nearest command one with few digits may be."""
+
 
 @dataclass(frozen=True)
 class InfluenceEffort:
@@ -211,7 +214,21 @@ class _Asking:
             return None
         distances = self.question.space.distance(commands, self.question.command)
         best = int(distances.argmin())
-        return Nearest(commands[best], int(actions[best]), float(distances[best]))
+        return self._in_few_digits(Nearest(commands[best], int(actions[best]), float(distances[best])))
+
+    def _in_few_digits(self, found: Nearest) -> Nearest:
+        """The same with numbers that can be told, as far as the policy, asked again, makes the same of them."""
+        space, decimals = self.question.space, 1 - np.floor(np.log10(self.question.space.scale)).astype(int)
+        if space.simplex:
+            return found
+        tried = [
+            [round(*n) for n in zip(found.command.tolist(), (decimals + k).tolist(), strict=True)] for k in range(6)
+        ]
+        commands = np.clip(np.array(tried), self.question.low, self.question.high)
+        same = np.flatnonzero(actions_at(self.batch, commands, "verify") == found.action)
+        distances = space.distance(commands, self.question.command)
+        near = [i for i in same if distances[i] <= _ROUNDED * found.distance]
+        return Nearest(commands[near[0]], found.action, float(distances[near[0]])) if near else found
 
     def _prove(self, known: bool) -> _Bounds:
         """What can be proven; `known` says that some command is known to change the action."""

@@ -88,13 +88,25 @@ def _told(found: Influence, share: Share) -> tuple[str, str]:
 
 
 def _alone(found: Influence) -> str:
-    """ "treasure alone changes it: less than 5.2 gives down." """
+    """What each objective does alone, or, if none does anything, what several do together."""
     turning = [line for line in found.alone if line.down is not None or line.up is not None]
     if turning:
         return " ".join(_turns(found, line) for line in turning)
-    if found.alone and all(line.upper == 0 for line in found.alone):
-        return "No objective alone changes it, which is proven: several must change together."
-    return "No single objective was found to change it alone." if found.alone else ""
+    if not found.alone:
+        return _together(found)
+    proven = all(line.upper == 0 for line in found.alone)
+    told = "No objective alone changes it, which is proven" if proven else "No objective was found to change it alone"
+    together = _together(found)
+    return f"{told}; {together[0].lower()}{together[1:]}" if together else f"{told}."
+
+
+def _together(found: Influence) -> str:
+    """ "Together, 5.2 treasure instead of 8 and 1 step of time instead of 2 would give down." """
+    if found.nearest is None:
+        return ""
+    wishes = zip(found.objectives, found.command.tolist(), found.nearest.command.tolist(), strict=True)
+    changes = [short_change(objective, old, new) for objective, old, new in wishes if old != new]
+    return f"Together, {join(changes)} would give {found.actions[found.nearest.action]}."
 
 
 def _turns(found: Influence, line: Alone) -> str:
