@@ -228,6 +228,6 @@ class Shifted:
 
 def test_how_far_the_deployed_policy_is_from_its_inside_is_allowed_for() -> None:
     inside = FoldedPolicy((np.array([[0.0], [1.0]]),), (np.array([0.0, -0.5]),), ())
-    found = prove_shares(asked(Shifted(inside, np.array([0.03, 0.0])), 1), ShareEffort())  # type: ignore[arg-type]
+    found = prove_shares(asked(Shifted(inside, np.array([0.03, 0.0])), 1), ShareEffort(max_boxes=500))  # type: ignore[arg-type]
     assert found.deviation == pytest.approx(0.03)
     assert found.lower[0] <= 0.53 <= found.upper[0]
