@@ -127,7 +127,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "explanation/test_influence.py",
         ("if found.inert and known:", "if False:", "a policy that refutes its inside is called proven"),
         ("inert=not known)", "inert=True)", "a proof goes on for what is known", "it only takes longer"),
-        ("nearest = self._nearest(self._centres(bounds.open))", "pass", "what the sample misses is not looked for"),
+        ("nearest = self._nearest(self._inside(bounds.leaves))", "pass", "what the sample misses is not looked for"),
         (
             "commands[actions != self.chosen], actions[actions",
             "commands, actions[actions",
