@@ -6,15 +6,16 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome, Start
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.start import Start
 from paretofoil.show import preference
-from paretofoil.show.quantity import change, join, listing, percent, result, short, short_change, span, value
+from paretofoil.show.attainable_words import ending, results
+from paretofoil.show.quantity import change, join, listing, percent, short, short_change, span, value
 
-CAVEAT = "Such a command is something to ask for; it need not be achievable."
 AMBIGUOUS = ("all", "any", "none", "nothing")
 """Names of actions that stand in quotes, since they would be read as something else."""
 MANY = 3
@@ -60,7 +61,7 @@ def paragraph(found: Answer) -> str:
     if found.proven_range is not None:
         parts.append(_proven_range(found, found.proven_range, found.command))
     parts.append(_proof(found) if found.outcome is Outcome.PROVEN_OPTIMAL else _doubt(found))
-    return _text([*parts, _fewer(found), "" if found.preferences else CAVEAT])
+    return _text([*parts, _fewer(found), ending(found, foil)])
 
 
 def _text(sentences: Sequence[str]) -> str:
@@ -202,10 +203,10 @@ def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> st
 
 def _consequences(found: Answer, new: Consequence, old: Consequence) -> str:
     """What the command leads to, beside what the original one does."""
-    led, notes = _results(found.objectives, new), _runs(new, old) + _stopped(new, old)
+    led, notes = results(found, new), _runs(new, old) + _stopped(new, old)
     if np.allclose(new.achieved, old.achieved) and np.allclose(new.error, old.error):
         return f"Issued here, it leads to the same in the end{notes}: {led}."
-    reached = "what it asks for" if _fulfilled(found, old) else _results(found.objectives, old)
+    reached = "what it asks for" if _fulfilled(found, old) else results(found, old)
     return f"Issued here, it leads to {led} in the end{notes}; the original command leads to {reached}."
 
 
@@ -222,12 +223,6 @@ def _stopped(new: Consequence, old: Consequence) -> str:
         return ""
     share = f"{percent(1 - new.finished)} of them are " if new.finished else ""
     return f" ({share}stopped by the step limit)"
-
-
-def _results(objectives: Sequence[Objective], achieved: Consequence) -> str:
-    rewards = objectives[: len(achieved.achieved)]  # a horizon is no return
-    triples = zip(rewards, achieved.achieved, achieved.error, strict=True)
-    return listing(rewards, [result(o, float(mean), float(error)) for o, mean, error in triples])
 
 
 def _fulfilled(found: Answer, old: Consequence) -> bool:
