@@ -20,12 +20,8 @@ from paretofoil.explanation.consequence import REPEATS, Issued, issue
 
 BEYOND = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
 """Changes that are so many times as large as the answer's."""
-AROUND = 24
-"""Commands at random around the answer."""
 NEAR = 0.1
-"""How far around, in shares of each objective's range."""
-ANYWHERE = 192
-"""Commands at random in the whole region."""
+"""How far around the answer commands are drawn at random, in shares of each objective's range."""
 ROUNDS = 2
 """So many times what commands led to is asked for in turn."""
 ERRORS = 2.0
@@ -41,7 +37,10 @@ class _Effort:
     """How much is rolled out."""
 
     commands: int
-    """In a round, the closest first."""
+    """In a round, at most."""
+    around: int = 0
+    anywhere: int = 0
+    """Of these, drawn at random around the answer and in the whole region."""
     runs: int = 1
     """Of each command, where chance plays."""
     confirming: tuple[int, ...] = (1,)
@@ -51,7 +50,9 @@ class _Effort:
 def _effort(agent: Agent) -> _Effort:
     if agent.environment.batch is None and not agent.environment.finite:  # stepped one by one, at a speed of its own
         return _Effort(8, runs=20, confirming=(REPEATS,))
-    return _Effort(32, runs=64, confirming=(500, 4000)) if agent.environment.stochastic else _Effort(256)
+    if agent.environment.stochastic:
+        return _Effort(32, around=8, anywhere=16, runs=32, confirming=(200, 2000))
+    return _Effort(256, around=24, anywhere=192)
 
 
 def find_attainable(agent: Agent, decision: Decision, question: Question, command: np.ndarray) -> Attainable:
@@ -95,16 +96,17 @@ class _Place:
     question: Question
 
     def starts(self, command: np.ndarray) -> np.ndarray:
-        """(N, d): commands beyond the answer, around it and anywhere, and those of the front and what it achieved."""
-        asked, space = self.question, self.question.space
+        """(N, d): the front and what it achieves, the closest first; then beyond the answer, around it, anywhere."""
+        asked, space, effort = self.question, self.question.space, _effort(self.agent)
         generator, reach = np.random.default_rng(0), NEAR * space.scale
+        known = np.concatenate([asked.front, self._achieved()])
+        known = known[np.argsort(space.distance(known, asked.command, asked.norm), kind="stable")]
         beyond = asked.command + np.array(BEYOND)[:, None] * (command - asked.command)
         low, high = np.maximum(asked.low, command - reach), np.minimum(asked.high, command + reach)
-        around = generator.uniform(low, high, (AROUND, space.size))
-        anywhere = generator.uniform(asked.low, asked.high, (ANYWHERE, space.size))
-        digits = 2 - np.floor(np.log10(space.scale)).astype(int)
-        short = _rounded(np.concatenate([beyond, around, anywhere]), digits)
-        return np.concatenate([short, asked.front, self._achieved()])
+        around = generator.uniform(low, high, (effort.around, space.size))
+        anywhere = generator.uniform(asked.low, asked.high, (effort.anywhere, space.size))
+        short = _rounded(np.concatenate([beyond, around, anywhere]), 2 - np.floor(np.log10(space.scale)).astype(int))
+        return self._settled(np.concatenate([known, short]))
 
     def _achieved(self) -> np.ndarray:
         """(F, d): the commands for what the agent achieves under those of its front."""
@@ -115,32 +117,30 @@ class _Place:
 
     def results(self, issued: Sequence[Issued]) -> np.ndarray:
         """(N, d): the commands that ask for what these led to; a horizon is the steps that it took."""
-        size, collected = self.question.space.size, self.decision.collected
+        size, objectives = self.question.space.size, len(self.agent.environment.objectives)
         led = [np.append(one.consequence.achieved, one.consequence.steps)[:size] for one in issued if not one.lost]
         made = np.reshape(led, (-1, size))
-        objectives = len(self.agent.environment.objectives)
-        made[:, :objectives] -= collected[:objectives]
+        made[:, :objectives] -= self.decision.collected[:objectives]
         return self._settled(made)
-
-    def issue(self, commands: np.ndarray, known: Sequence[Issued] = ()) -> list[Issued]:
-        """Roll out those that are new and make the agent take the foil."""
-        question, effort = self.question, _effort(self.agent)
-        before = {one.command.tobytes() for one in known}
-        new = np.array([c for c in np.unique(self._settled(commands), axis=0) if c.tobytes() not in before])
-        if not len(new):
-            return []
-        margins = QuestionBatch([question]).margins_at(np.zeros(len(new), dtype=int), new, "attainable")
-        new = new[(margins >= question.kappa) & (margins > 0)]
-        near = np.argsort(question.space.distance(new, question.command, question.norm), kind="stable")[
-            : effort.commands
-        ]
-        lost = None if self.agent.environment.stochastic else self._lost  # of some runs, not of their mean
-        issued = issue(self.agent, self.decision, new[near], repeats=effort.runs, lost=lost)
-        return [one for one in issued if one.action == question.foil]
 
     def _settled(self, commands: np.ndarray) -> np.ndarray:
         """The commands in numbers without noise, within the region; what is kept has its own number."""
-        return np.clip(np.round(commands, DECIMALS), self.question.low, self.question.high)
+        return np.clip(np.round(commands, DECIMALS), self.question.low, self.question.high) + 0.0  # no -0
+
+    def issue(self, commands: np.ndarray, known: Sequence[Issued] = ()) -> list[Issued]:
+        """Roll out those that are new and make the agent take the foil, the first of them if they are too many."""
+        question, effort = self.question, _effort(self.agent)
+        different = {command.tobytes(): command for command in commands}
+        for one in known:
+            different.pop(one.command.tobytes(), None)
+        if not different:
+            return []
+        new = np.stack(list(different.values()))
+        margins = QuestionBatch([question]).margins_at(np.zeros(len(new), dtype=int), new, "attainable")
+        new = new[(margins >= question.kappa) & (margins > 0)][: effort.commands]
+        lost = None if self.agent.environment.stochastic else self._lost  # of some runs, not of their mean
+        issued = issue(self.agent, self.decision, new, repeats=effort.runs, lost=lost)
+        return [one for one in issued if one.action == question.foil]
 
     def _lost(self, left: np.ndarray) -> np.ndarray:
         """Which of the wishes that are left (n, d) have been overrun for good."""
