@@ -59,7 +59,7 @@ PATTERNS = {
     "attained": rf"To really get {ACTION.format('foil')}: ask for just that; {DELIVERY} (?P<exactly>exactly )?"
     r"what it asks for(?: to within 1 %)?(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
     "not attainable": rf"To really get {ACTION.format('foil')}: no command is known that then delivers what it asks "
-    r"for; (?:one was|(?P<tried>\d+) were) rolled out\.",
+    r"for; (?:(?:none|one) was|(?P<tried>\d+) were) rolled out\.",
     "caveat": r"Such a command is something to ask for; it need not be achievable\.",
 }
 

@@ -237,7 +237,7 @@ UNATTAINABLE = [
     (HAD | {"asked": [5.0, -7.0, 1.0]}, "attainable: asked with 2 numbers"),
     (HAD | {"distance": None}, "all of command, asked, distance, missed, consequence, or none, got some of them"),
     (HAD | {"missed": "x"}, "attainable: missed: expected a number"),
-    (HAD | {"tried": 0}, "attainable: tried: expected a number from 1"),
+    (HAD | {"tried": -1}, "attainable: tried: expected a number from 0"),
     (HAD | {"consequence": achieved(5, -7, 1, 1).to_dict()}, "consequences for 2 objectives, got 4"),
 ]
 """What can be had, spoilt."""

@@ -270,7 +270,9 @@ class Witness:
         if says.get("each") == "each":
             assert not error.any()
         missed = np.abs(mean - command - self.decision.collected)
-        assert (missed <= 1e-8 if "exactly" in says else missed <= 0.01 * self.scale + 2 * error + 1e-9).all(), says
+        assert (
+            missed <= 1e-8 if "exactly" in says else missed <= 0.01 * self.agent.space.scale + 2 * error + 1e-9
+        ).all(), says
         if "led" in says:
             self.check_wishes(says["led"], mean, 1e-3)
 

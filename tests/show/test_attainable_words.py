@@ -51,6 +51,10 @@ ENDINGS: dict[str, tuple[Attainable, str]] = {
         Attainable(12),
         f"{CAVEAT} {GET} no command is known that then delivers what it asks for; 12 were rolled out.",
     ),
+    "nothing-could-be-tried": (
+        Attainable(0),
+        f"{CAVEAT} {GET} no command is known that then delivers what it asks for; none was rolled out.",
+    ),
     "only-the-answer-was-tried": (
         Attainable(1),
         f"{CAVEAT} {GET} no command is known that then delivers what it asks for; one was rolled out.",

@@ -56,7 +56,7 @@ class Attainable:
 _KNOWN = ("command", "asked", "distance", "missed", "consequence")
 """What there is if a command is known."""
 _READERS: dict[str, Reader] = {
-    "tried": within(integer, 1, MAX_INTEGER),
+    "tried": within(integer, 0, MAX_INTEGER),
     **dict.fromkeys(("command", "asked"), optional(sized(None))),
     **dict.fromkeys(("distance", "missed"), optional(finite)),
     "consequence": optional(Consequence.from_dict),

@@ -152,15 +152,20 @@ class _Place:
         """What a command asks of the whole episode."""
         return np.round(command + self.decision.collected, DECIMALS)
 
+    @property
+    def ranges(self) -> np.ndarray:
+        """Of each objective: those of the agent, however wide the searched box is; a horizon is no return."""
+        space = self.question.trained or self.question.space
+        return space.scale[: len(self.agent.environment.objectives)]
+
     def missed(self, command: np.ndarray, follows: Consequence) -> np.ndarray:
-        """By how much each objective misses what was asked, in shares of its range; a horizon is no return."""
-        count = follows.achieved.size
-        return np.abs(follows.achieved - self.asked(command)[:count]) / self.question.space.scale[:count]
+        """By how much each objective misses what was asked, in shares of its range."""
+        return np.abs(follows.achieved - self.asked(command)[: len(self.ranges)]) / self.ranges
 
     def delivers(self, one: Issued) -> bool:
         """Whether what was asked is what comes, as far as chance lets one tell."""
-        error = one.consequence.error / self.question.space.scale[: one.consequence.error.size]
-        enough = self.missed(one.command, one.consequence) <= DELIVERED + ERRORS * error
+        allowed = DELIVERED + ERRORS * one.consequence.error / self.ranges
+        enough = self.missed(one.command, one.consequence) <= allowed
         return bool(enough.all()) and not one.lost
 
     def confirm(self, command: np.ndarray) -> Consequence | None:

@@ -5,6 +5,7 @@ import numpy as np
 from paretofoil.core.answer import Answer
 from paretofoil.core.attainable import DELIVERED, Attainable
 from paretofoil.core.consequence import Consequence
+from paretofoil.show.action_words import action_word
 from paretofoil.show.quantity import listing, result, wish
 
 CAVEAT = "Such a command is something to ask for; it need not be achievable."
@@ -12,16 +13,19 @@ EXACT = 1e-9
 """A miss up to this share of a range is none."""
 
 
-def ending(found: Answer, foil: str) -> str:
+def ending(found: Answer) -> str:
     """The caveat, and what can be had; an answer that delivers needs no caveat, and preferences ask for nothing."""
-    if found.preferences:
-        return ""
+    caveat = "" if found.preferences or delivers(found) else CAVEAT
+    return f"{caveat} {advice(found)}".strip()
+
+
+def advice(found: Answer) -> str:
+    """ "To really get down: ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly that."."""
     had = found.attainable
     if had is None:
-        return CAVEAT
-    if delivers(found):
-        return f"To really get {foil}: ask for just that; {_delivery(found, had, 'what it asks for')}."
-    return f"{CAVEAT} To really get {foil}: {_advice(found, had)}."
+        return ""
+    what = f"ask for just that; {_delivery(found, had, 'what it asks for')}" if delivers(found) else _other(found, had)
+    return f"To really get {action_word(found, found.foil)}: {what}."
 
 
 def delivers(found: Answer) -> bool:
@@ -30,10 +34,10 @@ def delivers(found: Answer) -> bool:
     return had is not None and had.known and np.array_equal(had.command, found.command)  # type: ignore[arg-type]
 
 
-def _advice(found: Answer, had: Attainable) -> str:
-    """ "ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly that"."""
+def _other(found: Answer, had: Attainable) -> str:
+    """Another command than the answer's, or that none is known."""
     if had.asked is None:
-        count = "one was" if had.tried == 1 else f"{had.tried} were"
+        count = {0: "none was", 1: "one was"}.get(had.tried, f"{had.tried} were")
         return f"no command is known that then delivers what it asks for; {count} rolled out"
     wishes = [wish(o, float(number)) for o, number in zip(found.objectives, had.asked, strict=True)]
     whole = " in all" if found.time else ""

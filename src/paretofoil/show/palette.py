@@ -30,7 +30,7 @@ class Mark:
 
 
 ORIGINAL = Mark("original", "original command", INK, 11)
-ATTAINABLE = Mark("attainable", "what can be had", SKY, 10)
+ATTAINABLE = Mark("attainable", "what can be had", SKY, 14)
 MARKS = (
     Mark("cf-zoo", "CF-ZOO", GREEN, 21),
     Mark("exact", "Exact", BLUE, 9),
