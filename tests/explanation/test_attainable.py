@@ -1,6 +1,7 @@
 """What can be had, in seas that dither by construction: the closest command that delivers, or that none is known."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from paretofoil import envs
 from paretofoil.core.attainable import DELIVERED
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.explanation import attainable as module
+from paretofoil.explanation.consequence import Issued
 from paretofoil.search import Boundary
 
 QUICK = Boundary(max_queries=300)
@@ -114,8 +116,9 @@ def test_the_closest_of_several_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     assert answer.attainable.distance <= min(away) + 1e-9
 
 
-def test_giving_up_on_what_is_lost_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    agent = pf.load_agent("deep-sea-treasure")
+@pytest.mark.parametrize("name", ["branch-path", "deep-sea-treasure", "reward-line"])
+def test_giving_up_on_what_is_lost_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = pf.load_agent(name)
     questions = [(d, a) for d in some_decisions(agent, 10) for a in pf.explain_decision(agent, d, search=QUICK)]
     monkeypatch.setattr(module, "OVERRUN", np.inf)
     for decision, answer in questions:
@@ -126,18 +129,47 @@ def test_giving_up_on_what_is_lost_loses_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ditherers would go on for 200 steps: 30 are asked for at most, and half of 49 are allowed more."""
-    steps: list[int] = []
+    rounds: list[list[Issued]] = []
     issue = module.issue
 
     def spy(*given: Any, **options: Any) -> Any:
-        issued = issue(*given, **options)
-        steps.extend(int(one.consequence.steps) for one in issued)
-        assert all(one.lost for one in issued)
-        return issued
+        rounds.append(issue(*given, **options))
+        return rounds[-1]
 
     monkeypatch.setattr(module, "issue", spy)
     assert not why_not_down(sea(dives=-100.0), ranges={"time": (-30.0, -1.0)}).attainable.known
-    assert 24 < max(steps) <= 30 + 0.5 * 49 + 2
+    [issued] = rounds  # what a part of an episode led to is not asked for
+    assert all(one.lost for one in issued)
+    assert 24 < max(one.consequence.steps for one in issued) <= 30 + 0.5 * 49 + 2
+
+
+def test_with_few_commands_the_way_leads_beyond_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an environment that is stepped one by one, where nothing is drawn at random."""
+    monkeypatch.setattr(module, "_effort", lambda agent: module._Effort(8))
+    assert why_not_down(sea()).attainable.command.tolist() == [2.0, -2.0]
+
+
+def test_with_few_commands_the_front_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_effort", lambda agent: module._Effort(2))
+    monkeypatch.setattr(module, "ROUNDS", 0)
+    assert why_not_down(sea(front=[[124, -19], [2, -3]])).attainable.command.tolist() == [2.0, -2.0]
+    assert not why_not_down(sea()).attainable.known
+
+
+def test_an_agent_that_does_otherwise_where_it_is_rolled_out_has_nothing_to_offer() -> None:
+    """The decision's state says row 1; its snapshot is in row 0, where the agent goes right whatever is asked."""
+
+    def policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        right = in_row_0(states) | (np.asarray(commands)[:, 0] > DITHERS)
+        return np.where(right[:, None], [-9.0, 0.0, -9.0, 5.0], [-9.0, 5.0, -9.0, 0.0])
+
+    agent = replace(sea(), policy=policy)
+    decision = pf.decision_in(agent, (16.0, -9.0), 1)
+    state = decision.state.copy()
+    state[:2] = 0.0, 1.0
+    answer = pf.explain(agent, replace(decision, state=state), foil="down", search=QUICK)
+    assert answer.found
+    assert answer.attainable.tried == 0
 
 
 def test_a_horizon_is_asked_for_and_not_delivered() -> None:

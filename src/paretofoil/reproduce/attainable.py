@@ -15,6 +15,7 @@ from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.show.rates_figure import Series, figure_rates
+from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 
@@ -28,21 +29,20 @@ CLAIMED = 95.8
 
 def reproduce_attainable(plan: Plan) -> Report:
     """Every answer of the stress test by the exact search."""
-    rows = attained_rows(plan)
+    rows = attained_rows(plan, [row for row in proof_rows(plan) if row.search == "exact" and row.found])
     report = Report("What should I ask for? Answers that can be had")
     report.say(_method(), _in_words(rows))
     report.add(_known(plan, rows), Picture.of(_figure(plan, rows), "attainable", "Which answers can be had"))
     return report.add(_continued(plan, rows))
 
 
-def attained_rows(plan: Plan) -> list[Attained]:
-    """Of every answer that has a command."""
+def attained_rows(plan: Plan, answers: Sequence[Row]) -> list[Attained]:
+    """What can be had of each answer."""
 
     def measure() -> list[Attained]:
-        found = [row for row in proof_rows(plan) if row.search == "exact" and row.found]
         made: list[Attained] = []
         for name, environment in plan.names.items():
-            mine = [row for row in found if row.case.agent == name]
+            mine = [row for row in answers if row.case.agent == name]
             made += measure_attained(Answered(plan.load(environment), mine, plan.seed))
         return made
 
