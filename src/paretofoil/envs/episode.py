@@ -29,7 +29,7 @@ class Episodes:
     snapshots: tuple[tuple[Any, ...], ...] | None = None
     """For each episode the environment's state before each step, if it was asked for."""
     lost: np.ndarray | None = None
-    """(N,) bool: the episodes that were given up on, if any could be."""
+    """(N,) bool: the episodes that were given up on."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -62,7 +62,7 @@ def run_episodes(
     steps: list[tuple[np.ndarray, ...]] = []
     snapshots: list[list[Any]] = [[] for _ in range(num)]
     lengths, terminated = np.zeros(num, dtype=np.int64), np.zeros(num, dtype=bool)
-    given_up = None if lost is None else np.zeros(num, dtype=bool)
+    given_up = np.zeros(num, dtype=bool)
     rows = np.arange(num)
     while rows.size:
         if keep_snapshots:
@@ -79,7 +79,7 @@ def run_episodes(
         lengths[rows] += 1
         terminated[rows] = step.terminated
         rows = rows[~(step.terminated | step.truncated)]
-        if lost is not None and given_up is not None:
+        if lost is not None:
             given_up[rows] = lost(commands[rows])
             rows = rows[~given_up[rows]]
     names = ("observations", "masks", "commands", "actions", "rewards")
