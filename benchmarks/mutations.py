@@ -695,9 +695,20 @@ MUTATIONS: tuple[Mutation, ...] = (
         "explanation/attainable.py",
         f"{HAD} explanation/test_attainable_contract.py",
         ("ROUNDS = 2", "ROUNDS = 0", "what commands lead to is never asked for"),
-        ("(margins >= question.kappa) & (margins > 0)", "margins > 0", "a foil that wins by less than kappa"),
+        (
+            "(margins >= question.kappa) & (margins > 0)",
+            "margins > 0",
+            "a foil that wins by less than kappa",
+            "it is refused when it is confirmed",
+        ),
+        (
+            "if not flips(QuestionBatch([self.question]), 0, command):",
+            "if False:",
+            "nobody asks the policy again",
+            "the margins of the round were asked of the same policy; it matters where rows depend on their batch",
+        ),
         ("if command.tobytes() in delivering:", "if False:", "an answer that delivers is not said to"),
-        ("            yield led\n", "", "what is delivered exactly is not preferred"),
+        ("            yield led\n", "            pass\n", "what is delivered exactly is not preferred"),
         ("+ np.array(BEYOND)[:, None] *", "- np.array(BEYOND)[:, None] *", "larger changes the other way"),
         (
             "one.command, origin, norm)))",

@@ -23,6 +23,11 @@ def some_decisions(agent: pf.Agent, count: int) -> list[pf.Decision]:
     return [decisions[i] for i in np.random.default_rng(7).permutation(len(decisions))[:count]]
 
 
+def margin(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, foil: int) -> float:
+    scores = agent.policy.log_probs(decision.state[None], command[None])[0]
+    return float(scores[foil] - max(scores[a] for a in decision.valid_actions if a != foil))
+
+
 DITHERS, DIVES = 10.0, 4.0
 """Up to so much treasure the sea's agent goes down; from the lower of both on it then comes up again, for ever."""
 
@@ -106,14 +111,19 @@ def test_what_the_user_keeps_is_kept() -> None:
     assert not why_not_down(sea(), ranges={"treasure": (3.5, 20.0)}).attainable.known
 
 
-def test_the_closest_of_several_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the start of an episode of the shipped agent every point of the front but one can be had."""
-    agent = pf.load_agent("fruit-tree")
-    decision = pf.decision_in(agent, agent.front[0], 0)
-    [answer] = pf.explain_decision(agent, decision, search=QUICK)
-    others = [pf.rollout(agent, point) for point in agent.front]
-    away = [agent.space.distance(e.command, decision.command) for e in others if e[0].action == answer.foil]
-    assert answer.attainable.distance <= min(away) + 1e-9
+def test_of_several_the_closest_to_the_original_command_is_told() -> None:
+    """In Fruit-Tree many points of the front can still be had after the foil: none of them is closer."""
+    agent, num_farther = pf.load_agent("fruit-tree"), 0
+    for decision in some_decisions(agent, 12):
+        for answer in pf.explain_decision(agent, decision, search=QUICK):
+            others = agent.front - decision.collected
+            others = others[[margin(agent, decision, command, answer.foil) >= answer.kappa for command in others]]
+            led = np.stack([pf.consequence(agent, decision, command).achieved for command in others])
+            kept = np.abs(led - others - decision.collected).max(axis=1) < 1e-9
+            away = agent.space.distance(others[kept], decision.command)
+            assert answer.attainable.distance <= away.min() + 1e-9
+            num_farther += int((away > away.min() + 1e-9).sum())
+    assert num_farther > 10, "or there was nothing to choose from"
 
 
 @pytest.mark.parametrize("name", ["branch-path", "deep-sea-treasure", "reward-line"])
@@ -141,6 +151,14 @@ def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest
     [issued] = rounds  # what a part of an episode led to is not asked for
     assert all(one.lost for one in issued)
     assert 24 < max(one.consequence.steps for one in issued) <= 30 + 0.5 * 49 + 2
+
+
+def test_only_what_is_overrun_by_half_its_range_is_lost() -> None:
+    """Of 123 treasure and 49 steps; what is still to come is never lost."""
+    answer = why_not_down(sea())
+    place = module._Place(sea(), pf.decision_in(sea(), (16.0, -9.0), 1), answer.asked.question)
+    left = np.array([[-61.0, -5.0], [-62.0, -5.0], [3.0, 24.0], [3.0, 25.0], [124.0, -50.0]])
+    assert place._lost(left).tolist() == [False, True, False, True, False]
 
 
 def test_with_few_commands_the_way_leads_beyond_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
