@@ -85,15 +85,14 @@ def test_a_smallest_change_that_delivers_is_said_to() -> None:
 
 
 def test_the_papers_wider_box_makes_nothing_easier_to_deliver() -> None:
-    agent = pf.load_agent("minecart")
-    decision = pf.decision_in(agent, (0.28, 1.22, -1.16), 5)
-    answer = pf.explain(agent, decision, foil="right", search=QUICK, box="paper")
-    had = answer.attainable
-    fuel = agent.space.index("fuel")
-    assert agent.paper_space.scale[fuel] > 10 * agent.space.scale[fuel]
-    assert had.known
-    assert (np.abs(had.consequence.achieved - had.asked) <= DELIVERED * agent.space.scale).all()
-    assert had.distance == pytest.approx(agent.paper_space.distance(had.command, decision.command))
+    """Going down takes a step less than is asked for: 2 % of the agent's 49 steps, 0.5 % of the paper's 199."""
+    agent = sea(dithers=2.5, dives=2.5)
+    answer = why_not_down(agent, (16.0, -4.0), box="paper")
+    assert answer.command[1] == -3.0
+    assert answer.attainable.command.tolist() == [2.0, -2.0]
+    assert answer.attainable.distance == pytest.approx(
+        agent.paper_space.distance(np.array([2.0, -2.0]), answer.original)
+    )
 
 
 def test_a_foil_that_wins_by_less_than_kappa_is_not_had() -> None:
