@@ -33,6 +33,7 @@ def _in(file: str, tests: str, *lines: Sequence[str]) -> Iterator[Mutation]:
 
 PROOF = "proof/test_growth_lines.py proof/test_proof_lines.py"
 SEARCH = "search/test_search_lines.py search/test_start_lines.py"
+HAD = "explanation/test_attainable.py"
 CALL = "explanation/test_quoted_lines.py explanation/test_outer_call_lines.py"
 WORDS = "core/test_word_lines.py"
 REPLAY = "pcn/test_replay_lines.py pcn/test_relabel_lines.py"
@@ -774,9 +775,107 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("0 <= number < count for", "0 <= number <= count for", "a number beyond the last"),
     ),
     *_in(
+        "explanation/attainable.py",
+        f"{HAD} explanation/test_attainable_contract.py",
+        ("ROUNDS = 2", "ROUNDS = 0", "what commands lead to is never asked for"),
+        (
+            "(margins >= question.kappa) & (margins > 0)",
+            "margins > 0",
+            "a foil that wins by less than kappa",
+            "it is refused when it is confirmed",
+        ),
+        (
+            "if not flips(QuestionBatch([self.question]), 0, command):",
+            "if False:",
+            "nobody asks the policy again",
+            "the margins of the round were asked of the same policy; it matters where rows depend on their batch",
+        ),
+        ("if command.tobytes() in delivering:", "if False:", "an answer that delivers is not said to"),
+        ("            yield led\n", "            pass\n", "what is delivered exactly is not preferred"),
+        ("+ np.array(BEYOND)[:, None] *", "- np.array(BEYOND)[:, None] *", "larger changes the other way"),
+        (
+            "one.command, origin, norm)))",
+            "one.command, command, norm)))",
+            "the closest to the answer, not to the original",
+        ),
+        (
+            "for one in sorted(delivering.values()",
+            "for one in sorted(reversed(delivering.values())",
+            "another of equals",
+            "equally close is equally good",
+        ),
+        ("key=lambda one: float(sizes(", "key=lambda one: -float(sizes(", "the farthest first"),
+        ("made[:, :objectives] -= self", "made[:, :objectives] += self", "what was collected is asked for twice"),
+        ("for one in issued if not one.lost]", "for one in issued]", "a part of an episode is asked for"),
+        ("self.question.low, self.question.high) + 0.0", "-1e9, 1e9) + 0.0", "what the user keeps is not kept"),
+        ("commands, DECIMALS), self", "commands, 0), self", "commands in whole numbers only"),
+        ("if self.agent.environment.stochastic else self._lost", "if True else self._lost", "nothing is given up on"),
+        ("np.minimum(low, 0.0) - slack) |", "np.minimum(low, 0.0)) |", "given up on too early, below"),
+        ("> np.maximum(high, 0.0) + slack)", "> high)", "given up on too early"),
+        ("np.round(command + self.decision.collected", "np.round(command - self.decision.collected", "another return"),
+        ("self.question.trained or self.question.space", "self.question.space", "one per cent of the paper's wide box"),
+        ("return bool(enough.all())", "return bool(enough.any())", "one objective is enough"),
+        (
+            "return bool(enough.all()) and not one.lost",
+            "return bool(enough.all())",
+            "what was given up on delivers",
+            "a wish that was overrun by half its range is not met within a hundredth of it",
+        ),
+        ("DELIVERED + ERRORS *", "DELIVERED + 99 *", "any mean will do where chance plays"),
+        (
+            "again.action != self.question.foil or not self.delivers(again)",
+            "again.action != self.question.foil",
+            "what was luck in few runs is told",
+        ),
+        (
+            "return [one for one in issued if one.action == question.foil]",
+            "return issued",
+            "an agent that does otherwise where it is rolled out",
+        ),
+    ),
+    *_in(
+        "core/attainable.py",
+        f"core/test_documents.py show/test_attainable_words.py {HAD}",
+        ("DELIVERED = 0.01", "DELIVERED = 0.1", "a tenth of the range is delivered"),
+        ("if any(told) != all(told):", "if False:", "a command without its verification"),
+        ("within(integer, 0, MAX_INTEGER)", "integer", "less than no command was tried"),
+    ),
+    *_in(
+        "show/attainable_words.py",
+        "show/test_attainable_words.py",
+        ("found.preferences or delivers(found) else", "found.preferences else", "what delivers need not be achievable"),
+        ('" in all" if found.time else ""', '""', "a remaining wish and a whole one look alike"),
+        ("EXACT = 1e-9", "EXACT = 1e-2", "nearly is exactly"),
+        ("if exactly and not follows.error.any():", "if exactly:", "a mean is said to come in each run"),
+    ),
+    *_in(
+        "explanation/explain.py",
+        HAD,
+        (
+            "start=starts.get(id(answer)), alternatives=others",
+            "start=starts.get(id(answer))",
+            "alternatives lack a start",
+        ),
+        (
+            "return replace(found, attainable=known, alternatives=others)",
+            "return replace(found, attainable=known)",
+            "alternatives lack what can be had",
+        ),
+        ("if not attainable or the_space.simplex:", "if the_space.simplex:", "it is sought although nobody asks"),
+        (
+            "_with_attainable(a, q, decision, agent)",
+            "_with_attainable(a, a.asked.question, decision, agent)",
+            "a sparse answer restricts what can be had",
+        ),
+    ),
+    *_in(
         "explanation/consequence.py",
         "explanation/test_consequence.py",
-        ("decision.collected[: env.num_objectives] + episodes", "episodes", "what was collected before is forgotten"),
+        (
+            "decision.collected[: episodes.rewards.shape[2]] + episodes.returns",
+            "episodes.returns",
+            "what was collected before is forgotten",
+        ),
         ("ddof=1", "ddof=0", "the spread of the runs, not of what they are taken from"),
         ("spread / np.sqrt(repeats)", "spread / repeats", "the standard error divided by n"),
     ),
