@@ -75,6 +75,13 @@ class MarginNetwork:
         """Of each activation, where it was."""
         return [_DERIVATIVES[kind](output) for kind, output in zip(self.activations, outputs, strict=True)]
 
+    def only(self, rivals: int | slice) -> "MarginNetwork":
+        """The network of the margins over one rival, or several in a row."""
+        keep = slice(rivals, rivals + 1) if isinstance(rivals, int) else rivals
+        parts = ((*layers[:-1], layers[-1][keep]) for layers in (self.weights, self.biases, self.pads))
+        weights, biases, pads = parts
+        return replace(self, weights=weights, biases=biases, pads=pads)
+
     def negated(self) -> "MarginNetwork":
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])

@@ -54,6 +54,12 @@ class ProductNetwork:
         bent = np.einsum("nd,nkdj->nkj", self._weights(z), slopes.reshape(*turned.shape, len(self.basis)))
         return self._worth(z, gains), turned + bent
 
+    def only(self, rival: int) -> "ProductNetwork":
+        """The network of the margin over one rival."""
+        first = rival * len(self.basis)
+        gains = self.gains.only(slice(first, first + len(self.basis)))
+        return replace(self, gains=gains, pad=self.pad[[rival]])
+
     def negated(self) -> "ProductNetwork":
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         return replace(self, gains=self.gains.negated())
