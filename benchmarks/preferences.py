@@ -22,8 +22,8 @@ import torch
 import paretofoil as pf
 
 CHUNK = 1 << 15
-OBJECTIVES = {"deep-sea-treasure-v0": ("treasure", "time"), "minecart-deterministic-v0": ("ore 0", "ore 1", "fuel")}
-SCALES = {"deep-sea-treasure-v0": 10.0, "minecart-deterministic-v0": 1.0}
+OBJECTIVES = {"deep-sea-treasure-v0": ("treasure", "time"), "four-room-v0": ("blue", "green", "red")}
+SCALES: dict[str, Any] = {"deep-sea-treasure-v0": 10.0, "four-room-v0": [13.0, 13.0, *[1.0] * 12]}
 """What states are divided by, so that networks learn from numbers near 1."""
 MAX_STEPS = 50
 OWN_CHOICES = 30
@@ -45,9 +45,9 @@ class Subject:
 class Scaled(gymnasium.ObservationWrapper):
     """States as float32 numbers near 1."""
 
-    def __init__(self, env: Any, scale: float) -> None:
+    def __init__(self, env: Any, scale: Any) -> None:
         super().__init__(env)
-        self.scale = np.float32(scale)
+        self.scale = np.asarray(scale, dtype=np.float32)
         self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, env.observation_space.shape, np.float32)
 
     def observation(self, observation: Any) -> np.ndarray:
@@ -106,10 +106,10 @@ def gpi(name: str, steps: int, seed: int) -> Subject:
 
 AGENTS: dict[str, tuple[Callable[[str, int, int], Subject], str, int]] = {
     "envelope-sea": (envelope, "deep-sea-treasure-v0", 16_000),
-    "envelope-minecart": (envelope, "minecart-deterministic-v0", 30_000),
+    "envelope-rooms": (envelope, "four-room-v0", 10_000),
     "gpi-sea": (gpi, "deep-sea-treasure-v0", 8_000),
-    "gpi-minecart": (gpi, "minecart-deterministic-v0", 10_000),
 }
+"""Each trains in minutes; Minecart, which has three objectives as well, brought no ore home after 15,000 steps."""
 
 
 def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
