@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from folded import KINDS, _folded, _Place
 from networks import random_layers
 
 from paretofoil.core.command import CommandSpace
@@ -51,3 +52,19 @@ def envelope_question(policy: EnvelopePolicy, seed: int, share: float = 0.01, **
     valid = tuple(range(len(worth)))
     options = {"front": front, "kappa": share * float(np.ptp(worth)), **changes}
     return Question(policy, np.zeros(1), command, foil, valid, space, **options)  # type: ignore[arg-type]
+
+
+def hard_question(seed: int) -> Question:
+    """Values by a network that is hard on proofs; kappa is nearly what the foil can win by, at most."""
+    rng = np.random.default_rng(seed)
+    dim, actions = (int(n) for n in rng.integers(2, 5, size=2))
+    anchor = rng.dirichlet(np.ones(dim)).astype(np.float32).astype(np.float64)
+    place = _Place(anchor, np.ones(dim), rng.uniform(0.05, 0.95, dim), np.float32)
+    design = list(KINDS.values())[seed % len(KINDS)](rng, place, actions * dim)
+    policy = EnvelopePolicy(FoldedValues(_folded(design, place)))
+    space = CommandSpace.preferences([f"objective {i}" for i in range(dim)])
+    command, foil = rng.dirichlet(np.ones(dim)), int(rng.integers(actions))
+    worth = policy.log_probs(np.zeros((2000, 1)), rng.dirichlet(np.ones(dim), size=2000))
+    lead = worth[:, foil] - np.delete(worth, foil, axis=1).max(axis=1)
+    kappa = max(0.0, float(np.sort(lead)[rng.choice([-1, -2, -50])] + rng.choice([-1e-3, 0.0, 1e-6]) * np.ptp(lead)))
+    return Question(policy, np.zeros(1), command, foil, tuple(range(actions)), space, kappa=kappa)

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from folded import KINDS
 from policies import random_commands
-from valued import EnvelopePolicy, envelope_question, random_envelope
+from valued import EnvelopePolicy, envelope_question, hard_question, random_envelope
 
 from paretofoil.core.policy import Activation, FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
@@ -66,6 +67,26 @@ def test_no_margin_in_a_box_is_above_its_line(
             z = np.clip(low + share * (high - low), low, high).astype(np.longdouble)
             above = (lines.slopes * z[:, None, :]).sum(axis=2) + lines.offsets
             assert (true_margins(question, z) <= above).all()
+
+
+@pytest.mark.parametrize("turn", range(len(KINDS)), ids=list(KINDS))
+def test_nothing_is_proven_of_values_by_hard_networks_that_samples_refute(turn: int) -> None:
+    rng = np.random.default_rng(turn)
+    for number in range(4):
+        question = hard_question(number * len(KINDS) + turn)
+        low, high = boxes(question, rng, 40)
+        lines = network_of(question).upper_bounds(low, high)
+        weights = random_commands(rng, question.space, 3000)
+        worth = question.policy.log_probs(np.zeros((3000, 1)), weights)
+        own_rounding = np.longdouble(1e-18) * max(1.0, float(np.abs(worth).max()))  # of the true margins
+        for share in [*rng.random((4, low.shape[1])), *rng.integers(0, 2, size=(4, low.shape[1]))]:
+            z = np.clip(low + share * (high - low), low, high).astype(np.longdouble)
+            above = (lines.slopes * z[:, None, :]).sum(axis=2) + lines.offsets
+            assert (true_margins(question, z) <= above + own_rounding).all()
+        [finding] = Exact(max_boxes=500).run(QuestionBatch([question]))
+        closer = np.linalg.norm(weights - question.command, axis=1) < finding.certificate.lower  # type: ignore[union-attr]
+        lead = worth[:, question.foil] - np.delete(worth, question.foil, axis=1).max(axis=1)
+        assert (lead[closer] < question.kappa).all()
 
 
 @pytest.mark.parametrize(("dim", "hidden", "activation"), SHAPES)
