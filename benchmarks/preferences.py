@@ -152,15 +152,15 @@ def attack(
 ) -> np.ndarray:
     """(4,): weights that were sampled, violations among them, own choices that were asked for, violations there."""
     counts = np.zeros(4, dtype=np.int64)
-    for first in range(0, samples, CHUNK):
-        weights = sample(answer, min(CHUNK, samples - first), rng)
+    while counts[0] < samples:
+        weights = sample(answer, CHUNK, rng)
         worth = subject.worth(state, weights).astype(np.float64)
         lead = worth[:, answer.foil] - np.delete(worth, answer.foil, axis=1).max(axis=1)
         broken = lead >= answer.kappa if answer.kappa > 0 else worth.argmax(axis=1) == answer.foil
-        counts[:2] += len(weights), int(broken.sum())
-        if first == 0 and answer.kappa == 0:
+        if counts[0] == 0 and answer.kappa == 0:
             own = [subject.agent.eval(state, w) == answer.foil for w in weights[-OWN_CHOICES:]]
             counts[2:] += len(own), sum(own)
+        counts[:2] += len(weights), int(broken.sum())
     return counts
 
 

@@ -1,15 +1,16 @@
 """Proven ranges of preferences: all weights within them that sum to 1 make the foil win."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 from policies import random_pcn, random_question
-from valued import envelope_question, random_envelope
+from valued import EnvelopePolicy, envelope_question, random_envelope
 
 import paretofoil as pf
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.policy import CallablePolicy
+from paretofoil.core.policy import CallablePolicy, FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.explanation.ask import ask
@@ -63,8 +64,15 @@ def test_all_weights_in_a_range_that_sum_to_1_make_the_foil_win(pose: Callable[[
     assert widened >= 0.6 * len(pairs) > 0
 
 
-def test_ranges_reach_the_corner_where_nothing_stands_in_the_way() -> None:
-    policy = pf.from_q_table(lambda state: [[3.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+def constant(values: list[list[float]]) -> EnvelopePolicy:
+    """A network whose values do not depend on the weights."""
+    biases = np.array(values).reshape(-1)
+    return EnvelopePolicy(FoldedValues(FoldedPolicy((np.zeros((len(biases), len(values[0]))),), (biases,), ())))
+
+
+@pytest.mark.parametrize("make", [lambda values: pf.from_q_table(lambda state: values), constant])
+def test_ranges_reach_the_corner_where_nothing_stands_in_the_way(make: Callable[[list[list[float]]], Any]) -> None:
+    policy = make([[3.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
     question = Question(policy, np.zeros(1), np.array([0.6, 0.2, 0.2]), 1, (0, 1), space_of(3), kappa=0.01)
     made = widen(QuestionBatch([question]), 0, np.array([0.1, 0.5, 0.4]))
     assert made is not None
