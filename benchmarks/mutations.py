@@ -158,7 +158,11 @@ MUTATIONS: tuple[Mutation, ...] = (
             "commands[:, numbers] = shares",
             "a part shows the whole's margins",
         ),
-        ("(commands[..., self.free] - self.low) / self.size @ CORNERS", "commands[..., self.free] @ CORNERS", "off"),
+        (
+            "(commands[..., self.free] - self.low) / self.size @ CORNERS",
+            "commands[..., self.free] @ CORNERS",
+            "marks stand where the whole triangle has them",
+        ),
         (
             "np.maximum(low, 0.0) if changes < 0.1 else",
             "np.maximum(low, 0.0) if False else",

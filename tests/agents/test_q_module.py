@@ -109,3 +109,10 @@ def test_the_line_in_the_documentation_works_as_printed() -> None:
     names: dict[str, Any] = {"pf": pf, "agent": SimpleNamespace(q_net=Values()), "state": STATE, "space": SPACE}
     exec(line, names)
     assert names["policy"].foldable
+
+
+def test_a_module_of_values_passes_the_check_of_policies() -> None:
+    policy = pf.from_q_module(Values(), STATE, SPACE)
+    report = pf.check_policy(policy, STATE[None], space=SPACE)
+    assert report.ok
+    assert "normalised" not in str(report)

@@ -74,6 +74,7 @@ def test_close_answers_are_shown_in_a_part_of_the_triangle() -> None:
     tri = triangle(found.asked.question, [0, 1, 2], [found])  # type: ignore[union-attr]
     assert tri.size < 0.5
     for weights in (found.original, found.command):
+        assert tri.place(weights) == pytest.approx((weights - tri.low) / tri.size @ CORNERS)  # type: ignore[arg-type,operator]
         assert ((weights - tri.low) / tri.size >= 0).all()  # type: ignore[operator]
     assert tri.margins == pytest.approx(lead(tri.low + tri.size * tri.shares))
     assert "a part of the triangle" in found.plot().axes[0].get_title()
