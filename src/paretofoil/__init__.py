@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
     from paretofoil.agents.import_agent import import_agent as import_agent
     from paretofoil.agents.onnx_policy import from_onnx as from_onnx
+    from paretofoil.agents.q_module import from_q_module as from_q_module
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
@@ -72,6 +73,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.agent": ("Agent",),
         "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.onnx_policy": ("from_onnx",),
+        "paretofoil.agents.q_module": ("from_q_module",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.sb3_policy": ("from_sb3",),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),

@@ -176,6 +176,8 @@ def rounded_up(number: float, digits: int = 4) -> str:
 
 def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
     """The proven box, with a bound per objective."""
+    if found.preferences:
+        return preference.proven_range(found, proven, command)
     sides = zip(found.objectives, proven.low, proven.high, command, found.original, strict=True)
     # An objective that keeps its number may have a long one, which is not told again.
     spans = [span(o, float(a), float(b), float(c) if c != old else None) for o, a, b, c, old in sides]
@@ -245,14 +247,12 @@ def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
     spent = f"{found.total_queries:,} queries were spent"
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        return [
-            _range(found),
-            _odds(found),
-            "Ask about another foil or another moment, or widen what may be asked for.",
-        ]
+        wider = "Ask about another foil or another moment, or widen what may be asked for."
+        return [_range(found), _odds(found), preference.next_step(found) if found.preferences else wider]
     reason = found.stop.sentence if found.stop.early else ""
     if found.certificate is not None:
-        bound = f"any answer changes the command by more than {rounded_down(found.lower_bound)} (scaled)"
+        what = "weights" if found.preferences else "command"
+        bound = f"any answer changes the {what} by more than {rounded_down(found.lower_bound)} (scaled)"
         return [f"{spent}; {bound}." if found.lower_bound > 0 else f"{spent}.", reason, "Try a larger limit."]
     hint = 'Try a larger budget, or, if the policy can be looked into, search="exact".'
     return [f"{spent}, which proves nothing.", reason, hint]
