@@ -19,8 +19,20 @@ def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
 
 
 def test_two_agents_are_compared_at_the_same_question(visit: Visit) -> None:
-    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=compare")
+    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=2&foil=down&explore=compare")
     page.get_by_label("Compare with").select_option(label="the agent deep-sea-treasure-early")
+    visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
+    agents = map(pf.load_agent, ("deep-sea-treasure", "deep-sea-treasure-early"))
+    expected = [str(pf.explain(agent, pf.rollout(agent, (16, -9))[2], foil="down")) for agent in agents]
+    assert page.locator(".panel .sentence").all_inner_texts() == expected
+    assert expected[0] != expected[1]
+
+
+def test_an_agent_that_does_the_foil_itself_says_so_beside_the_other(visit: Visit) -> None:
+    page = visit.ask(
+        "#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=compare"
+        '&beside={"agent":"deep-sea-treasure-early"}'
+    )
     page.get_by_text("It does just that: down.").wait_for()
     assert page.locator(".panel .scene").count() == 2
 
@@ -102,23 +114,21 @@ def test_a_strangers_name_is_text_and_not_markup(visit: Visit) -> None:
     assert page.evaluate("window.hurt") is None
 
 
-def test_an_answer_that_can_be_had_is_offered_where_one_is_known(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5")
-    page.route("**/api/answers", with_attainable)
-    page.route("**/api/jobs/*", with_attainable)
-    page.get_by_role("button", name="down: Why not?").click()
+def test_a_wish_that_delivers_is_offered_and_shown(visit: Visit) -> None:
+    page = visit.ask()
     page.get_by_text("To really get it: ask for 5 treasure and 7 steps of time in all.").wait_for()
     page.locator(".attainable .show").click()
     page.get_by_text("With the wish that delivers", exact=True).wait_for()
     page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
 
 
-def with_attainable(route: object) -> None:
-    """What the server says, with a wish that delivers."""
-    told = route.fetch().json()  # type: ignore[attr-defined]
-    if told["result"]:
-        told["result"]["answer"]["attainable"] = {"command": [5, -2], "asked": [5, -7]}
-    route.fulfill(json=told)  # type: ignore[attr-defined]
+def test_the_influence_of_the_wish_is_drawn_along_the_episode(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=2,-3&time=1&explore=episode")
+    page.get_by_role("button", name="Measure the influence").click()
+    visit.until(page, "window.paretofoil.store.get().influence.status === 'done'")
+    assert page.locator(".profile .column").count() == 3
+    assert page.locator(".step.measured").count() == 3
+    assert "of all wishes lead elsewhere" in page.locator(".influence-words").inner_text()
 
 
 def test_an_agent_of_ones_own_is_brought_and_asked(visit: Visit) -> None:
