@@ -36,7 +36,7 @@ class State:
 STATES = (
     State("worlds", "", ".world-card"),
     State("goals", "#agent=deep-sea-treasure", ".goal"),
-    State("answer", QUESTION, ".answer .sentence", settle=5.0),
+    State("answer", QUESTION, ".answer .sentence", size=(1280, 1080), settle=5.0),
     State("show-me", QUESTION, ".duet .scene", click=(".answer .show",), part=".show-me"),
     State(
         "command-space",
@@ -47,14 +47,14 @@ STATES = (
     State(
         "whole-episode",
         QUESTION + "&explore=episode",
-        ".cell.never",
-        click=(".whole-part .primary",),
+        ".profile li:nth-child(8)",
+        click=(".whole-part:first-child .primary", ".whole-part:last-child .primary"),
         part=".explore-body",
-        settle=8.0,
+        settle=20.0,
     ),
     State(
         "compare",
-        '#agent=deep-sea-treasure&command=16,-9&time=2&foil=down&explore=compare&beside={"search":"nearest-front"}',
+        '#agent=deep-sea-treasure&command=16,-9&time=2&foil=down&explore=compare&beside={"agent":"deep-sea-treasure-early"}',
         ".panel .strip:last-child .sentence",
         part=".explore-body",
     ),
