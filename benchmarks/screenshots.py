@@ -42,6 +42,7 @@ STATES = (
         "command-space",
         "#agent=minecart&command=0,1.5,-0.96&time=12&foil=left&explore=space",
         ".sentence",
+        click=("text=To the answer",),
         part=".explore-body",
     ),
     State(
