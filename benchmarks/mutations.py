@@ -207,7 +207,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("(told * weights[:, None, :]).sum(axis=2)", "told.sum(axis=2)", "values are not weighted"),
         ("values.shape[2] != self.objectives", "False", "values of other objectives are taken"),
         ("if not space.simplex:", "if False:", "a box of commands is taken for preferences"),
-        ('outputs="q-values"', "outputs=None", "values are taken for what they look like"),
     ),
     *_in(
         "proof/joint.py",
