@@ -106,7 +106,11 @@ function told(state, journey) {
 /** A wish that also delivers what it asks for, where one is known; `asked` is what it asks of the whole episode. */
 function attainable(agent, answer, journey) {
   const { attainable: best } = answer;
-  if (!best?.command) return null;
+  if (!best) return null;
+  if (!best.command) {
+    const words = `No wish is known that leads there and then delivers what it asks for; ${best.tried} tried.`;
+    return el("p", { class: "small" }, words);
+  }
   const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
   return el(
     "div",
