@@ -1,11 +1,9 @@
 """Influence through the server is the library's, moment by moment."""
 
-import pytest
 from visitor import Visitor
 
 import paretofoil as pf
 
-pytest.importorskip("paretofoil.explanation.influence")
 ASKED = {"agent": "branch-path", "command": [1.0, 1.0]}
 
 

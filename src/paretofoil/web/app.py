@@ -4,7 +4,6 @@ import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,18 +67,12 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=life,
     )
     app.state.house = house
-    for part in _routers():
+    for part in (router, routes_agents.router, routes_episodes.router, routes_jobs.router):
         app.include_router(part, prefix="/api", responses=REFUSALS)
     _serve_page(app)
     handle_errors(app)
     app.add_middleware(Guard, settings=house.settings)
     return app
-
-
-def _routers() -> list[APIRouter]:
-    always = [router, routes_agents.router, routes_episodes.router, routes_jobs.router]
-    influence = find_spec("paretofoil.explanation.influence") is not None
-    return [*always, routes_jobs.optional] if influence else always
 
 
 def _serve_page(app: FastAPI) -> None:

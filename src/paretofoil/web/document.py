@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.core.attainable import DELIVERED
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Episode
 from paretofoil.core.document import plain
@@ -18,8 +19,6 @@ from paretofoil.web.moment import Course, Moments, checked
 from paretofoil.web.network import computable
 from paretofoil.web.shelf import Shelf
 
-DELIVERED = 0.01
-"""An episode delivers what was asked for if it misses each objective by no more than this share of its range."""
 EARLY = "-early"
 
 

@@ -11,8 +11,6 @@ from paretofoil.web.jobs import Job
 from paretofoil.web.models import AnswerAsked, EpisodeAsked, FlipMapAsked, InfluenceAsked, JobShown
 
 router = APIRouter(tags=["questions"])
-optional = APIRouter(tags=["questions"])
-"""What is offered only where the library has it."""
 Key = Annotated[str, InPath(max_length=200)]
 SHOWN: dict[int | str, dict[str, Any]] = {200: {"model": JobShown, "description": "Known already, or told so far"}}
 ASKED: dict[int | str, dict[str, Any]] = {**SHOWN, 202: {"model": JobShown, "description": "Begun"}}
@@ -33,7 +31,7 @@ async def map_flips(asked: FlipMapAsked, here: Here) -> Response:
     return await _begin(here, "flip-map", "check-times", asked)
 
 
-@optional.post("/influence", response_class=Response, responses=ASKED)
+@router.post("/influence", response_class=Response, responses=ASKED)
 async def measure_influence(asked: InfluenceAsked, here: Here) -> Response:
     """Does my wish matter here? For each moment, the share of all commands under which each action is chosen.
 

@@ -8,8 +8,10 @@ from typing import Any
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import decision_in, rollout
 from paretofoil.core.answer import Answer
+from paretofoil.core.influence import Influence
 from paretofoil.core.limit import Limits
 from paretofoil.explanation.explain import explain, explain_episode
+from paretofoil.explanation.influence import influence_episode
 from paretofoil.web.lines import answer_lines, flip_map_lines, influence_lines
 from paretofoil.web.quick import QUICK, quick
 from paretofoil.web.shelf import Place
@@ -69,10 +71,8 @@ def _flip_map(agent: Agent, task: Mapping[str, Any], tell: Tell) -> dict[str, An
 
 
 def _influence(agent: Agent, task: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
-    from paretofoil.explanation.influence import influence_episode
-
     asked = task["asked"]
-    moments: list[Any] = []
+    moments: list[Influence] = []
     episode = rollout(agent, asked["command"], seed=asked["seed"])
     times = range(len(episode)) if asked["times"] is None else asked["times"]
     tell(0.0, [])
