@@ -12,7 +12,7 @@ def test_somebody_who_knows_nothing_gets_from_the_first_page_to_an_answer(visit:
     sentence = page.locator(".answer .sentence")
     sentence.wait_for()
     assert "the agent would have gone down instead of right" in sentence.inner_text()
-    assert page.locator(".answer .change-row").count() == 2
+    assert page.locator(".answer > .change .change-row").count() == 2
     assert "Proven: at most" in page.locator(".answer .seal").inner_text()
 
 
