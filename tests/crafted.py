@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from answers import TIME, TREASURE, achieved, answer, certificate, proven, proven_range
 from checkpoints import VALID, rewritten
+from influences import influence, profile
 from ordinary import onnx_model
 from policies import random_pcn
 
@@ -286,6 +287,8 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
         "landscape": (land, lambda read: (read.off, read.holds(read.command))),
         "answer": (found, lambda read: (str(read), read.paragraph(), read._repr_html_())),
         "flip map": (flips, _look_at_flips),
+        "influence": (influence(), lambda read: (str(read), read.changed, read._repr_html_())),
+        "influence profile": (profile(influence()), lambda read: (str(read), read._repr_html_())),
     }
 
 

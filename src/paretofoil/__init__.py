@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Decision as Decision
     from paretofoil.core.decision import Episode as Episode
     from paretofoil.core.errors import InvalidInput as InvalidInput
+    from paretofoil.core.influence import Influence as Influence
+    from paretofoil.core.influence_profile import InfluenceProfile as InfluenceProfile
     from paretofoil.core.limit import Limits as Limits
     from paretofoil.core.limit import Stop as Stop
     from paretofoil.core.question import Question as Question
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from paretofoil.explanation.explain import explain_decision as explain_decision
     from paretofoil.explanation.explain import explain_episode as explain_episode
     from paretofoil.explanation.flip_map import FlipMap as FlipMap
+    from paretofoil.explanation.influence import influence as influence
+    from paretofoil.explanation.influence import influence_episode as influence_episode
     from paretofoil.explanation.never import Never as Never
     from paretofoil.explanation.never import never as never
     from paretofoil.proof.verify import verify_certificate as verify_certificate
@@ -56,6 +60,7 @@ if TYPE_CHECKING:
     from paretofoil.show.decision_figure import figure_decision as figure_decision
     from paretofoil.show.flip_map_figure import figure_flip_map as figure_flip_map
     from paretofoil.show.front_figure import figure_front as figure_front
+    from paretofoil.show.influence_figure import figure_influence as figure_influence
     from paretofoil.show.landscape import Landscape as Landscape
     from paretofoil.show.landscape import landscape as landscape
 
@@ -75,6 +80,8 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),
+        "paretofoil.core.influence": ("Influence",),
+        "paretofoil.core.influence_profile": ("InfluenceProfile",),
         "paretofoil.core.limit": ("Limits", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
@@ -84,6 +91,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),
+        "paretofoil.explanation.influence": ("influence", "influence_episode"),
         "paretofoil.explanation.never": ("Never", "never"),
         "paretofoil.proof.verify": ("verify_certificate",),
         "paretofoil.search.boundary": ("Boundary",),
@@ -95,6 +103,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.show.decision_figure": ("figure_decision",),
         "paretofoil.show.flip_map_figure": ("figure_flip_map",),
         "paretofoil.show.front_figure": ("figure_front",),
+        "paretofoil.show.influence_figure": ("figure_influence",),
         "paretofoil.show.landscape": ("Landscape", "landscape"),
     },
 )
@@ -108,6 +117,11 @@ register_displays(
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
         "Answer.sentence": "paretofoil.show.sentence:one_line",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
+        "Influence.html": "paretofoil.show.influence_notebook:influence_html",
+        "Influence.sentence": "paretofoil.show.influence_words:influence_sentence",
+        "InfluenceProfile.html": "paretofoil.show.influence_notebook:profile_html",
+        "InfluenceProfile.plot": "paretofoil.show.influence_figure:figure_influence",
+        "InfluenceProfile.sentence": "paretofoil.show.influence_words:profile_summary",
         "Never.sentence": "paretofoil.show.never_words:never_sentence",
         "FlipMap.plot": "paretofoil.show.flip_map_figure:figure_flip_map",
     }

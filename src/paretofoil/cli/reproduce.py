@@ -18,7 +18,7 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
+            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, influence, "
             "differences, authors, seeds or all."
         ),
     ] = "all",

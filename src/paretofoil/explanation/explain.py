@@ -170,7 +170,7 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in _moments(episode, times) for foil in d.valid_actions if foil != d.action]
+    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.valid_actions if foil != d.action]
     whole = paper_box(agent, box)
     questions = [
         pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
@@ -198,7 +198,7 @@ def explain_episode(
     )
 
 
-def _moments(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
+def moments_of(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
     """The decisions to ask about, in the order of the episode."""
     if times is None:
         return list(episode)
