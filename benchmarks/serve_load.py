@@ -7,6 +7,7 @@ of its own, which does not wait for the clients.
 
 import argparse
 import json
+import os
 import random
 import re
 import subprocess
@@ -25,6 +26,9 @@ import paretofoil as pf
 AGENTS = ("deep-sea-treasure", "branch-path", "reward-line", "collect-two", "resource-gathering")
 SECONDS = 10.0
 """For each question: none of these needs it, so that answers do not depend on the clock."""
+
+FIRST_POLL, LAST_POLL = 0.12, 0.9
+"""Seconds between two looks at a job, as the page takes them: more and more."""
 
 
 @dataclass
@@ -75,8 +79,10 @@ def _ask(client: httpx.Client, question: dict[str, Any], log: Log) -> None:
         time.sleep(float(answered.headers["retry-after"]))
         answered = client.post("/api/answers", json=question)
     job = answered.raise_for_status().json()
+    wait = FIRST_POLL
     while job["state"] in ("waiting", "running"):
-        time.sleep(0.15)
+        time.sleep(wait)
+        wait = min(1.4 * wait, LAST_POLL)
         job = client.get(f"/api/jobs/{job['job']}").raise_for_status().json()
     if job["state"] != "done":
         raise RuntimeError(job["error"])
@@ -157,6 +163,8 @@ def report(log: Log, seconds: float, wrong: list[str]) -> None:
     print(f"health requests: {len(waits)}, median {waits[len(waits) // 2]:.3f} s, at most {waits[-1]:.3f} s")
     server, worker = ([row[i] for row in log.memory] for i in (0, 1))
     print(f"memory of the server: {server[0]} MB at first, {max(server)} MB at most, {server[-1]} MB at the end")
+    # The benchmark's own processes, and whatever else the machine does.
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"memory of a worker: {max(worker)} MB at most; {max(row[2] for row in log.memory)} workers")
 
 

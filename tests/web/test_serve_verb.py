@@ -1,5 +1,6 @@
 """`paretofoil serve` as it is typed: a real server, that stops when it is told to."""
 
+import os
 import re
 import signal
 import subprocess
@@ -15,7 +16,8 @@ import pytest
 @contextmanager
 def typed(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
         try:
             yield process
         finally:
@@ -36,7 +38,7 @@ def test_the_page_is_served_until_it_is_interrupted() -> None:
         assert page.headers["content-type"].startswith("text/html")
         assert "server" not in page.headers
         assert [agent["name"] for agent in httpx.get(f"{address}api/agents").json()] == ["deep-sea-treasure"]
-        process.send_signal(signal.SIGINT)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started from it
         process.wait()
         assert "Traceback" not in process.stderr.read()  # type: ignore[union-attr]
 

@@ -94,9 +94,9 @@ def test_there_is_room_for_so_many_uploads(fresh: Visitor) -> None:
 
 
 def test_an_upload_may_be_larger_than_a_question_but_not_without_end(visitor: Visitor) -> None:
-    assert len(json.dumps(upload())) < guard.UPLOAD_BYTES
-    refused = visitor.post("/api/agents", {**upload(), "weights": "A" * guard.UPLOAD_BYTES})
-    assert refused.status_code == 413
+    large, endless = ({**upload(), "weights": "A" * size} for size in (2 * guard.BODY_BYTES, guard.UPLOAD_BYTES))
+    assert visitor.post("/api/agents", large).status_code == 422  # it is read, and is no agent
+    assert visitor.post("/api/agents", endless).status_code == 413
 
 
 def test_names_keep_their_meaning_when_a_folder_has_the_same(tmp_path: Path) -> None:

@@ -14,6 +14,8 @@ from paretofoil.web.worker_process import Lost, WorkerProcess
 
 MOST_WAITING = 256
 """Requests that may wait for the desk."""
+TASKS_EACH = 20_000
+"""Of the desk's process, which keeps episodes and pictures from one to the next."""
 HARD_SECONDS = 60.0
 """What takes longer is no quick work, and is stopped."""
 
@@ -28,7 +30,7 @@ class Desk:
         self._waiting = 0
 
     def start(self) -> None:
-        self._process = WorkerProcess(self._settings.allowed_modules)
+        self._process = WorkerProcess(self._settings.allowed_modules, step_back=0, tasks_each=TASKS_EACH)
 
     async def do(self, kind: str, address: str, asked: Mapping[str, Any]) -> bytes:
         """The JSON of what was asked for; what was refused there is refused here."""

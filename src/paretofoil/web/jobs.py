@@ -19,6 +19,8 @@ from paretofoil.web.worker_process import Lost, WorkerProcess
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
 STEP_BACK = 5
 """How much nicer a worker is than the server, which must answer at once."""
+TASKS_EACH = 200
+"""Of a worker's process."""
 HARD_SECONDS = 600.0
 """A worker that takes longer is stopped, whatever it does."""
 
@@ -74,7 +76,7 @@ class Jobs:
     def start(self) -> None:
         """Start the workers, each with a thread that waits for it."""
         for number in range(self._settings.num_workers):
-            worker = WorkerProcess(self._settings.allowed_modules, step_back=STEP_BACK)
+            worker = WorkerProcess(self._settings.allowed_modules, step_back=STEP_BACK, tasks_each=TASKS_EACH)
             self._workers.append(worker)
             self._threads.append(Thread(target=self._serve, args=(worker,), name=f"jobs {number}", daemon=True))
         for thread in self._threads:

@@ -19,9 +19,6 @@ class Memory(Generic[Value]):
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[Value, int]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._kept)
-
     def get(self, key: str) -> Value | None:
         with self._lock:
             if key not in self._kept:

@@ -6,9 +6,10 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from threading import Timer
+from threading import Lock, Timer
 from typing import IO
 
+from paretofoil.core.limit import now
 from paretofoil.web.worker import PROGRESS
 
 _START = """
@@ -18,8 +19,6 @@ from paretofoil.web.worker import main
 main(int(sys.argv[2]), sys.argv[3:])
 """
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-TASKS_EACH = 200
-"""After so many a worker is replaced by a fresh one, which gives back whatever memory has gathered."""
 
 
 class Lost(Exception):
@@ -29,9 +28,13 @@ class Lost(Exception):
 class WorkerProcess:
     """One process after another, each of which does one task at a time."""
 
-    def __init__(self, modules: Sequence[str] = (), *, step_back: int = 0) -> None:
-        """With the modules that may be imported, and by how much it is nicer than the server."""
-        self._modules, self._step_back = modules, step_back
+    def __init__(self, modules: Sequence[str], *, step_back: int, tasks_each: int) -> None:
+        """Say which modules it may import, and by how much it is nicer than the server.
+
+        After so many tasks each, a fresh process takes its place, and whatever memory has gathered is given back.
+        """
+        self._modules, self._step_back, self._tasks_each = modules, step_back, tasks_each
+        self._lock = Lock()
         self._process = self._start()
         self._done = 0
         self._killed = False
@@ -45,20 +48,22 @@ class WorkerProcess:
 
         Whoever calls `kill` meanwhile, or a time that runs out, makes it `Lost`; the next task has a new process.
         """
-        if self._killed or self._process.poll() is not None or self._done >= TASKS_EACH:
+        if self._killed or self._process.poll() is not None:
             self.replace()
+        end = now() + seconds
         alarm = Timer(seconds, self.kill)
         alarm.daemon = True
         alarm.start()
         try:
             line = self._converse(task, hear)
         finally:
-            late = not alarm.is_alive()
             alarm.cancel()
         if not line.endswith(b"\n"):
-            reason = f"it took longer than {seconds:g} seconds and was stopped" if late else "its process was lost"
-            raise Lost(f"{reason}; please ask again")
+            stopped = f"it took longer than {seconds:g} seconds and was stopped"
+            raise Lost(f"{stopped if now() >= end else 'its process was lost'}; please ask again")
         self._done += 1
+        if self._done >= self._tasks_each:  # now, so that the next task does not wait for the start
+            self.replace()
         return line[:1], line[1:-1]
 
     def _converse(self, task: bytes, hear: Callable[[bytes], None]) -> bytes:
@@ -75,12 +80,14 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Stop what it does. The process may take a moment to die, in which it must not be given another task."""
-        self._killed = True
-        self._process.kill()
+        with self._lock:  # not while a new process takes its place, which would then work on
+            self._killed = True
+            self._process.kill()
 
     def replace(self) -> None:
-        self.close()
-        self._process, self._done, self._killed = self._start(), 0, False
+        with self._lock:
+            self.close()
+            self._process, self._done, self._killed = self._start(), 0, False
 
     def close(self) -> None:
         self._process.kill()
@@ -92,7 +99,13 @@ class WorkerProcess:
     def _start(self) -> "subprocess.Popen[bytes]":
         command = [sys.executable, "-c", _START, json.dumps(sys.path), str(self._step_back), *self._modules]
         environment = {**os.environ, **_ONE_THREAD}
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            start_new_session=True,  # Ctrl+C is for the server, which then stops its workers
+        )
 
 
 def _pipes(process: "subprocess.Popen[bytes]") -> tuple[IO[bytes], IO[bytes]]:
