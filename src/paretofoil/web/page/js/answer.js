@@ -79,14 +79,14 @@ function told(state, journey) {
   ];
 }
 
-/** A wish that also delivers what it asks for, where one is known. */
+/** A wish that also delivers what it asks for, where one is known; `asked` is what it asks of the whole episode. */
 function attainable(agent, answer, journey) {
   const { attainable: best } = answer;
   if (!best?.command) return null;
   const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
   return el("div", { class: "attainable" },
-    el("h3", {}, "What to ask for"),
-    el("p", {}, same ? "That very wish also delivers what it asks for." : `To really get it: ask for ${wishes(agent.objectives, best.command)}. Rolled out, it delivers that.`),
+    el("h3", {}, "A wish that delivers"),
+    el("p", {}, same ? "That very wish also delivers what it asks for." : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers that.`),
     !same && changePicture(agent.objectives, answer.original, best.command, "ask for"),
     !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }));
 }

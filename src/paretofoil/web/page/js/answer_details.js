@@ -50,10 +50,8 @@ function proofWords(certificate) {
 function exports(state, result) {
   const name = `${state.agent.name}-${state.time}-${state.agent.actions[state.foil]}`;
   const lines = button("Copy the Python lines", () => copy(result.python, lines));
-  const link = button("Copy the link", () => copy(window.location.href, link));
   return [
     result.python && lines,
     button("Save as JSON", () => save(`${name}.json`, JSON.stringify(result.answer, null, 1), "application/json")),
-    link,
   ];
 }

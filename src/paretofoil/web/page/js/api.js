@@ -41,7 +41,14 @@ const named = (name) => `/api/agents/${encodeURIComponent(name)}`;
 /** @returns {Promise<Array>} who can be asked */
 export const listAgents = () => call("GET", "/api/agents");
 /** @returns {Promise<Object>} one agent with its space and front */
-export const readAgent = (name) => call("GET", named(name));
+export const readAgent = async (name) => asAsked(await call("GET", named(name)));
+/** What preferences weigh may be a cost or a chance; the weights themselves are plain numbers. */
+function asAsked(agent) {
+  if (agent.space.kind !== "simplex") return agent;
+  const plain = { unit: "", cost: false, probability: false };
+  return { ...agent, objectives: agent.objectives.map((objective) => ({ ...objective, ...plain })) };
+}
+
 /** @returns {Promise<Array>} the searches by name */
 export const listSearches = () => call("GET", "/api/searches");
 /** @returns {Promise<Object>} an episode under a command */
@@ -55,6 +62,9 @@ export const askPolicy = (agent, decision, commands, signal) =>
   call("POST", "/api/probabilities", { agent, state: decision.state, valid_actions: decision.valid_actions, commands }, signal);
 /** @returns {Promise<Object>} the agent that was uploaded */
 export const upload = (document) => call("POST", "/api/agents", document);
+
+/** Whether the server can do a kind of work at all: an older one may not. */
+export const offers = async (kind) => `/api/${kind}` in (await call("GET", "/api/openapi.json")).paths;
 
 /** The picture of an agent's world. */
 export const pictureOf = (agent) => agent.picture || `${named(agent.name)}/picture.png`;

@@ -19,7 +19,7 @@ function changeRow(objective, before, after, label) {
   const stays = Math.abs(old - fresh) < 1e-9;
   const most = Math.max(Math.abs(old), Math.abs(fresh)) || 1;
   const numbers = stays ? `stays ${quantity(objective, before)}` : `${short(old)} → ${quantity(objective, after, 10)}`;
-  return el("div", { class: `change-row${stays ? " stays" : fresh > old ? " more" : " less"}`, role: "listitem" },
+  return el("div", { class: `change-row${stays ? " stays" : ""}`, role: "listitem" },
     el("span", { class: "change-name" }, objective.name),
     el("span", { class: "change-bars", "aria-hidden": "true" },
       bar("asked", Math.abs(old) / most, "you asked"), !stays && bar("fresh", Math.abs(fresh) / most, label)),

@@ -8,7 +8,7 @@ import { axisName, createFrame, ticksOf } from "./frame.js";
 import { drawAnswer, drawContour, drawFront, drawMark, drawNames, drawOriginal, drawPath, drawProbe, drawRange } from "./marks.js";
 import { askMap } from "./black_box.js";
 import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
-import { PAINTED, computeMap, paint } from "./regions.js";
+import { PAINTED, computeMap, isOutside, paint } from "./regions.js";
 import { decisionOf } from "./state.js";
 import { signed } from "./words.js";
 
@@ -42,7 +42,7 @@ export function createCommandSpace(scope, store, journey) {
     const key = JSON.stringify([state.agent.name, state.episode.command, state.time, view, others, Boolean(state.folded), state.dark]);
     if (key === slice) return false;
     slice = key;
-    if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view));
+    if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view), view);
     map = null;
     places = [];
     if (!state.agent.computable) askServer(state, view, probe);
@@ -53,15 +53,15 @@ export function createCommandSpace(scope, store, journey) {
     const mine = ++asked;
     const found = await askMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
     if (mine !== asked || !found) return;
-    keep(found);
+    keep(found, view);
     draw(store.get());
   }
 
-  function keep(made) {
+  function keep(made, view) {
     map = made;
     const colours = Array.from({ length: map.actions }, (_, action) => parts(colourOf(action)));
     painting.getContext("2d").putImageData(paint(map, colours, parts(themed("--paper"))), 0, 0);
-    places = placesOf(map);
+    places = placesOf(map, (node) => isOutside(node, view.axes, view));
     return true;
   }
 
@@ -75,6 +75,7 @@ export function createCommandSpace(scope, store, journey) {
     pen.beginPath();
     pen.rect(frame.box.x, frame.box.y, frame.box.width, frame.box.height);
     pen.clip();
+    if (view.simplex && probe.length > 2) clipToPreferences(pen, frame, view);
     drawInside(pen, frame, state, view, probe);
     pen.restore();
     drawOriginal(pen, frame, decisionOf(state).command);
@@ -149,6 +150,14 @@ function drawAxes(pen, frame, state, view) {
   pen.rotate(-Math.PI / 2);
   pen.fillText(axisName(second), 0, 0);
   pen.restore();
+}
+
+/** Two weights leave something for the others: below the line on which they sum to 1. */
+function clipToPreferences(pen, frame, view) {
+  const corner = (x, y) => frame.place(view.low.map((_, i) => (i === view.axes[0] ? x : i === view.axes[1] ? y : 0)));
+  pen.beginPath();
+  for (const { x, y } of [corner(0, 0), corner(1, 0), corner(0, 1)]) pen.lineTo(x, y);
+  pen.clip();
 }
 
 /** The part of the region that is drawn, and the two objectives that span it. */

@@ -44,7 +44,7 @@ function drawBoth(columns, state, signal, journey) {
 
 function column(name, search) {
   const body = el("div", {}, el("p", { class: "loading" }, "Asking …"));
-  return { node: el("section", { class: "strip", "aria-label": name }, el("h3", {}, name), el("p", { class: "small" }, search), body), show: (...parts) => refill(body, ...parts) };
+  return { node: el("section", { class: "strip", "aria-label": `${name}, ${search}` }, el("h3", {}, name), el("p", { class: "small" }, search), body), show: (...parts) => refill(body, ...parts) };
 }
 
 function drawMine(mine, state, journey) {

@@ -2,6 +2,9 @@
 
 import { NODES } from "./regions.js";
 
+/** Wins where there are no commands. */
+const NOBODY = 255;
+
 /** By how much a foil wins at each node (negative where it loses). */
 export function marginsOf(map, foil) {
   const { scores, actions, valid } = map;
@@ -45,12 +48,15 @@ function crossingsOf(field, level, row, column) {
  * For each action that wins somewhere: its share of the slice, and its roomiest place.
  * @returns {Array<{action: number, share: number, x: number, y: number, room: number}>} places from 0 to 1
  */
-export function placesOf(map) {
-  const room = roomOf(map.winners);
+export function placesOf(map, outside = () => false) {
+  const winners = map.winners.map((action, node) => (outside(node) ? NOBODY : action));
+  const room = roomOf(winners);
   const places = new Map();
-  map.winners.forEach((action, node) => {
+  const nodes = [...winners.keys()].filter((node) => winners[node] !== NOBODY);
+  nodes.forEach((node) => {
+    const action = winners[node];
     const place = places.get(action) || { action, share: 0, room: 0, x: 0, y: 0 };
-    place.share += 1 / map.winners.length;
+    place.share += 1 / nodes.length;
     if (room[node] > place.room) {
       Object.assign(place, { room: room[node], x: (node % NODES) / (NODES - 1), y: Math.floor(node / NODES) / (NODES - 1) });
     }

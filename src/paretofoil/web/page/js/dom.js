@@ -48,6 +48,15 @@ export function button(label, run, attributes = {}) {
   return el("button", { type: "button", on: { click: run }, ...attributes }, label);
 }
 
+/** Words of which some are only spoken: those before and behind what is seen. */
+export function spoken(before, seen, behind) {
+  const made = document.createDocumentFragment();
+  if (before) made.append(el("span", { class: "hidden" }, before));
+  made.append(seen);
+  if (behind) made.append(el("span", { class: "hidden" }, behind));
+  return made;
+}
+
 /** Say something to those who listen instead of look. */
 export function announce(text) {
   const live = document.getElementById("live");

@@ -6,13 +6,12 @@ import { createExplore } from "./explore.js";
 import { createMoment } from "./moment.js";
 import { createPlayer } from "./player.js";
 import { createShowMe } from "./show_me.js";
-import { wishes } from "./words.js";
 
 /** @param {HTMLElement} root */
 export function showEpisode(root, scope, store, journey) {
-  const { agent, command } = store.get();
+  const { episode } = store.get();
   root.replaceChildren(
-    el("h1", { class: "episode-title" }, `Asked for ${wishes(agent.objectives, command)}`),
+    el("h1", { class: "episode-title" }, `Asked for ${episode.command_text}`),
     el("div", { class: "episode" },
       el("div", { class: "left" }, createPlayer(scope, store, journey)),
       el("div", { class: "right" }, createMoment(scope, store, journey), createAnswer(scope, store, journey))),

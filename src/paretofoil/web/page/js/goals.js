@@ -1,7 +1,7 @@
 /** Goals as cards: the points of the front in words and bars, on the front's picture where it is flat, or one's own. */
 
 import { pictureOf } from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, refill } from "./dom.js";
 import { frontPicture } from "./front_picture.js";
 import { commandSliders } from "./sliders.js";
 import { amount, quantity, title, wishes } from "./words.js";
@@ -14,9 +14,10 @@ export function showGoals(root, store, journey) {
   const { agent } = store.get();
   const order = ordered(agent.front);
   const list = el("ul", { class: "goals" });
-  const fill = (count) => list.replaceChildren(...order.slice(0, count).map((i) => el("li", {}, goalCard(agent, i, journey))));
-  fill(order.length <= FIRST + 2 ? order.length : FIRST);
-  const more = order.length > FIRST + 2 && button(`Show all ${order.length} goals`, () => (fill(order.length), more.remove()), { class: "quiet more" });
+  const few = spread(order, FIRST);
+  const fill = (shown) => refill(list, shown.map((i) => el("li", {}, goalCard(agent, i, journey))));
+  const more = few.length < order.length && button(`Show all ${order.length} goals`, () => (fill(order), more.remove()), { class: "quiet more" });
+  fill(few);
   root.replaceChildren(
     el("section", { class: "goal-head" },
       el("img", { class: "goal-world", src: pictureOf(agent), alt: `The world of ${agent.name} at the start` }),
@@ -24,7 +25,7 @@ export function showGoals(root, store, journey) {
     ),
     el("div", { class: agent.objectives.length === 2 ? "goal-body with-front" : "goal-body" },
       agent.objectives.length === 2 && agent.front.length > 2 && frontPicture(agent, (i) => journey.setOut(agent.front[i])),
-      el("div", {}, list, more || null, ownGoal(agent, journey))),
+      el("div", {}, list, more, ownGoal(agent, journey))),
   );
 }
 
@@ -42,10 +43,15 @@ function ordered(front) {
   });
 }
 
+/** Some of many, from all over; all if there are only a few more. */
+function spread(order, count) {
+  if (order.length <= count + 2) return order;
+  return Array.from({ length: count }, (_, k) => order[Math.round((k * (order.length - 1)) / (count - 1))]);
+}
+
 function goalCard(agent, i, journey) {
   const point = agent.front[i];
-  const words = agent.front_texts[i];
-  const card = button("", () => journey.setOut(point), { class: "card goal", "aria-label": `Ask for ${words}` });
+  const card = button(el("span", { class: "hidden" }, "Ask for "), () => journey.setOut(point), { class: "card goal", title: agent.front_texts[i] });
   card.append(el("span", { class: "goal-rows" }, agent.objectives.map((objective, j) => goalRow(agent, objective, point[j], j))));
   return card;
 }

@@ -52,6 +52,12 @@ export function createJourney(store) {
     }, () => openAgent(name));
   }
 
+  /** An agent that was just brought here. */
+  async function welcome(agent) {
+    store.set({ agents: await listAgents() });
+    return openAgent(agent.name);
+  }
+
   /** Issue a command and see what the agent does. */
   function setOut(command, { seed = 0, play = true } = {}) {
     return load(async (current) => {
@@ -100,7 +106,7 @@ export function createJourney(store) {
   /** What is worth knowing before one asks: the policy at this state, and which foils are impossible. */
   function arrive() {
     clearTimeout(dwell);
-    if (store.get().explore === "space") fold();
+    furnish();
     dwell = setTimeout(foresee, DWELL);
   }
 
@@ -175,11 +181,16 @@ export function createJourney(store) {
   /** Open a panel for experts, or close it. */
   function explore(tab) {
     store.set({ explore: tab });
-    if (tab === "space") fold();
-    if (!store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
+    furnish();
   }
 
-  return { showWorlds, openAgent, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };
+  /** What the open panel needs. */
+  function furnish() {
+    if (store.get().explore === "space") fold();
+    if (store.get().explore && !store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
+  }
+
+  return { showWorlds, openAgent, welcome, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };
 }
 
 /** The foils of the moment: what could be done, and is not. */

@@ -1,13 +1,13 @@
 /** The page begins here: one state, one view at a time, and the address that follows them. */
 
-import { button, calm, el, kindly } from "./dom.js";
+import { button, calm, copy, el, kindly } from "./dom.js";
 import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
 import { createJourney } from "./journey.js";
 import { readLink, writeLink } from "./link.js";
 import { createScope, createStore } from "./state.js";
 import { isDark, startTheme, turnTheme } from "./theme.js";
-import { title, wishes } from "./words.js";
+import { title } from "./words.js";
 import { showWorlds } from "./worlds.js";
 
 const store = createStore();
@@ -26,10 +26,10 @@ function drawView(state) {
   root.focus({ preventScroll: true });
 }
 
-function drawCrumbs({ view, agent, command, episode }) {
+function drawCrumbs({ view, agent, episode }) {
   const crumbs = [button("Worlds", () => journey.showWorlds(), { "aria-current": view === "worlds" ? "page" : null })];
   if (agent) crumbs.push(button(agent.title || title(agent.name), () => journey.openAgent(agent.name), { "aria-current": view === "goals" ? "page" : null }));
-  if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, wishes(agent.objectives, command)));
+  if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, episode.command_text));
   document.getElementById("crumbs").replaceChildren(...crumbs);
   document.title = agent ? `${agent.title || title(agent.name)} · Paretofoil` : "Paretofoil: why not?";
 }
@@ -67,7 +67,10 @@ function drawTools() {
   };
   startTheme(show);
   show();
-  document.getElementById("tools").replaceChildren(turn);
+  const link = button("Copy link", () => copy(window.location.href, link), { title: "This very view, for somebody else" });
+  store.watch(["view"], ({ view }) => (link.hidden = view === "worlds"));
+  link.hidden = true;
+  document.getElementById("tools").replaceChildren(link, turn);
 }
 
 /** What tests and benchmarks look at. */

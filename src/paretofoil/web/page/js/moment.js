@@ -1,9 +1,9 @@
 /** The moment: what is still wished for, what the agent does about it, and what it could have done instead. */
 
 import { colourOf } from "./colours.js";
-import { button, el, refill } from "./dom.js";
+import { button, el, refill, spoken } from "./dom.js";
 import { cellsOf, decisionOf } from "./state.js";
-import { percent, sign, wishes } from "./words.js";
+import { percent, sign } from "./words.js";
 
 /** @param {import("./state.js").Store} store */
 export function createMoment(scope, store, journey) {
@@ -17,14 +17,14 @@ export function createMoment(scope, store, journey) {
 }
 
 function heading(state) {
-  const { agent, episode, time, command } = state;
+  const { agent, episode, time } = state;
   const decision = decisionOf(state);
   const last = time === episode.decisions.length - 1;
   return [
     el("p", { class: "over" }, `Step ${time + 1} of ${episode.decisions.length}`),
     el("h2", {}, `It ${doing(agent, decision.action)}`),
-    el("p", { class: "wish" }, time ? "Still to get: " : "You asked for: ", el("strong", {}, decision.command_text || wishes(agent.objectives, decision.command)), "."),
-    last && el("p", { class: "outcome" }, outcomeOf(agent, episode, command)),
+    el("p", { class: "wish" }, time ? "Still to get: " : "You asked for: ", el("strong", {}, decision.command_text), "."),
+    last && el("p", { class: "outcome" }, outcomeOf(episode)),
   ];
 }
 
@@ -34,10 +34,10 @@ function doing(agent, action) {
   return sign(name) ? `goes ${name} ${sign(name)}` : `chooses “${name}”`;
 }
 
-function outcomeOf(agent, episode, command) {
-  const achieved = episode.achieved_text || wishes(agent.objectives, episode.achieved);
-  if (episode.delivered) return `The end: it gets ${achieved}, as you asked.`;
-  return `The end: it gets ${achieved}; you had asked for ${wishes(agent.objectives, command)}.`;
+function outcomeOf(episode) {
+  const got = `The end: it gets ${episode.achieved_text}`;
+  if (episode.delivered === null) return `${got}.`; // preferences ask for no returns
+  return episode.delivered ? `${got}, as you asked.` : `${got}; you had asked for ${episode.command_text}.`;
 }
 
 /** Rows are kept while only their marks change, so that focus stays where it is. */
@@ -79,8 +79,8 @@ function row(agent, decision, action, impossible, journey) {
 }
 
 function whyNot(name, action, impossible, journey) {
-  const label = impossible ? `Why not ${name}? Proven: no wish leads to it here.` : `Why not ${name}?`;
-  return button(impossible ? "never here" : "Why not?", () => journey.ask(action), {
-    class: impossible ? "why impossible" : "why", "aria-label": label, title: label,
+  const words = impossible ? spoken(`${name}: `, "never here", " as is proven. Why not?") : spoken(`${name}: `, "Why not?", "");
+  return button(words, () => journey.ask(action), {
+    class: impossible ? "why impossible" : "why", title: impossible ? `Proven: no wish leads to ${name} here` : `Why not ${name}?`,
   });
 }

@@ -48,7 +48,7 @@ export function createPlayer(scope, store, journey) {
     clearInterval(timer);
     if (playing) timer = setInterval(tick, pace(last + 1));
     play.textContent = playing ? "Pause" : time === last ? "Watch again" : "Watch";
-    if (!playing && time === last && last > 0) announce(`The episode is over. ${episode.achieved_text || ""}`);
+    if (!playing && time === last && last > 0) announce(`The episode is over. It got ${episode.achieved_text}.`);
   });
   scope.onEnd(() => clearInterval(timer));
 

@@ -37,14 +37,28 @@ function between(region, i, share) {
   return region.low[i] + share * (region.high[i] - region.low[i]);
 }
 
-/** Preferences sum to 1: the others share what the two leave, in their own proportions. */
+/**
+ * Preferences sum to 1: the others share what the two leave, in their own proportions. Where the two leave less than
+ * nothing there is no preference; what lies there is clipped away, and the nearest one is asked about instead.
+ */
 function balance(commands, start, size, across, up) {
+  if (size === 2) return void (commands[start + up] = 1 - commands[start + across]);
   let others = 0;
   for (let i = 0; i < size; i++) if (i !== across && i !== up) others += commands[start + i];
-  const left = Math.max(0, 1 - commands[start + across] - commands[start + up]);
+  const two = commands[start + across] + commands[start + up];
+  const left = Math.max(0, 1 - two);
   for (let i = 0; i < size; i++) {
-    if (i !== across && i !== up) commands[start + i] = others > 0 ? (commands[start + i] / others) * left : left / (size - 2);
+    if (i === across || i === up) commands[start + i] /= Math.max(1, two);
+    else commands[start + i] = others > 0 ? (commands[start + i] / others) * left : left / (size - 2);
   }
+}
+
+/** Whether a node of the map lies where there are no preferences. */
+export function isOutside(node, [across, up], region) {
+  if (!region.simplex || region.low.length === 2) return false;
+  const x = between(region, across, (node % NODES) / (NODES - 1));
+  const y = between(region, up, 1 - Math.floor(node / NODES) / (NODES - 1));
+  return x + y > 1 + 1e-9;
 }
 
 /**

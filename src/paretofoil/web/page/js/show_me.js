@@ -34,12 +34,12 @@ export function createShowMe(scope, store) {
 }
 
 function createDuet(state) {
-  const { agent, episode, time, shown, command } = state;
-  const original = [...episode.decisions.slice(time).map(frameOf), lastFrame(agent, episode, command)];
-  const changed = [...shown.tail.decisions.map(frameOf), lastFrame(agent, shown.tail, null)];
+  const { agent, episode, time, shown } = state;
+  const original = [...episode.decisions.slice(time).map(frameOf), lastFrame(episode)];
+  const changed = [...shown.tail.decisions.map(frameOf), lastFrame(shown.tail)];
   const columns = [
-    strip("As it went", agent, original, `Your wish: ${wishes(agent.objectives, episode.decisions[time].command)} from here on.`),
-    strip(TITLES[shown.kind], agent, changed, `Asked now: ${wishes(agent.objectives, shown.issued)}.`, shown.kind),
+    strip("As it went", agent, original, `Your wish: ${episode.decisions[time].command_text} from here on.`),
+    strip(TITLES[shown.kind], agent, changed, `Asked now: ${wishes(agent.objectives, shown.issued, 10)}.`, shown.kind),
   ];
   const length = Math.max(original.length, changed.length) - 1;
   const slider = el("input", { type: "range", min: 0, max: length, step: 1, value: 0, "aria-label": "Step since then", on: { input: () => show(Number(slider.value)) } });
@@ -61,12 +61,12 @@ function createDuet(state) {
 
 const frameOf = (decision) => ({ picture: decision.picture, action: decision.action });
 
-function lastFrame(agent, episode) {
-  return { picture: episode.end_picture || episode.decisions.at(-1).picture, action: null, ending: endingOf(agent, episode) };
+function lastFrame(episode) {
+  return { picture: episode.end_picture, action: null, ending: endingOf(episode) };
 }
 
-function endingOf(agent, episode) {
-  const got = episode.achieved_text || wishes(agent.objectives, episode.achieved);
+function endingOf(episode) {
+  const got = episode.achieved_text;
   return episode.terminated === false ? `It never ends by itself; so far: ${got}.` : `In the end: ${got}.`;
 }
 

@@ -1,9 +1,9 @@
 /** The whole episode at once: where the wish matters, and where a small change of it would have changed the course. */
 
-import { work } from "./api.js";
+import { offers, work } from "./api.js";
 import { button, el, kindly, refill } from "./dom.js";
 import { flipMap } from "./flip_map.js";
-import { influenceProfile } from "./influence.js";
+import { influenceProfile, momentsOf } from "./influence.js";
 import { IDLE, cellsOf } from "./state.js";
 
 /** Seconds that each question of the map may take. */
@@ -39,14 +39,13 @@ export function createWhole(scope, store, journey) {
     el("p", { class: "small" }, "Every moment against everything else it could have done. Pick a cell to ask about it."),
     offer(state.flips, "Ask about every moment", askFlips, () => stop("flips")),
     state.flips.status !== "idle" && flipMap(state, cellsOf(state.flips), (time, foil) => (journey.goTo(time), journey.ask(foil)))));
-  scope.draw(["influence", "time"], (state) => {
-    influence.hidden = state.influence.error?.status === 404;
-    refill(influence,
-      el("h3", {}, "Does the wish matter here?"),
-      el("p", { class: "small" }, "At each moment: the share of all wishes under which it would do something else."),
-      offer(state.influence, "Measure the influence", askInfluence, () => stop("influence")),
-      state.influence.result && influenceProfile(state, state.influence.result, journey.goTo));
-  });
+  scope.draw(["influence", "time"], (state) => refill(influence,
+    el("h3", {}, "Does the wish matter here?"),
+    el("p", { class: "small" }, "At each moment, of all wishes: how many lead to which action."),
+    offer(state.influence, "Measure the influence", askInfluence, () => stop("influence")),
+    influenceProfile(state, momentsOf(state.influence), journey.goTo)));
+  influence.hidden = true;
+  offers("influence").then((can) => (influence.hidden = !can), () => {});
   scope.onEnd(() => Object.keys(running).forEach(stop));
   return el("div", { class: "whole" }, flips, influence);
 }

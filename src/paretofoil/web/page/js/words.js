@@ -35,8 +35,8 @@ export function wish(objective, value, digits = 3) {
 }
 
 /** All of a command: "8 treasure and 3 steps of time". */
-export function wishes(objectives, command) {
-  const told = objectives.map((objective, i) => wish(objective, command[i]));
+export function wishes(objectives, command, digits = 3) {
+  const told = objectives.map((objective, i) => wish(objective, command[i], digits));
   const some = told.filter((words) => !words.startsWith("no "));
   const plain = objectives.every((objective) => !objective.cost && !objective.probability);
   if (plain && told.length - some.length > 1) return join(some.length ? [...some, "nothing else"] : ["nothing"]);

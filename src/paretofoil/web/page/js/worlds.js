@@ -1,14 +1,16 @@
 /** The first look: worlds as cards with pictures, the trained agent first, others of the same world below it. */
 
 import { pictureOf } from "./api.js";
-import { button, el } from "./dom.js";
+import { button, el, refill, spoken } from "./dom.js";
+import { isSaved } from "./saved.js";
+import { uploadCard } from "./upload.js";
 import { title } from "./words.js";
 
 /** @param {HTMLElement} root */
 export function showWorlds(root, store, journey) {
   const { agents } = store.get();
   const first = inOrder(agents.filter((agent) => !isVariant(agent, agents)));
-  root.replaceChildren(
+  refill(root,
     el("section", { class: "hero" },
       el("h1", {}, "Ask an agent: why not?"),
       el("p", { class: "lead" },
@@ -16,6 +18,7 @@ export function showWorlds(root, store, journey) {
         "do something else. It answers with the smallest change of your wish that would have changed its mind."),
     ),
     el("ul", { class: "worlds" }, first.map((agent) => el("li", {}, worldCard(agent, variantsOf(agent, agents), journey)))),
+    !isSaved() && uploadCard(journey),
   );
 }
 
@@ -48,8 +51,8 @@ function worldCard(agent, variants, journey) {
 
 function others(agent, variants, journey) {
   const doors = variants.map((variant) =>
-    button(shortName(agent, variant), () => journey.openAgent(variant.name), {
-      class: "quiet", "aria-label": `Open the agent ${variant.name}`, title: variant.name,
+    button(spoken("", shortName(agent, variant), ` ${agent.title}`), () => journey.openAgent(variant.name), {
+      class: "quiet", title: variant.name,
     }));
   return el("p", { class: "variants" }, el("span", {}, "Also: "), doors);
 }
