@@ -9,6 +9,7 @@ from paretofoil.web.desk import Desk
 from paretofoil.web.jobs import Jobs
 from paretofoil.web.settings import Settings
 from paretofoil.web.shelf import Shelf
+from paretofoil.web.study.file import read_user_study
 from paretofoil.web.study.running import RunningStudy
 
 
@@ -27,11 +28,10 @@ class House:
 
     @classmethod
     def open(cls, settings: Settings) -> "House":
+        study = None if settings.study is None else read_user_study(settings.study)
         shelf = Shelf(settings)
-        study = None
-        if settings.study is not None:
-            study = RunningStudy.open(settings.study, shelf.agent, settings.replies)
-        return cls(settings, shelf, Desk(settings), Jobs(settings), study)
+        running = None if study is None else RunningStudy(study, shelf.agent, settings.replies_path)
+        return cls(settings, shelf, Desk(settings), Jobs(settings), running)
 
     def start(self) -> None:
         """Start the processes that do the work."""

@@ -42,6 +42,10 @@ class Settings:
             raise InvalidInput.expected("0 to 256 workers", self.workers)
 
     @property
+    def replies_path(self) -> Path:
+        return self.replies or Path(f"{self.study.stem if self.study else 'study'}.sqlite")
+
+    @property
     def num_workers(self) -> int:
         return self.workers or os.cpu_count() or 1
 

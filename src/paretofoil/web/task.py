@@ -71,7 +71,8 @@ def _flip_map(agent: Agent, task: Mapping[str, Any], tell: Tell) -> dict[str, An
 def _influence(agent: Agent, task: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     from paretofoil.explanation.influence import influence_episode
 
-    asked, moments = task["asked"], []
+    asked = task["asked"]
+    moments: list[Any] = []
     episode = rollout(agent, asked["command"], seed=asked["seed"])
     times = range(len(episode)) if asked["times"] is None else asked["times"]
     tell(0.0, [])

@@ -30,7 +30,7 @@ ALIKE = 1e-9
 class Verdict:
     """A reply beside what is right."""
 
-    reply: Any
+    reply: str
     truth: str
     """What the agent does; of two agents, the one that serves better."""
     right: bool
@@ -100,7 +100,7 @@ def _pose_steer(task: Task, find: Callable[[str], Agent], condition: Condition) 
             raise InvalidInput.expected("a command as reply", brief(reply))
         command = checked(agent, reply)
         done = int(np.argmax(_probabilities(agent, decision, command)))
-        return Verdict(command.tolist(), agent.actions[done], done == foil)
+        return Verdict(" ".join(map(repr, command.tolist())), agent.actions[done], done == foil)
 
     return Posed(task, (_film(task, name, agent, episode),), judge, agent.actions[foil])
 

@@ -58,7 +58,7 @@ class Reply:
     agents: str
     """Who was met, in the order in which they were seen."""
     reply: str | None
-    """As JSON; None at the end, where there are only ratings."""
+    """An action, an agent, or the numbers of a command; None at the end, where there are only ratings."""
     truth: str | None
     correct: bool | None
     ratings: Mapping[str, int]

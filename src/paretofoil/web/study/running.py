@@ -1,6 +1,5 @@
 """A user study that runs: who takes part, what they see next, and what becomes of their replies."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -9,7 +8,6 @@ from typing import Any
 from paretofoil.agents.agent import Agent
 from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
-from paretofoil.web.study.file import read_user_study
 from paretofoil.web.study.plan import END, Rating, UserStudy
 from paretofoil.web.study.posed import Film, Posed, poses_of
 from paretofoil.web.study.replies import Participant, Replies, Reply
@@ -38,11 +36,6 @@ class RunningStudy:
         self.study = study
         self._poses = poses_of(study, find)
         self._replies = Replies(replies, study.document)
-
-    @classmethod
-    def open(cls, file: Path, find: Callable[[str], Agent], replies: Path | None) -> "RunningStudy":
-        """The study of a file; its replies go into a file of the same name, here, unless another one is given."""
-        return cls(read_user_study(file), find, replies or Path(f"{file.stem}.sqlite"))
 
     @property
     def path(self) -> Path:
@@ -135,7 +128,7 @@ def _judged(participant: Participant, position: int, step: Step, sent: Mapping[s
         step=step.name,
         kind=step.kind,
         agents=step.agents,
-        reply=None if verdict is None else json.dumps(verdict.reply),
+        reply=None if verdict is None else verdict.reply,
         truth=None if verdict is None else verdict.truth,
         correct=None if verdict is None else verdict.right,
         ratings=_checked_ratings(step.ratings, sent["ratings"]),

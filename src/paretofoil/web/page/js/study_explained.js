@@ -3,15 +3,15 @@
 import { answerBody } from "./answer.js";
 import { rangeWords } from "./answer_details.js";
 import { changePicture } from "./change.js";
-import { el } from "./dom.js";
+import { el, refill } from "./dom.js";
 import { influenceProfile } from "./influence.js";
 
 /**
- * @param {{agent: Object, film: Object, explained: Object[], answers: Object[], moments: Object[]}} gathered
+ * @param {{agent: Object, explained: Object[], answers: Object[], moments: Object[]}} gathered
  * @param {string[]} shows
  */
 export function explanations(gathered, shows) {
-  const { agent, explained, answers, moments, film } = gathered;
+  const { agent, explained, answers, moments } = gathered;
   const proofs = shows.includes("proofs");
   return [
     ...explained.map(({ time, foil }, i) => el("section", { class: "card answer", "aria-label": `Why not ${foil} at step ${time + 1}?` },
@@ -19,8 +19,17 @@ export function explanations(gathered, shows) {
     moments.length > 0 && el("section", { class: "card answer", "aria-label": "Does the wish matter?" },
       el("h2", {}, "Does the wish matter?"),
       el("p", { class: "small" }, "At each step: of all wishes, how many lead to which action."),
-      influenceProfile({ agent, time: film.until === null ? moments[0].time : moments.at(-1).time }, moments, () => {})),
+      profile(agent, moments)),
   ];
+}
+
+/** The profile with one moment in words, at first the last; others can be picked. */
+function profile(agent, moments) {
+  const root = el("div", {});
+  const draw = (time) => refill(root, influenceProfile({ agent, time }, moments, pick));
+  const pick = (time) => (draw(time), root.querySelector(".column.now").focus());
+  draw(moments.at(-1).time);
+  return root;
 }
 
 function proven(agent, result) {

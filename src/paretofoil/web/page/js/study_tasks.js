@@ -27,7 +27,7 @@ export function createPredict(step, [gathered], shows, scope) {
 export function createChoose(step, gathered, shows, scope) {
   const [{ agent }] = gathered;
   const options = gathered.map(({ film }, i) => ({ value: film.agent, label: `Agent ${LETTERS[i]}` }));
-  const choice = createChoice("It will be", options, { class: "card reply" });
+  const choice = createChoice("Your choice", options, { class: "card reply" });
   const columns = gathered.map((one, i) => el("section", { class: "strip", "aria-label": `Agent ${LETTERS[i]}` },
     el("h2", {}, `Agent ${LETTERS[i]}`), el("p", { class: "small" }, `Asked for ${one.episode.command_text}.`),
     createFilm(one, `agent ${LETTERS[i]}`, scope), explanations(one, shows)));
@@ -69,8 +69,8 @@ function mapOfWishes({ agent, episode, film }, scope) {
 function layout(gathered, shows, scope, reply) {
   const { agent, film } = gathered;
   return el("div", { class: "task one" },
-    el("div", {}, el("section", { class: "card stage" }, createFilm(gathered, "the agent", scope))),
-    el("div", { class: "right" }, wishCard("The wish at the start", agent, film.command), explanations(gathered, shows), reply));
+    el("section", { class: "card stage" }, createFilm(gathered, "the agent", scope)),
+    el("div", { class: "right" }, wishCard("The wish at the start", agent, film.command), explanations(gathered, shows)), reply);
 }
 
 function wishCard(heading, agent, command) {
