@@ -14,9 +14,9 @@ export function explanations(gathered, shows) {
   const { agent, explained, answers, moments } = gathered;
   const proofs = shows.includes("proofs");
   return [
-    ...explained.map(({ time, foil }, i) => el("section", { class: "card answer", "aria-label": `Why not ${foil} at step ${time + 1}?` },
+    ...explained.map(({ time, foil }, i) => el("section", { class: "card answer" },
       el("h2", {}, `At step ${time + 1}: why not ${foil}?`), proofs ? proven(agent, answers[i]) : plain(agent, answers[i]))),
-    moments.length > 0 && el("section", { class: "card answer", "aria-label": "Does the wish matter?" },
+    moments.length > 0 && el("section", { class: "card answer" },
       el("h2", {}, "Does the wish matter?"),
       el("p", { class: "small" }, "At each step: of all wishes, how many lead to which action."),
       profile(agent, moments)),
