@@ -10,6 +10,7 @@ from paretofoil.core.policy import probabilities
 MOMENTS = {
     "deep-sea-treasure": ((8, -8), 5),
     "minecart": ((0, 1.5, -0.96), 3),
+    "branch-path": ((2, 2), 6),  # with 2 of A collected already, which narrows what can be asked for
     "fruit-tree": (None, 2),
     "breakable-bottles": (None, 1),
 }
@@ -17,6 +18,15 @@ COMPUTED = """async ([state, commands, valid]) => {
   const { probabilities } = await import("/page/js/policy.js");
   const { folded } = window.paretofoil.store.get();
   return commands.map((command) => probabilities(folded, command, valid));
+}"""
+DRAFTED = """async () => {
+  const { computeMap } = await import("/page/js/regions.js");
+  const { draftMap } = await import("/page/js/draft.js");
+  const { regionOf } = await import("/page/js/region.js");
+  const { agent, episode, time, folded } = window.paretofoil.store.get();
+  const { valid_actions: valid, command, ...decision } = episode.decisions[time];
+  const region = regionOf(agent, { command, ...decision });
+  return [draftMap, computeMap].map((make) => [...make(folded, valid, command, [0, 1], region).winners]);
 }"""
 MAPPED = """async ([axes]) => {
   const { nodesOf, computeMap } = await import("/page/js/regions.js");
@@ -51,7 +61,7 @@ def test_the_pages_numbers_are_the_librarys(visit: Visit, name: str) -> None:
     assert np.abs(computed - told).max() <= 1e-5
 
 
-@pytest.mark.parametrize("name", ["deep-sea-treasure", "minecart"])
+@pytest.mark.parametrize("name", ["branch-path", "minecart"])
 def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit: Visit, name: str) -> None:
     agent, decision, link = moment(name)
     page = visit.open(link)
@@ -66,6 +76,14 @@ def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit:
     best = np.array(valid)[scores[:, valid].argmax(axis=1)]
     gap = np.sort(scores[:, valid], axis=1)[:, -1] - np.sort(scores[:, valid], axis=1)[:, -2]
     assert ((best == shown["winners"]) | (gap < 1e-4)).all()
+
+
+@pytest.mark.parametrize("name", MOMENTS)
+def test_the_draft_shows_the_same_regions_as_the_whole_map_that_follows_it(visit: Visit, name: str) -> None:
+    page = visit.open(moment(name)[2])
+    visit.until(page, "window.paretofoil.lastWhole !== null")
+    draft, whole = page.evaluate(DRAFTED)
+    assert draft == whole
 
 
 def test_a_slider_changes_the_probabilities_without_a_request(visit: Visit) -> None:

@@ -1,6 +1,7 @@
 """A person's visit to the page, as the browser tests act it out."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 QUESTION = "#agent=deep-sea-treasure&command=8,-8&time=5&foil=down"
@@ -20,6 +21,17 @@ class Visit:
 
     def open(self, link: str = "", **settings: Any) -> Any:
         """A new page of a person with these settings; who has not said otherwise wants little motion and a laptop."""
+        page = self._page(**settings)
+        page.goto(f"{self.address}page/{link}")
+        return page
+
+    def open_file(self, path: Path) -> Any:
+        """A page that was saved: there is no server behind it."""
+        page = self._page()
+        page.goto(path.as_uri())
+        return page
+
+    def _page(self, **settings: Any) -> Any:
         calm = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
         context = self._browser.new_context(**{**calm, **settings})
         self._contexts.append(context)
@@ -28,7 +40,6 @@ class Visit:
         page.on("request", lambda request: self.requests.append(request.url))
         page.on("console", self._listen)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
-        page.goto(f"{self.address}page/{link}")
         return page
 
     def ask(self, link: str = QUESTION, **settings: Any) -> Any:

@@ -72,6 +72,11 @@ def test_what_follows_begins_at_the_moment_and_ends_as_the_librarys_consequence(
     assert (pixels(visitor, rest["end_picture"]) != agent.picture_at(decision)).any()
 
 
+def test_what_follows_delivers_if_the_whole_episode_does(visitor: Visitor) -> None:
+    assert follow(visitor, time=5, issued=[8.0, -3.0])["episode"]["delivered"] is True
+    assert follow(visitor, time=5, issued=[50.0, -3.0])["episode"]["delivered"] is False
+
+
 def test_the_same_command_issued_again_changes_nothing_even_where_chance_plays(visitor: Visitor) -> None:
     front = visitor.get(f"/api/agents/{STOCHASTIC}").json()["front"]
     for seed in range(5):

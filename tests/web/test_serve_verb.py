@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -14,10 +15,11 @@ import pytest
 
 
 @contextmanager
-def typed(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", *arguments]
+def typed(*arguments: str, **settings: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Safe paths (-P): as for the installed command, the folder in which it is typed is none to import from."""
+    command = [sys.executable, "-P", "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", *arguments]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen(command, start_new_session=True, **pipes) as process:
+    with subprocess.Popen(command, start_new_session=True, **pipes, **settings) as process:
         try:
             yield process
         finally:
@@ -41,6 +43,13 @@ def test_the_page_is_served_until_it_is_interrupted() -> None:
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started from it
         process.wait()
         assert "Traceback" not in process.stderr.read()  # type: ignore[union-attr]
+
+
+def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path) -> None:
+    (tmp_path / "own_agents.py").write_text("import paretofoil as pf\nagent = pf.load_agent('branch-path')\n")
+    with typed("own_agents:agent", cwd=tmp_path) as process:
+        asked = {"agent": "own_agents:agent", "command": [1.0, 1.0]}  # by another process, which finds it as well
+        assert httpx.post(f"{address_of(process)}api/episodes", json=asked, timeout=60).status_code == 200
 
 
 def test_a_server_that_others_can_reach_warns() -> None:

@@ -60,11 +60,6 @@ def test_an_upload_has_a_plain_name(visitor: Visitor, name: str) -> None:
     assert "expected a name of at most 63 small letters" in refused.json()["error"]
 
 
-def other_environment(**changed: Any) -> dict[str, Any]:
-    described = {"name": "mine", "gym_id": "CartPole-v1", "kwargs": {}, "max_steps": 10, **changed}
-    return upload(environment=described)
-
-
 WRONG = {
     "no base64": {**upload(), "weights": "%%%"},
     "no safetensors": {**upload(), "weights": base64.b64encode(b"\x80\x04pickle").decode()},
@@ -72,8 +67,6 @@ WRONG = {
     "another schema": upload(schema="paretofoil/agent/99"),
     "a front of text": upload(front="long"),
     "no description": {**upload(), "description": {}},
-    "an environment of its own": other_environment(),
-    "an environment that imports": other_environment(gym_id="antigravity:X-v0"),
     "other actions": upload(actions=["a", "b", "c", "d"]),
 }
 
@@ -87,6 +80,15 @@ def test_an_upload_that_is_no_agent_is_refused_and_leaves_nothing(visitor: Visit
     assert visitor.get("/api/agents/mine").status_code == 404
     uploads = visitor.app.state.house.shelf._uploads
     assert uploads is None or list(uploads.iterdir()) == []
+
+
+@pytest.mark.parametrize("gym_id", ["CartPole-v1", "antigravity:X-v0"])
+def test_an_upload_makes_no_environment_of_its_own(visitor: Visitor, gym_id: str, monkeypatch: Any) -> None:
+    monkeypatch.setattr("gymnasium.make", lambda *given, **more: pytest.fail("an environment was made"))
+    described = {"name": "mine", "gym_id": gym_id, "kwargs": {}, "max_steps": 1_000_000}
+    refused = visitor.post("/api/agents", upload(environment=described))
+    assert refused.status_code == 422
+    assert "expected an environment among branch-path" in refused.json()["error"]
 
 
 def test_there_is_room_for_so_many_uploads(fresh: Visitor) -> None:
@@ -108,6 +110,16 @@ def test_names_keep_their_meaning_when_a_folder_has_the_same(tmp_path: Path) -> 
         assert visitor.get("/api/agents/own").json()["front_size"] == len(
             pf.load_agent("deep-sea-treasure-early").front
         )
+
+
+@pytest.mark.parametrize("name", ["my agent", "a#b?c&d", "50%", "ä<b>"])
+def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
+    pf.save_agent(pf.load_agent("branch-path"), tmp_path / name)
+    with visiting(folders=(tmp_path,)) as visitor:
+        [shown] = [agent for agent in visitor.get("/api/agents").json() if agent["name"] == name]
+        assert visitor.get(shown["picture"]).headers["content-type"] == "image/png"
+        episode = visitor.post("/api/episodes", {"agent": name, "command": [1.0, 1.0]}).json()
+        assert visitor.get(episode["end_picture"]).headers["content-type"] == "image/png"
 
 
 def test_one_broken_agent_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import note, say
-from paretofoil.cli.options import AllowImport, Workers, check_web, complete_agent
+from paretofoil.cli.options import AllowImport, Workers, allow_typed, check_web, complete_agent
 
 if TYPE_CHECKING:
     from paretofoil.web.settings import Settings
@@ -35,7 +35,9 @@ def serve(
     """Serve the page: watch agents, ask why not, and see what would have made the difference."""
     check_web()
     from paretofoil.web.settings import Settings
+    from paretofoil.web.shelf import MODULE_AGENT
 
+    allow_typed([name.partition(":")[0] for name in agents or () if MODULE_AGENT.fullmatch(name)])
     settings = Settings(
         agents=tuple(agents or ()),
         folders=tuple(folder or ()),

@@ -2,7 +2,7 @@
 
 from dataclasses import asdict
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def agent_summary(shelf: Shelf, name: str) -> dict[str, Any]:
         "early": name.endswith(EARLY),
         "uploaded": shelf.place(name).uploaded,
         "beside": shelf.beside(name),
-        "picture": f"/api/agents/{name}/picture.png",
+        "picture": f"/api/agents/{quote(name, safe='')}/picture.png",
     }
 
 

@@ -105,7 +105,7 @@ class Shelf:
             if uploaded >= self._settings.uploads:
                 raise Taken.expected(f"at most {self._settings.uploads} uploaded agents", "one more")
             agent, place = self._keep(name, files)
-            self._agents[name] = agent, place
+            self._agents = {**self._agents, name: (agent, place)}  # others may be reading the one before
         return agent
 
     def _keep(self, name: str, files: Mapping[str, bytes]) -> tuple[Agent, Place]:
@@ -116,9 +116,11 @@ class Shelf:
             for file, content in files.items():
                 (folder / file).write_bytes(content)
             return read_agent(folder), Place(str(folder), uploaded=True)
-        except InvalidInput as error:
+        except Exception as error:
             shutil.rmtree(folder)
-            raise InvalidInput(str(error).replace(f"{folder}", name)) from None
+            if isinstance(error, InvalidInput):
+                raise InvalidInput(str(error).replace(f"{folder}", name)) from None
+            raise
 
     def close(self) -> None:
         if self._uploads is not None:

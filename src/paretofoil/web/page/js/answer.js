@@ -41,8 +41,13 @@ function parts(state, journey) {
 
 function waiting(share, journey) {
   announce("Searching …");
-  return el("div", { class: "waiting" }, el("progress", { max: 1, value: share, "aria-label": "The search" }),
-    el("p", {}, "Looking for the smallest change of your wish …"), button("Cancel", journey.cancel, { class: "cancel" }));
+  return el(
+    "div",
+    { class: "waiting" },
+    el("progress", { max: 1, value: share, "aria-label": "The search" }),
+    el("p", {}, "Looking for the smallest change of your wish …"),
+    button("Cancel", journey.cancel, { class: "cancel" }),
+  );
 }
 
 function progress(root, share) {
@@ -65,14 +70,24 @@ export function answerBody(agent, result) {
 }
 
 function told(state, journey) {
-  const { agent, answer: { result } } = state;
+  const {
+    agent,
+    answer: { result },
+  } = state;
   const { answer } = result;
   announce(result.sentence || answer.sentence);
   return [
     ...answerBody(agent, result),
-    answer.command && el("div", { class: "deeds" },
-      button("Show me", () => journey.showMe(answer.command, "answer"), { class: "primary show", title: "Issue this wish now, and watch" }),
-      button("See it on the map", () => journey.explore("space"), {})),
+    answer.command &&
+      el(
+        "div",
+        { class: "deeds" },
+        button("Show me", () => journey.showMe(answer.command, "answer"), {
+          class: "primary show",
+          title: "Issue this wish now, and watch",
+        }),
+        button("See it on the map", () => journey.explore("space"), {}),
+      ),
     attainable(agent, answer, journey),
     alternatives(agent, answer, journey),
     answerDetails(state, result),
@@ -84,16 +99,36 @@ function attainable(agent, answer, journey) {
   const { attainable: best } = answer;
   if (!best?.command) return null;
   const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
-  return el("div", { class: "attainable" },
+  return el(
+    "div",
+    { class: "attainable" },
     el("h3", {}, "A wish that delivers"),
-    el("p", {}, same ? "That very wish also delivers what it asks for." : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers that.`),
+    el(
+      "p",
+      {},
+      same
+        ? "That very wish also delivers what it asks for."
+        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers that.`,
+    ),
     !same && changePicture(agent.objectives, answer.original, best.command, "ask for"),
-    !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }));
+    !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }),
+  );
 }
 
 function alternatives(agent, answer, journey) {
   if (!answer.alternatives?.length) return null;
-  return el("div", { class: "alternatives" }, el("h3", {}, "Or"), answer.alternatives.map((other) =>
-    el("div", {}, el("p", {}, other.sentence), other.command && changePicture(agent.objectives, other.original, other.command),
-      other.command && button("Show me", () => journey.showMe(other.command, "answer"), { class: "show" }))));
+  return el(
+    "div",
+    { class: "alternatives" },
+    el("h3", {}, "Or"),
+    answer.alternatives.map((other) =>
+      el(
+        "div",
+        {},
+        el("p", {}, other.sentence),
+        other.command && changePicture(agent.objectives, other.original, other.command),
+        other.command && button("Show me", () => journey.showMe(other.command, "answer"), { class: "show" }),
+      ),
+    ),
+  );
 }

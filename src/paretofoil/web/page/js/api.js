@@ -59,7 +59,12 @@ export const rollOn = (where, issued) => call("POST", "/api/consequences", { ...
 export const readFolded = (agent, state) => call("POST", "/api/folded", { agent, state });
 /** @returns {Promise<Array>} probabilities of a policy that the page cannot compute */
 export const askPolicy = (agent, decision, commands, signal) =>
-  call("POST", "/api/probabilities", { agent, state: decision.state, valid_actions: decision.valid_actions, commands }, signal);
+  call(
+    "POST",
+    "/api/probabilities",
+    { agent, state: decision.state, valid_actions: decision.valid_actions, commands },
+    signal,
+  );
 /** @returns {Promise<Object>} the agent that was uploaded */
 export const upload = (document) => call("POST", "/api/agents", document);
 
@@ -94,7 +99,11 @@ export async function work(kind, question, { signal, onProgress } = {}) {
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
   try {
-    for (let wait = POLL_FIRST; job.state === "waiting" || job.state === "running"; wait = Math.min(wait * 1.4, POLL_MOST)) {
+    for (
+      let wait = POLL_FIRST;
+      job.state === "waiting" || job.state === "running";
+      wait = Math.min(wait * 1.4, POLL_MOST)
+    ) {
       onProgress?.(job.progress ?? null, job.partial ?? []);
       await pause(wait, signal);
       job = await call("GET", `/api/jobs/${job.job}`, undefined, signal);
@@ -103,7 +112,9 @@ export async function work(kind, question, { signal, onProgress } = {}) {
     signal?.removeEventListener("abort", cancel);
   }
   if (job.state === "done") return job.result;
-  throw job.state === "cancelled" ? new DOMException("cancelled", "AbortError") : new Refusal(job.error || "The search failed.", 500);
+  throw job.state === "cancelled"
+    ? new DOMException("cancelled", "AbortError")
+    : new Refusal(job.error || "The search failed.", 500);
 }
 
 function pause(milliseconds, signal) {

@@ -15,15 +15,24 @@ export function changePicture(objectives, original, changed, label = "instead") 
 }
 
 function changeRow(objective, before, after, label) {
-  const old = amount(objective, before), fresh = amount(objective, after);
+  const old = amount(objective, before),
+    fresh = amount(objective, after);
   const stays = Math.abs(old - fresh) < 1e-9;
   const most = Math.max(Math.abs(old), Math.abs(fresh)) || 1;
-  const numbers = stays ? `stays ${quantity(objective, before)}` : `${short(old)} → ${quantity(objective, after, 10)}`;
-  return el("div", { class: `change-row${stays ? " stays" : ""}`, role: "listitem" },
+  const told = quantity(objective, after, 10); // all its digits, as in the sentence
+  const numbers = stays ? `stays ${quantity(objective, before)}` : `${short(old)} → ${told}`;
+  return el(
+    "div",
+    { class: `change-row${stays ? " stays" : ""}`, role: "listitem" },
     el("span", { class: "change-name" }, objective.name),
-    el("span", { class: "change-bars", "aria-hidden": "true" },
-      bar("asked", Math.abs(old) / most, "you asked"), !stays && bar("fresh", Math.abs(fresh) / most, label)),
-    el("span", { class: "change-numbers" }, numbers));
+    el(
+      "span",
+      { class: "change-bars", "aria-hidden": "true" },
+      bar("asked", Math.abs(old) / most, "you asked"),
+      !stays && bar("fresh", Math.abs(fresh) / most, label),
+    ),
+    el("span", { class: "change-numbers" }, numbers),
+  );
 }
 
 function bar(kind, share, title) {

@@ -25,6 +25,7 @@ const MARKS = {
   boundary: { colour: "#a0468f", form: "triangle", label: "Boundary" },
   "nearest-front": { colour: "#e69f00", form: "diamond", label: "Nearest front point" },
   "white-cw": { colour: "#d55e00", form: "cross", label: "White-CW" },
+  attainable: { colour: "#56b4e9", form: "dot", label: "a wish that delivers" },
   "local-zoo": { colour: "#6b7280", form: "wedge", label: "Local ZOO" },
 };
 

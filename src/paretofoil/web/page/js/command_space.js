@@ -2,10 +2,21 @@
 
 import { colourOf, parts, themed } from "./colours.js";
 import { contour, marginsOf, placesOf } from "./contour.js";
+import { draftMap } from "./draft.js";
 import { createSpaceControls } from "./space_controls.js";
 import { el } from "./dom.js";
 import { axisName, createFrame, ticksOf } from "./frame.js";
-import { drawAnswer, drawContour, drawFront, drawMark, drawNames, drawOriginal, drawPath, drawProbe, drawRange } from "./marks.js";
+import {
+  drawAnswer,
+  drawContour,
+  drawFront,
+  drawMark,
+  drawNames,
+  drawOriginal,
+  drawPath,
+  drawProbe,
+  drawRange,
+} from "./marks.js";
 import { askMap } from "./black_box.js";
 import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
 import { PAINTED, computeMap, isOutside, paint } from "./regions.js";
@@ -13,6 +24,8 @@ import { decisionOf } from "./state.js";
 import { signed } from "./words.js";
 
 const KAPPA = 0.05;
+/** Milliseconds after which a hand counts as resting. */
+const REST = 150;
 /** Shares of a range that count as "in this slice". */
 const NEAR = 0.02;
 
@@ -22,7 +35,11 @@ export function createCommandSpace(scope, store, journey) {
   const controls = createSpaceControls(scope, store, canvas);
   const painting = document.createElement("canvas");
   painting.width = painting.height = PAINTED;
-  let slice = "", map = null, places = [], asked = 0;
+  let slice = "",
+    map = null,
+    places = [],
+    asked = 0,
+    resting = 0;
 
   /** The map is computed only when the slice is another one; what lies on it is drawn each time. */
   function draw(state) {
@@ -39,14 +56,37 @@ export function createCommandSpace(scope, store, journey) {
   function remap(state, view, probe) {
     const decision = decisionOf(state);
     const others = probe.filter((_, i) => !view.axes.includes(i));
-    const key = JSON.stringify([state.agent.name, state.episode.command, state.time, view, others, Boolean(state.folded), state.dark]);
+    const key = JSON.stringify([
+      state.agent.name,
+      state.episode.command,
+      state.time,
+      view,
+      others,
+      Boolean(state.folded),
+      state.dark,
+    ]);
     if (key === slice) return false;
     slice = key;
-    if (state.folded) return keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view), view);
+    if (state.folded) {
+      rest(() => keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view), view));
+      return keep(draftMap(state.folded, decision.valid_actions, probe, view.axes, view), view);
+    }
     map = null;
     places = [];
     if (!state.agent.computable) askServer(state, view, probe);
     return false;
+  }
+
+  /** Once the hand rests, the whole map takes the place of its draft. */
+  function rest(compute) {
+    clearTimeout(resting);
+    window.paretofoil.lastWhole = null;
+    resting = setTimeout(() => {
+      const begun = performance.now();
+      compute();
+      draw(store.get());
+      window.paretofoil.lastWhole = performance.now() - begun;
+    }, REST);
   }
 
   async function askServer(state, view, probe) {
@@ -86,14 +126,27 @@ export function createCommandSpace(scope, store, journey) {
     const { box } = frame;
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
-    if (map && state.foil !== null) drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
+    if (map && state.foil !== null)
+      drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
     const left = state.agent.front.map((point) => point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])));
-    drawFront(pen, frame, left, left.map((point) => !near(view, point, probe)));
-    drawPath(pen, frame, state.episode.decisions.map(({ command }) => command), state.time);
+    drawFront(
+      pen,
+      frame,
+      left,
+      left.map((point) => !near(view, point, probe)),
+    );
+    drawPath(
+      pen,
+      frame,
+      state.episode.decisions.map(({ command }) => command),
+      state.time,
+    );
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
     if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command, answer.search);
+    if (answer?.attainable?.command)
+      drawMark(pen, ...Object.values(frame.place(answer.attainable.command)), "attainable");
     for (const [search, { answer: other }] of Object.entries(state.gathered)) {
       if (other?.command) drawMark(pen, ...Object.values(frame.place(other.command)), search);
     }
@@ -111,8 +164,11 @@ export function createCommandSpace(scope, store, journey) {
   canvas.addEventListener("keydown", (event) => controls.nudge(event));
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
-  scope.onEnd(() => watcher.disconnect());
-  scope.draw(["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"], draw);
+  scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
+  scope.draw(
+    ["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"],
+    draw,
+  );
   journey.fold();
   return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
 }
@@ -133,16 +189,17 @@ function drawAxes(pen, frame, state, view) {
   const at = (i, value) => frame.place(view.low.map((x, j) => (j === view.axes[i] ? value : x)));
   pen.fillStyle = themed("--muted");
   pen.strokeStyle = themed("--line");
-  pen.font = "12px system-ui, sans-serif";
+  pen.font = `12px ${themed("--font")}`;
   pen.textAlign = "center";
   pen.textBaseline = "alphabetic";
-  for (const { value, label } of ticksOf(first, ...ends[0])) pen.fillText(label, at(0, value).x, box.y + box.height + 17);
+  for (const { value, label } of ticksOf(first, ...ends[0]))
+    pen.fillText(label, at(0, value).x, box.y + box.height + 17);
   pen.textAlign = "right";
   pen.textBaseline = "middle";
   for (const { value, label } of ticksOf(second, ...ends[1])) pen.fillText(label, box.x - 7, at(1, value).y);
   pen.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
   pen.fillStyle = themed("--ink");
-  pen.font = "600 13px system-ui, sans-serif";
+  pen.font = `600 13px ${themed("--font")}`;
   pen.textAlign = "center";
   pen.fillText(axisName(first), box.x + box.width / 2, box.y + box.height + 38);
   pen.save();
@@ -168,7 +225,9 @@ function viewOf(state) {
 
 /** Whether a point lies in the slice that is drawn. */
 function near(view, point, probe) {
-  return point.every((x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1));
+  return point.every(
+    (x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1),
+  );
 }
 
 function crosses(view, range, probe) {

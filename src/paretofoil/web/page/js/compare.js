@@ -26,15 +26,27 @@ function chooser(state, store) {
   const agents = (state.agent.beside || []).map((name) => ({ label: `the agent ${name}`, value: { agent: name } }));
   const searches = state.searches.map(({ name }) => ({ label: `the search ${name}`, value: { search: name } }));
   const all = [...agents, ...searches];
-  const select = el("select", { id: "beside", on: { change: () => store.set({ beside: select.value === "" ? null : all[Number(select.value)].value }) } },
+  const select = el(
+    "select",
+    {
+      id: "beside",
+      on: { change: () => store.set({ beside: select.value === "" ? null : all[Number(select.value)].value }) },
+    },
     el("option", { value: "" }, "nothing yet"),
-    all.map(({ label, value }, i) => el("option", { value: i, selected: JSON.stringify(value) === JSON.stringify(state.beside) }, label)));
+    all.map(({ label, value }, i) =>
+      el("option", { value: i, selected: JSON.stringify(value) === JSON.stringify(state.beside) }, label),
+    ),
+  );
   return [el("label", { for: "beside" }, "Compare with "), select];
 }
 
 function drawBoth(columns, state, signal, journey) {
   const { agent, beside, options } = state;
-  if (!beside) return refill(columns, el("p", { class: "note" }, "Pick another agent of this world, or another search, to put beside this one."));
+  if (!beside)
+    return refill(
+      columns,
+      el("p", { class: "note" }, "Pick another agent of this world, or another search, to put beside this one."),
+    );
   const mine = column(agent.name, `search ${options.search}`);
   const other = column(beside.agent || agent.name, `search ${beside.search || options.search}`);
   refill(columns, mine.node, other.node);
@@ -44,17 +56,31 @@ function drawBoth(columns, state, signal, journey) {
 
 function column(name, search) {
   const body = el("div", {}, el("p", { class: "loading" }, "Asking …"));
-  return { node: el("section", { class: "strip", "aria-label": `${name}, ${search}` }, el("h3", {}, name), el("p", { class: "small" }, search), body), show: (...parts) => refill(body, ...parts) };
+  return {
+    node: el(
+      "section",
+      { class: "strip", "aria-label": `${name}, ${search}` },
+      el("h3", {}, name),
+      el("p", { class: "small" }, search),
+      body,
+    ),
+    show: (...parts) => refill(body, ...parts),
+  };
 }
 
 function drawMine(mine, state, journey) {
   const { agent, answer } = state;
   const decision = decisionOf(state);
-  mine.show(scene(agent, decision), foilsFirst(state, answer.result ? answerBody(agent, answer.result) : waiting(state, journey)));
+  mine.show(
+    scene(agent, decision),
+    foilsFirst(state, answer.result ? answerBody(agent, answer.result) : waiting(state, journey)),
+  );
 }
 
 function waiting(state, journey) {
-  return state.answer.status === "waiting" ? el("p", {}, "Searching …") : button("Ask again", () => journey.ask(state.foil));
+  return state.answer.status === "waiting"
+    ? el("p", {}, "Searching …")
+    : button("Ask again", () => journey.ask(state.foil));
 }
 
 /** Without a foil there is nothing to answer yet: the two are compared by what they do. */
@@ -68,10 +94,19 @@ async function drawOther(other, state, signal) {
   const episode = beside.agent ? await rollOut(name, command, seed) : state.episode;
   signal.throwIfAborted();
   const decision = episode.decisions[time];
-  if (!decision) return other.show(el("p", {}, `Under this wish ${name} is done after ${episode.decisions.length} steps: it gets ${wishes(agent.objectives, episode.achieved)}.`));
+  if (!decision)
+    return other.show(
+      el(
+        "p",
+        {},
+        `Under this wish ${name} is done after ${episode.decisions.length} steps: it gets ${episode.achieved_text}.`,
+      ),
+    );
   const here = [scene(agent, decision), elsewhere(state, decision)];
-  if (foil === null || !decision.valid_actions.includes(foil)) return other.show(here, foilsFirst(state, el("p", {}, `It cannot do “${agent.actions[foil]}” there.`)));
-  if (decision.action === foil) return other.show(here, el("p", { class: "sentence" }, `It does just that: ${agent.actions[foil]}.`));
+  if (foil === null || !decision.valid_actions.includes(foil))
+    return other.show(here, foilsFirst(state, el("p", {}, `It cannot do “${agent.actions[foil]}” there.`)));
+  if (decision.action === foil)
+    return other.show(here, el("p", { class: "sentence" }, `It does just that: ${agent.actions[foil]}.`));
   other.show(here, el("p", { class: "loading" }, "Searching …"));
   const options = beside.search ? { ...state.options, search: beside.search } : state.options;
   const result = await work("answers", { ...questionOf(state, foil, options), agent: name }, { signal });
@@ -80,13 +115,23 @@ async function drawOther(other, state, signal) {
 
 function scene(agent, decision) {
   const name = agent.actions[decision.action];
-  return [el("img", { class: "scene", src: decision.picture, alt: "The world at this moment" }),
-    el("p", { class: "caption" }, `Does: ${name} (${percent(decision.probabilities[decision.action])})`)];
+  return [
+    el("img", { class: "scene", src: decision.picture, alt: "The world at this moment" }),
+    el("p", { class: "caption" }, `Does: ${name} (${percent(decision.probabilities[decision.action])})`),
+  ];
 }
 
 /** Two agents under the same wish may have come to different places by now, which is then said. */
 function elsewhere(state, decision) {
   const mine = decisionOf(state);
-  const same = mine.state.every((x, i) => x === decision.state[i]) && mine.command.every((x, i) => Math.abs(x - decision.command[i]) < 1e-9);
-  return same ? null : el("p", { class: "small" }, `It has come to another place by now, with ${wishes(state.agent.objectives, decision.command)} still to get.`);
+  const same =
+    mine.state.every((x, i) => x === decision.state[i]) &&
+    mine.command.every((x, i) => Math.abs(x - decision.command[i]) < 1e-9);
+  return same
+    ? null
+    : el(
+        "p",
+        { class: "small" },
+        `It has come to another place by now, with ${wishes(state.agent.objectives, decision.command)} still to get.`,
+      );
 }

@@ -32,11 +32,17 @@ export function contour(field, level) {
 }
 
 function crossingsOf(field, level, row, column) {
-  const corners = [[row, column], [row, column + 1], [row + 1, column + 1], [row + 1, column]];
+  const corners = [
+    [row, column],
+    [row, column + 1],
+    [row + 1, column + 1],
+    [row + 1, column],
+  ];
   const found = [];
   corners.forEach(([r, c], i) => {
     const [nextRow, nextColumn] = corners[(i + 1) % 4];
-    const from = field[r * NODES + c] - level, to = field[nextRow * NODES + nextColumn] - level;
+    const from = field[r * NODES + c] - level,
+      to = field[nextRow * NODES + nextColumn] - level;
     if (from > 0 === to > 0) return;
     const share = from / (from - to);
     found.push([c + share * (nextColumn - c), r + share * (nextRow - r)]);
@@ -58,7 +64,11 @@ export function placesOf(map, outside = () => false) {
     const place = places.get(action) || { action, share: 0, room: 0, x: 0, y: 0 };
     place.share += 1 / nodes.length;
     if (room[node] > place.room) {
-      Object.assign(place, { room: room[node], x: (node % NODES) / (NODES - 1), y: Math.floor(node / NODES) / (NODES - 1) });
+      Object.assign(place, {
+        room: room[node],
+        x: (node % NODES) / (NODES - 1),
+        y: Math.floor(node / NODES) / (NODES - 1),
+      });
     }
     places.set(action, place);
   });
@@ -69,19 +79,31 @@ export function placesOf(map, outside = () => false) {
 function roomOf(winners) {
   const room = new Float64Array(winners.length);
   const look = (node, row, column, dr, dc) => {
-    const r = row + dr, c = column + dc;
+    const r = row + dr,
+      c = column + dc;
     if (r < 0 || c < 0 || r >= NODES || c >= NODES) return 0.6;
     const other = r * NODES + c;
     return winners[other] === winners[node] ? room[other] + (dr && dc ? 1.41 : 1) : 0.5;
   };
   const sweep = (from, to, step, places) => {
     for (let node = from; node !== to; node += step) {
-      const row = Math.floor(node / NODES), column = node % NODES;
+      const row = Math.floor(node / NODES),
+        column = node % NODES;
       const found = Math.min(...places.map(([dr, dc]) => look(node, row, column, dr, dc)));
       room[node] = step > 0 ? found : Math.min(room[node], found);
     }
   };
-  sweep(0, winners.length, 1, [[-1, -1], [-1, 0], [-1, 1], [0, -1]]);
-  sweep(winners.length - 1, -1, -1, [[1, 1], [1, 0], [1, -1], [0, 1]]);
+  sweep(0, winners.length, 1, [
+    [-1, -1],
+    [-1, 0],
+    [-1, 1],
+    [0, -1],
+  ]);
+  sweep(winners.length - 1, -1, -1, [
+    [1, 1],
+    [1, 0],
+    [1, -1],
+    [0, 1],
+  ]);
   return room;
 }

@@ -26,7 +26,8 @@ export function svg(tag, attributes = {}, ...children) {
 function dress(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "on") for (const [event, run] of Object.entries(value)) node.addEventListener(event, run);
-    else if (name === "vars") for (const [key, text] of Object.entries(value)) node.style.setProperty(key, String(text));
+    else if (name === "vars")
+      for (const [key, text] of Object.entries(value)) node.style.setProperty(key, String(text));
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
   }

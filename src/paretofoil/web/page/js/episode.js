@@ -12,9 +12,12 @@ export function showEpisode(root, scope, store, journey) {
   const { episode } = store.get();
   root.replaceChildren(
     el("h1", { class: "episode-title" }, `Asked for ${episode.command_text}`),
-    el("div", { class: "episode" },
+    el(
+      "div",
+      { class: "episode" },
       el("div", { class: "left" }, createPlayer(scope, store, journey)),
-      el("div", { class: "right" }, createMoment(scope, store, journey), createAnswer(scope, store, journey))),
+      el("div", { class: "right" }, createMoment(scope, store, journey), createAnswer(scope, store, journey)),
+    ),
     createShowMe(scope, store),
     createExplore(scope, store, journey),
   );

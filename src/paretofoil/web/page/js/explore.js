@@ -17,13 +17,25 @@ const TABS = [
 /** @param {import("./state.js").Store} store */
 export function createExplore(scope, store, journey) {
   const panel = el("div", { class: "panel", role: "tabpanel", id: "panel" });
-  const tabs = TABS.map((tab) => button(tab.label, () => journey.explore(tab.id), {
-    role: "tab", id: `tab-${tab.id}`, "aria-controls": "panel",
-  }));
-  const bar = el("div", { class: "tabs", role: "tablist", "aria-label": "Explore", on: { keydown: (event) => move(event) } }, tabs);
-  const opener = button("", () => journey.explore(store.get().explore ? null : "space"), { class: "opener", "aria-controls": "explore" });
+  const tabs = TABS.map((tab) =>
+    button(tab.label, () => journey.explore(tab.id), {
+      role: "tab",
+      id: `tab-${tab.id}`,
+      "aria-controls": "panel",
+    }),
+  );
+  const bar = el(
+    "div",
+    { class: "tabs", role: "tablist", "aria-label": "Explore", on: { keydown: (event) => move(event) } },
+    tabs,
+  );
+  const opener = button("", () => journey.explore(store.get().explore ? null : "space"), {
+    class: "opener",
+    "aria-controls": "explore",
+  });
   const body = el("div", { id: "explore", class: "card explore-body" }, bar, panel);
-  let inner = null, made = null;
+  let inner = null,
+    made = null;
 
   function move(event) {
     const at = tabs.indexOf(event.target);

@@ -2,7 +2,10 @@
 
 import { amount, number, short } from "./words.js";
 
-const LEFT = 58, RIGHT = 14, TOP = 14, BOTTOM = 50;
+const LEFT = 58,
+  RIGHT = 14,
+  TOP = 14,
+  BOTTOM = 50;
 
 /**
  * @param {number} width of the canvas in CSS pixels
@@ -23,7 +26,10 @@ export function createFrame(width, height, region, axes) {
     /** The values of the two objectives under a pixel, kept inside. */
     values: (x, y) => {
       const share = (from, length) => Math.max(0, Math.min(1, from / length));
-      return [across.low + share(x - box.x, box.width) * across.span, up.low + (1 - share(y - box.y, box.height)) * up.span];
+      return [
+        across.low + share(x - box.x, box.width) * across.span,
+        up.low + (1 - share(y - box.y, box.height)) * up.span,
+      ];
     },
   };
 }

@@ -15,32 +15,54 @@ export function showGoals(root, store, journey) {
   const order = ordered(agent.front);
   const list = el("ul", { class: "goals" });
   const few = spread(order, FIRST);
-  const fill = (shown) => refill(list, shown.map((i) => el("li", {}, goalCard(agent, i, journey))));
-  const more = few.length < order.length && button(`Show all ${order.length} goals`, () => (fill(order), more.remove()), { class: "quiet more" });
+  const fill = (shown) =>
+    refill(
+      list,
+      shown.map((i) => el("li", {}, goalCard(agent, i, journey))),
+    );
+  const more =
+    few.length < order.length &&
+    button(`Show all ${order.length} goals`, () => (fill(order), more.remove()), { class: "quiet more" });
   fill(few);
   root.replaceChildren(
-    el("section", { class: "goal-head" },
+    el(
+      "section",
+      { class: "goal-head" },
       el("img", { class: "goal-world", src: pictureOf(agent), alt: `The world of ${agent.name} at the start` }),
       el("div", {}, el("h1", {}, "What do you want?"), el("p", { class: "lead" }, agent.about || ""), badges(agent)),
     ),
-    el("div", { class: agent.objectives.length === 2 ? "goal-body with-front" : "goal-body" },
-      agent.objectives.length === 2 && agent.front.length > 2 && frontPicture(agent, (i) => journey.setOut(agent.front[i])),
-      el("div", {}, list, more, ownGoal(agent, journey))),
+    el(
+      "div",
+      { class: agent.objectives.length === 2 ? "goal-body with-front" : "goal-body" },
+      agent.objectives.length === 2 &&
+        agent.front.length > 2 &&
+        frontPicture(agent, (i) => journey.setOut(agent.front[i])),
+      el("div", {}, list, more, ownGoal(agent, journey)),
+    ),
   );
 }
 
 function badges(agent) {
-  const words = [agent.environment === agent.name ? null : title(agent.name), agent.early && "stopped early in its training",
-    agent.stochastic && "chance plays a part"];
-  return el("p", { class: "chips" }, words.filter(Boolean).map((word) => el("span", { class: "chip" }, word)));
+  const words = [
+    agent.environment === agent.name ? null : title(agent.name),
+    agent.early && "stopped early in its training",
+    agent.stochastic && "chance plays a part",
+  ];
+  return el(
+    "p",
+    { class: "chips" },
+    words.filter(Boolean).map((word) => el("span", { class: "chip" }, word)),
+  );
 }
 
 /** By the first objective, so that neighbours are alike. */
 function ordered(front) {
-  return front.map((_, i) => i).sort((i, j) => {
-    const k = front[i].findIndex((x, at) => x !== front[j][at]);
-    return k < 0 ? 0 : front[i][k] - front[j][k];
-  });
+  return front
+    .map((_, i) => i)
+    .sort((i, j) => {
+      const k = front[i].findIndex((x, at) => x !== front[j][at]);
+      return k < 0 ? 0 : front[i][k] - front[j][k];
+    });
 }
 
 /** Some of many, from all over; all if there are only a few more. */
@@ -51,8 +73,17 @@ function spread(order, count) {
 
 function goalCard(agent, i, journey) {
   const point = agent.front[i];
-  const card = button(el("span", { class: "hidden" }, "Ask for "), () => journey.setOut(point), { class: "card goal", title: agent.front_texts[i] });
-  card.append(el("span", { class: "goal-rows" }, agent.objectives.map((objective, j) => goalRow(agent, objective, point[j], j))));
+  const card = button(el("span", { class: "hidden" }, "Ask for "), () => journey.setOut(point), {
+    class: "card goal",
+    title: agent.front_texts[i],
+  });
+  card.append(
+    el(
+      "span",
+      { class: "goal-rows" },
+      agent.objectives.map((objective, j) => goalRow(agent, objective, point[j], j)),
+    ),
+  );
   return card;
 }
 
@@ -60,10 +91,13 @@ function goalCard(agent, i, journey) {
 export function goalRow(agent, objective, value, j) {
   const all = agent.front.map((point) => Math.abs(amount(objective, point[j])));
   const share = Math.abs(amount(objective, value)) / (Math.max(...all) || 1);
-  return el("span", { class: `goal-row${objective.cost ? " cost" : ""}` },
+  return el(
+    "span",
+    { class: `goal-row${objective.cost ? " cost" : ""}` },
     el("span", { class: "goal-name" }, objective.name),
     el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--share": share } })),
-    el("span", { class: "goal-value" }, quantity(objective, value)));
+    el("span", { class: "goal-value" }, quantity(objective, value)),
+  );
 }
 
 function ownGoal(agent, journey) {

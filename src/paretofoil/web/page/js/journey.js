@@ -46,10 +46,13 @@ export function createJourney(store) {
 
   /** An agent's goals. */
   function openAgent(name) {
-    return load(async (current) => {
-      const agent = await readAgent(name);
-      if (current()) store.set({ agent, view: "goals", episode: null, playing: false });
-    }, () => openAgent(name));
+    return load(
+      async (current) => {
+        const agent = await readAgent(name);
+        if (current()) store.set({ agent, view: "goals", episode: null, playing: false });
+      },
+      () => openAgent(name),
+    );
   }
 
   /** An agent that was just brought here. */
@@ -60,37 +63,62 @@ export function createJourney(store) {
 
   /** Issue a command and see what the agent does. */
   function setOut(command, { seed = 0, play = true } = {}) {
-    return load(async (current) => {
-      const episode = await rollOut(store.get().agent.name, command, seed);
-      if (current()) show(episode, command, seed, { time: 0, playing: play && !calm() });
-    }, () => setOut(command, { seed, play }));
+    return load(
+      async (current) => {
+        const episode = await rollOut(store.get().agent.name, command, seed);
+        if (current()) show(episode, command, seed, { time: 0, playing: play && !calm() });
+      },
+      () => setOut(command, { seed, play }),
+    );
   }
 
   function show(episode, command, seed, rest) {
     store.set({
-      ...NOTHING_ASKED, foreseen: {}, folded: null, flips: IDLE, influence: IDLE, options: PLAIN_OPTIONS,
-      explore: store.get().explore, episode, command, seed, view: "episode", ...rest,
+      ...NOTHING_ASKED,
+      foreseen: {},
+      folded: null,
+      flips: IDLE,
+      influence: IDLE,
+      options: PLAIN_OPTIONS,
+      explore: store.get().explore,
+      episode,
+      command,
+      seed,
+      view: "episode",
+      ...rest,
     });
     arrive();
   }
 
   /** Everything that a link names, in its order. */
   function restore(link) {
-    return load(async (current) => {
-      const [agents, agent] = await Promise.all([listAgents(), readAgent(link.agent)]);
-      if (!current()) return;
-      store.set({ agents, agent });
-      if (!link.command) return store.set({ view: "goals", episode: null });
-      const episode = await rollOut(agent.name, link.command, link.seed);
-      if (!current()) return;
-      const { options, explore, beside } = link;
-      const axes = link.axes?.every((i) => i in agent.objectives) ? link.axes : null;
-      const probe = link.probe?.length === agent.objectives.length ? link.probe : null;
-      const time = Math.min(link.time, episode.decisions.length - 1);
-      show(episode, link.command, link.seed, { time, playing: false, options, explore, axes, zoom: link.zoom, probe, beside });
-      const foil = agent.actions.indexOf(link.foil);
-      if (foil >= 0) await ask(foil);
-    }, () => restore(link));
+    return load(
+      async (current) => {
+        const [agents, agent] = await Promise.all([listAgents(), readAgent(link.agent)]);
+        if (!current()) return;
+        store.set({ agents, agent });
+        if (!link.command) return store.set({ view: "goals", episode: null });
+        const episode = await rollOut(agent.name, link.command, link.seed);
+        if (!current()) return;
+        const { options, explore, beside } = link;
+        const axes = link.axes?.every((i) => i in agent.objectives) ? link.axes : null;
+        const probe = link.probe?.length === agent.objectives.length ? link.probe : null;
+        const time = Math.min(link.time, episode.decisions.length - 1);
+        show(episode, link.command, link.seed, {
+          time,
+          playing: false,
+          options,
+          explore,
+          axes,
+          zoom: link.zoom,
+          probe,
+          beside,
+        });
+        const foil = agent.actions.indexOf(link.foil);
+        if (foil >= 0) await ask(foil);
+      },
+      () => restore(link),
+    );
   }
 
   /** Look at another moment. */
@@ -187,7 +215,11 @@ export function createJourney(store) {
   /** What the open panel needs. */
   function furnish() {
     if (store.get().explore === "space") fold();
-    if (store.get().explore && !store.get().searches.length) listSearches().then((searches) => store.set({ searches }), () => {});
+    if (store.get().explore && !store.get().searches.length)
+      listSearches().then(
+        (searches) => store.set({ searches }),
+        () => {},
+      );
   }
 
   return { showWorlds, openAgent, welcome, setOut, restore, goTo, ask, cancel, setOptions, showMe, explore, fold };

@@ -17,7 +17,8 @@ export function writeLink(state) {
     if (state.explore) parts.set("explore", state.explore);
     if (state.explore === "space" && state.axes) parts.set("axes", state.axes.join(","));
     if (state.explore === "space" && state.zoom) parts.set("zoom", state.zoom);
-    if (state.explore === "space" && state.probe) parts.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
+    if (state.explore === "space" && state.probe)
+      parts.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
     if (state.explore === "compare" && state.beside) parts.set("beside", JSON.stringify(state.beside));
   }
   return parts.toString().replaceAll("%2C", ",");

@@ -28,7 +28,12 @@ function drawView(state) {
 
 function drawCrumbs({ view, agent, episode }) {
   const crumbs = [button("Worlds", () => journey.showWorlds(), { "aria-current": view === "worlds" ? "page" : null })];
-  if (agent) crumbs.push(button(agent.title || title(agent.name), () => journey.openAgent(agent.name), { "aria-current": view === "goals" ? "page" : null }));
+  if (agent)
+    crumbs.push(
+      button(agent.title || title(agent.name), () => journey.openAgent(agent.name), {
+        "aria-current": view === "goals" ? "page" : null,
+      }),
+    );
   if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, episode.command_text));
   document.getElementById("crumbs").replaceChildren(...crumbs);
   document.title = agent ? `${agent.title || title(agent.name)} · Paretofoil` : "Paretofoil: why not?";
@@ -67,18 +72,23 @@ function drawTools() {
   };
   startTheme(show);
   show();
-  const link = button("Copy link", () => copy(window.location.href, link), { title: "This very view, for somebody else" });
+  const link = button("Copy link", () => copy(window.location.href, link), {
+    title: "This very view, for somebody else",
+  });
   store.watch(["view"], ({ view }) => (link.hidden = view === "worlds"));
   link.hidden = true;
   document.getElementById("tools").replaceChildren(link, turn);
 }
 
-/** What tests and benchmarks look at. */
-window.paretofoil = { store, journey, lastRedraw: null };
+/** What tests and benchmarks look at; the milliseconds of the map's last draft, and of the whole map behind it. */
+window.paretofoil = { store, journey, lastRedraw: null, lastWhole: null };
 
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);
-store.watch(["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "zoom", "probe", "beside"], drawLink);
+store.watch(
+  ["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "zoom", "probe", "beside"],
+  drawLink,
+);
 store.watch(["problem"], drawProblem);
 document.getElementById("home").addEventListener("click", (event) => (event.preventDefault(), journey.showWorlds()));
 window.addEventListener("hashchange", () => {

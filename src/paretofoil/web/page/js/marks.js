@@ -43,7 +43,8 @@ export function drawPath(pen, frame, commands, now) {
 
 /** A box of commands that are proven to do the same. */
 export function drawRange(pen, frame, range, crosses) {
-  const low = frame.place(range.low), high = frame.place(range.high);
+  const low = frame.place(range.low),
+    high = frame.place(range.high);
   pen.save();
   pen.strokeStyle = themed("--new");
   pen.globalAlpha = crosses ? 1 : 0.35;
@@ -70,7 +71,7 @@ export function drawContour(pen, frame, segments) {
 /** The name of each region where it has room. */
 export function drawNames(pen, frame, places, names) {
   pen.save();
-  pen.font = "600 14px system-ui, sans-serif";
+  pen.font = `600 14px ${themed("--font")}`;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   for (const { action, x, y, room } of places) {
@@ -90,7 +91,8 @@ export function drawNames(pen, frame, places, names) {
 
 /** The command of the episode at this moment, and an arrow to the answer. */
 export function drawAnswer(pen, frame, original, answer, search) {
-  const from = frame.place(original), to = frame.place(answer);
+  const from = frame.place(original),
+    to = frame.place(answer);
   pen.save();
   pen.strokeStyle = themed("--ink");
   pen.lineWidth = 1.6;
@@ -112,7 +114,10 @@ export function drawMark(pen, x, y, search, size = 8) {
 export function drawProbe(pen, frame, command) {
   const { x, y } = frame.place(command);
   pen.save();
-  for (const [radius, colour, width] of [[10, themed("--paper"), 6], [10, themed("--accent"), 3]]) {
+  for (const [radius, colour, width] of [
+    [10, themed("--paper"), 6],
+    [10, themed("--accent"), 3],
+  ]) {
     pen.beginPath();
     pen.arc(x, y, radius, 0, TURN);
     pen.strokeStyle = colour;
@@ -152,19 +157,40 @@ function polygon(pen, x, y, corners) {
 
 function around(count, size, start, inner = 1) {
   return Array.from({ length: count }, (_, i) => {
-    const angle = start + (i * TURN) / count, radius = i % 2 ? size * inner : size;
+    const angle = start + (i * TURN) / count,
+      radius = i % 2 ? size * inner : size;
     return [radius * Math.cos(angle), radius * Math.sin(angle)];
   });
 }
 
 function bars(size) {
   const [a, b] = [size, size * 0.36];
-  return [[-b, -a], [b, -a], [b, -b], [a, -b], [a, b], [b, b], [b, a], [-b, a], [-b, b], [-a, b], [-a, -b], [-b, -b]];
+  return [
+    [-b, -a],
+    [b, -a],
+    [b, -b],
+    [a, -b],
+    [a, b],
+    [b, b],
+    [b, a],
+    [-b, a],
+    [-b, b],
+    [-a, b],
+    [-a, -b],
+    [-b, -b],
+  ];
 }
 
 const FORMS = {
+  dot: (pen, x, y, size) => pen.arc(x, y, size * 0.8, 0, TURN),
   plus: (pen, x, y, size) => polygon(pen, x, y, bars(size * 0.85)),
-  cross: (pen, x, y, size) => polygon(pen, x, y, bars(size * 0.85).map(([a, b]) => [(a - b) * 0.71, (a + b) * 0.71])),
+  cross: (pen, x, y, size) =>
+    polygon(
+      pen,
+      x,
+      y,
+      bars(size * 0.85).map(([a, b]) => [(a - b) * 0.71, (a + b) * 0.71]),
+    ),
   star: (pen, x, y, size) => polygon(pen, x, y, around(10, size * 1.15, -TURN / 4, 0.45)),
   diamond: (pen, x, y, size) => polygon(pen, x, y, around(4, size, -TURN / 4)),
   triangle: (pen, x, y, size) => polygon(pen, x, y, around(3, size, -TURN / 4)),

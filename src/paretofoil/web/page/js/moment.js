@@ -23,7 +23,13 @@ function heading(state) {
   return [
     el("p", { class: "over" }, `Step ${time + 1} of ${episode.decisions.length}`),
     el("h2", {}, `It ${doing(agent, decision.action)}`),
-    el("p", { class: "wish" }, time ? "Still to get: " : "You asked for: ", el("strong", {}, decision.command_text), "."),
+    el(
+      "p",
+      { class: "wish" },
+      time ? "Still to get: " : "You asked for: ",
+      el("strong", {}, decision.command_text),
+      ".",
+    ),
     last && el("p", { class: "outcome" }, outcomeOf(episode)),
   ];
 }
@@ -49,8 +55,11 @@ function fill(list, state, journey) {
   if (list.dataset.key !== key) {
     const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
     list.dataset.key = key;
-    refill(list, decision.valid_actions.map((action) => row(agent, decision, action, never.has(action), journey)),
-      decision.valid_actions.length === 1 && el("li", { class: "note" }, "There is nothing else it could do here."));
+    refill(
+      list,
+      decision.valid_actions.map((action) => row(agent, decision, action, never.has(action), journey)),
+      decision.valid_actions.length === 1 && el("li", { class: "note" }, "There is nothing else it could do here."),
+    );
     if (focused >= 0) list.querySelectorAll("button")[focused]?.focus();
   }
   for (const item of list.children) {
@@ -63,24 +72,40 @@ function fill(list, state, journey) {
 function impossibleAt({ foreseen, flips, time }) {
   const asked = Object.entries(foreseen).map(([foil, { answer }]) => ({ foil: Number(foil), outcome: answer.outcome }));
   const mapped = cellsOf(flips).filter((cell) => cell.time === time);
-  return new Set([...asked, ...mapped].filter(({ outcome }) => outcome === "proven infeasible").map(({ foil }) => foil));
+  return new Set(
+    [...asked, ...mapped].filter(({ outcome }) => outcome === "proven infeasible").map(({ foil }) => foil),
+  );
 }
 
 function row(agent, decision, action, impossible, journey) {
   const name = agent.actions[action];
   const chosen = action === decision.action;
   const share = decision.probabilities[action];
-  return el("li", { class: `action${chosen ? " chosen" : ""}`, "data-action": action },
-    el("span", { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } }, sign(name) || name.charAt(0)),
+  return el(
+    "li",
+    { class: `action${chosen ? " chosen" : ""}`, "data-action": action },
+    el(
+      "span",
+      { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } },
+      sign(name) || name.charAt(0),
+    ),
     el("span", { class: "action-name" }, name),
-    el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--share": share, "--colour": colourOf(action) } })),
+    el(
+      "span",
+      { class: "bar" },
+      el("span", { class: "fill", vars: { "--share": share, "--colour": colourOf(action) } }),
+    ),
     el("span", { class: "share" }, percent(share)),
-    chosen ? el("span", { class: "does" }, "does this") : whyNot(name, action, impossible, journey));
+    chosen ? el("span", { class: "does" }, "does this") : whyNot(name, action, impossible, journey),
+  );
 }
 
 function whyNot(name, action, impossible, journey) {
-  const words = impossible ? spoken(`${name}: `, "never here", " as is proven. Why not?") : spoken(`${name}: `, "Why not?", "");
+  const words = impossible
+    ? spoken(`${name}: `, "never here", " as is proven. Why not?")
+    : spoken(`${name}: `, "Why not?", "");
   return button(words, () => journey.ask(action), {
-    class: impossible ? "why impossible" : "why", title: impossible ? `Proven: no wish leads to ${name} here` : `Why not ${name}?`,
+    class: impossible ? "why impossible" : "why",
+    title: impossible ? `Proven: no wish leads to ${name} here` : `Why not ${name}?`,
   });
 }

@@ -47,21 +47,48 @@ export function logits(policy, commands, count) {
 function affine(rows, count, { weight, bias, inputs, outputs }) {
   const made = new Float64Array(count * outputs);
   for (let row = 0; row < count; row += ROWS) {
-    const first = row * inputs, second = first + inputs, third = second + inputs, fourth = third + inputs;
+    const first = row * inputs,
+      second = first + inputs,
+      third = second + inputs,
+      fourth = third + inputs;
     for (let output = 0; output < outputs; output += 2) {
       const other = Math.min(output + 1, outputs - 1); // an odd last output is computed twice
-      const start = output * inputs, start2 = other * inputs;
-      let a = bias[output], b = a, c = a, d = a;
-      let e = bias[other], f = e, g = e, h = e;
+      const start = output * inputs,
+        start2 = other * inputs;
+      let a = bias[output],
+        b = a,
+        c = a,
+        d = a;
+      let e = bias[other],
+        f = e,
+        g = e,
+        h = e;
       for (let i = 0; i < inputs; i++) {
-        const w = weight[start + i], v = weight[start2 + i];
-        const p = rows[first + i], q = rows[second + i], r = rows[third + i], s = rows[fourth + i];
-        a += w * p; b += w * q; c += w * r; d += w * s;
-        e += v * p; f += v * q; g += v * r; h += v * s;
+        const w = weight[start + i],
+          v = weight[start2 + i];
+        const p = rows[first + i],
+          q = rows[second + i],
+          r = rows[third + i],
+          s = rows[fourth + i];
+        a += w * p;
+        b += w * q;
+        c += w * r;
+        d += w * s;
+        e += v * p;
+        f += v * q;
+        g += v * r;
+        h += v * s;
       }
-      const at = row * outputs + output, next = row * outputs + other;
-      made[at] = a; made[at + outputs] = b; made[at + 2 * outputs] = c; made[at + 3 * outputs] = d;
-      made[next] = e; made[next + outputs] = f; made[next + 2 * outputs] = g; made[next + 3 * outputs] = h;
+      const at = row * outputs + output,
+        next = row * outputs + other;
+      made[at] = a;
+      made[at + outputs] = b;
+      made[at + 2 * outputs] = c;
+      made[at + 3 * outputs] = d;
+      made[next] = e;
+      made[next + outputs] = f;
+      made[next + 2 * outputs] = g;
+      made[next + 3 * outputs] = h;
     }
   }
   return made;

@@ -14,8 +14,10 @@ export function regionOf(agent, decision) {
   const simplex = space.kind === "simplex";
   if (simplex) return { low: space.low, high: space.high, simplex };
   const sides = objectives.map((objective, i) => {
-    const had = decision.collected[i], asked = decision.command[i];
-    const least = objective.natural_low ?? -Infinity, most = objective.natural_high ?? Infinity;
+    const had = decision.collected[i],
+      asked = decision.command[i];
+    const least = objective.natural_low ?? -Infinity,
+      most = objective.natural_high ?? Infinity;
     const clip = (x) => Math.min(Math.max(x, Math.max(least, least - had)), Math.min(most, most - had));
     return [Math.min(clip(space.low[i]), asked), Math.max(clip(space.high[i]), asked)];
   });

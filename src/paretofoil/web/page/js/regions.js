@@ -112,21 +112,29 @@ function shadesOf(colour, paper) {
 }
 
 function paintCell(map, pixels, shades, row, column) {
-  const a = row * NODES + column, b = a + 1, c = a + NODES, d = c + 1;
+  const a = row * NODES + column,
+    b = a + 1,
+    c = a + NODES,
+    d = c + 1;
   const { winners, surety, scores, actions, valid } = map;
   const alike = winners[a] === winners[b] && winners[a] === winners[c] && winners[a] === winners[d];
   for (let y = 0; y <= FINE; y++) {
     const v = y / FINE;
     for (let x = 0; x <= FINE; x++) {
       const u = x / FINE;
-      const wa = (1 - u) * (1 - v), wb = u * (1 - v), wc = (1 - u) * v, wd = u * v;
+      const wa = (1 - u) * (1 - v),
+        wb = u * (1 - v),
+        wc = (1 - u) * v,
+        wd = u * v;
       let best = winners[a];
       if (!alike) {
         let most = -Infinity;
         for (const action of valid) {
           const score =
-            wa * scores[a * actions + action] + wb * scores[b * actions + action] +
-            wc * scores[c * actions + action] + wd * scores[d * actions + action];
+            wa * scores[a * actions + action] +
+            wb * scores[b * actions + action] +
+            wc * scores[c * actions + action] +
+            wd * scores[d * actions + action];
           if (score > most) [most, best] = [score, action];
         }
       }

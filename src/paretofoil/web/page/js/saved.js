@@ -1,8 +1,8 @@
 /**
  * A page that was saved with its episode brings the server's answers along, in a script element of JSON:
- * `{"pictures": ["data:...", ...], "answers": [{"method", "path", "body", "result"}, ...]}`. A request is answered by the
- * first entry whose method and path are the same and whose body agrees in every field that the entry names; null is a
- * field that is not said. In results, "saved:3" stands for a picture, which is in the file only once.
+ * `{"pictures": ["data:...", ...], "answers": [{"method", "path", "body", "result"}, ...]}`. A request is answered by
+ * the first entry whose method and path are the same and whose body agrees in every field that the entry names; null is
+ * a field that is not said. In results, "saved:3" stands for a picture, which is in the file only once.
  */
 
 const UNSAVED = "This page was saved without its server: it can show only what was saved with it.";
@@ -18,14 +18,18 @@ export function isSaved() {
 export function savedAnswer(method, path, body) {
   if (!isSaved()) return undefined;
   saved ??= readSaved(document.getElementById("episode").textContent);
-  const found = saved.answers.find((entry) => entry.method === method && entry.path === path && agrees(entry.body, body));
+  const found = saved.answers.find(
+    (entry) => entry.method === method && entry.path === path && agrees(entry.body, body),
+  );
   if (!found) throw new Error(UNSAVED);
   return found.result;
 }
 
 function readSaved(text) {
   const { pictures } = JSON.parse(text);
-  return JSON.parse(text, (key, value) => (typeof value === "string" && /^saved:\d+$/.test(value) ? pictures[value.slice(6)] : value));
+  return JSON.parse(text, (key, value) =>
+    typeof value === "string" && /^saved:\d+$/.test(value) ? pictures[value.slice(6)] : value,
+  );
 }
 
 function agrees(named, asked) {

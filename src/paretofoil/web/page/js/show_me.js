@@ -42,7 +42,15 @@ function createDuet(state) {
     strip(TITLES[shown.kind], agent, changed, `Asked now: ${wishes(agent.objectives, shown.issued, 10)}.`, shown.kind),
   ];
   const length = Math.max(original.length, changed.length) - 1;
-  const slider = el("input", { type: "range", min: 0, max: length, step: 1, value: 0, "aria-label": "Step since then", on: { input: () => show(Number(slider.value)) } });
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: length,
+    step: 1,
+    value: 0,
+    "aria-label": "Step since then",
+    on: { input: () => show(Number(slider.value)) },
+  });
   const again = button("Play again", () => {}, { class: "again" });
   let at = 0;
 
@@ -54,9 +62,24 @@ function createDuet(state) {
     if (at === length) announce(columns.map((column) => column.ending).join(" "));
   }
 
-  const node = el("div", {}, el("h2", {}, "What would have happened"), el("div", { class: "duet" }, columns.map((column) => column.node)),
-    el("div", { class: "controls" }, again, slider));
-  return { node, length, show, next: () => (show(at + 1), at < length), onAgain: (run) => again.addEventListener("click", run) };
+  const node = el(
+    "div",
+    {},
+    el("h2", {}, "What would have happened"),
+    el(
+      "div",
+      { class: "duet" },
+      columns.map((column) => column.node),
+    ),
+    el("div", { class: "controls" }, again, slider),
+  );
+  return {
+    node,
+    length,
+    show,
+    next: () => (show(at + 1), at < length),
+    onAgain: (run) => again.addEventListener("click", run),
+  };
 }
 
 const frameOf = (decision) => ({ picture: decision.picture, action: decision.action });
@@ -76,7 +99,13 @@ function strip(heading, agent, frames, about, kind = "original") {
   const ending = frames.at(-1).ending;
   return {
     ending: `${heading}: ${ending}`,
-    node: el("figure", { class: `strip leads-${kind}` }, el("figcaption", {}, el("strong", {}, heading), el("span", {}, about)), picture, caption),
+    node: el(
+      "figure",
+      { class: `strip leads-${kind}` },
+      el("figcaption", {}, el("strong", {}, heading), el("span", {}, about)),
+      picture,
+      caption,
+    ),
     show(step) {
       const frame = frames[Math.min(step, frames.length - 1)];
       picture.src = frame.picture;

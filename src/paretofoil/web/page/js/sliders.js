@@ -14,29 +14,49 @@ let serial = 0;
  * @returns {{node: HTMLElement, show: function(number[]): void, limit: function(Object): void}}
  */
 export function commandSliders(agent, region, onChange) {
-  let command = [...region.low], limits = region;
-  const rows = agent.objectives.map((objective, i) => sliderRow(objective, (share) => {
-    const asked = limits.low[i] + share * (limits.high[i] - limits.low[i]);
-    command = region.kind === "simplex" ? balanced(command, i, asked) : command.map((x, j) => (j === i ? asked : x));
-    show(command);
-    onChange([...command]);
-  }));
+  let command = [...region.low],
+    limits = region;
+  const rows = agent.objectives.map((objective, i) =>
+    sliderRow(objective, (share) => {
+      const asked = limits.low[i] + share * (limits.high[i] - limits.low[i]);
+      command = region.kind === "simplex" ? balanced(command, i, asked) : command.map((x, j) => (j === i ? asked : x));
+      show(command);
+      onChange([...command]);
+    }),
+  );
 
   function show(values) {
     command = [...values];
-    rows.forEach((row, i) => row.show(command[i], (command[i] - limits.low[i]) / (limits.high[i] - limits.low[i] || 1)));
+    rows.forEach((row, i) =>
+      row.show(command[i], (command[i] - limits.low[i]) / (limits.high[i] - limits.low[i] || 1)),
+    );
   }
 
-  return { node: el("div", { class: "sliders" }, rows.map((row) => row.node)), show, limit: (changed) => (limits = changed) };
+  return {
+    node: el(
+      "div",
+      { class: "sliders" },
+      rows.map((row) => row.node),
+    ),
+    show,
+    limit: (changed) => (limits = changed),
+  };
 }
 
 function sliderRow(objective, move) {
   const id = `slider-${++serial}`;
   const told = el("output", { for: id, class: "slider-value" });
-  const input = el("input", { type: "range", id, min: 0, max: STEPS, step: 1, on: {
-    // A cost grows to the right, as people think of it, though its number falls.
-    input: () => move(objective.cost ? 1 - input.value / STEPS : input.value / STEPS),
-  } });
+  const input = el("input", {
+    type: "range",
+    id,
+    min: 0,
+    max: STEPS,
+    step: 1,
+    on: {
+      // A cost grows to the right, as people think of it, though its number falls.
+      input: () => move(objective.cost ? 1 - input.value / STEPS : input.value / STEPS),
+    },
+  });
   const node = el("div", { class: "slider" }, el("label", { for: id }, objective.name), input, told);
   return {
     node,
@@ -52,5 +72,7 @@ function sliderRow(objective, move) {
 export function balanced(weights, i, asked) {
   const weight = Math.max(0, Math.min(1, asked));
   const others = weights.reduce((sum, x, j) => (j === i ? sum : sum + x), 0);
-  return weights.map((x, j) => (j === i ? weight : others > 0 ? (x / others) * (1 - weight) : (1 - weight) / (weights.length - 1)));
+  return weights.map((x, j) =>
+    j === i ? weight : others > 0 ? (x / others) * (1 - weight) : (1 - weight) / (weights.length - 1),
+  );
 }

@@ -24,7 +24,9 @@ export function createSpaceControls(scope, store, canvas) {
   const bars = el("ul", { class: "probe-bars" });
   const axes = agent.objectives.length > 2 ? axisChoice(agent, store) : null;
   const legend = el("ul", { class: "legend", "aria-label": "What the marks mean" });
-  const gather = button("Ask every search", () => gatherAll(store, gather), { title: "Put the answer of each search on the map" });
+  const gather = button("Ask every search", () => gatherAll(store, gather), {
+    title: "Put the answer of each search on the map",
+  });
   const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
 
   const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
@@ -35,12 +37,15 @@ export function createSpaceControls(scope, store, canvas) {
   function moveTo(values) {
     const state = store.get();
     let probe = [...(state.probe || decisionOf(state).command)];
-    axesOf(state).forEach((i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])));
+    axesOf(state).forEach(
+      (i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])),
+    );
     store.set({ probe: within(regionOf(agent, decisionOf(state)), probe) });
   }
 
   function nudge(event) {
-    const [across, up] = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] || [];
+    const [across, up] =
+      { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] || [];
     if (across === undefined) return;
     event.preventDefault();
     const state = store.get();
@@ -63,12 +68,30 @@ export function createSpaceControls(scope, store, canvas) {
     closer.disabled = zoomOf(state) >= 64;
     wider.disabled = zoomOf(state) <= 1;
     const best = shares ? agent.actions[shares.indexOf(Math.max(...shares))] : "";
-    canvas.setAttribute("aria-label", `Map of what the agent would do. ${told.textContent}: ${best}. Arrow keys move the wish.`);
+    canvas.setAttribute(
+      "aria-label",
+      `Map of what the agent would do. ${told.textContent}: ${best}. Arrow keys move the wish.`,
+    );
     if (document.activeElement === canvas) announce(`${told.textContent}: ${best}`);
   }
 
-  const node = el("div", { class: "space-controls" }, axes?.node, told, bars, sliders.node, el("div", { class: "deeds" }, closer, wider, reset, gather,
-    button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob)))));
+  const node = el(
+    "div",
+    { class: "space-controls" },
+    axes?.node,
+    told,
+    bars,
+    sliders.node,
+    el(
+      "div",
+      { class: "deeds" },
+      closer,
+      wider,
+      reset,
+      gather,
+      button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob))),
+    ),
+  );
   return { node, legend, show, moveTo, nudge };
 }
 
@@ -81,25 +104,50 @@ function sharesOf(state, probe) {
 function fillBars(list, state, shares) {
   const { valid_actions: valid } = decisionOf(state);
   const best = shares.indexOf(Math.max(...shares));
-  list.replaceChildren(...valid.map((action) => {
-    const name = state.agent.actions[action];
-    return el("li", { class: `action${action === best ? " chosen" : ""}`, "data-action": name },
-      el("span", { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } }, sign(name) || name.charAt(0)),
-      el("span", { class: "action-name" }, name),
-      el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--share": shares[action], "--colour": colourOf(action) } })),
-      el("span", { class: "share", "data-share": shares[action] }, percent(shares[action])));
-  }));
+  list.replaceChildren(
+    ...valid.map((action) => {
+      const name = state.agent.actions[action];
+      return el(
+        "li",
+        { class: `action${action === best ? " chosen" : ""}`, "data-action": name },
+        el(
+          "span",
+          { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } },
+          sign(name) || name.charAt(0),
+        ),
+        el("span", { class: "action-name" }, name),
+        el(
+          "span",
+          { class: "bar" },
+          el("span", { class: "fill", vars: { "--share": shares[action], "--colour": colourOf(action) } }),
+        ),
+        el("span", { class: "share", "data-share": shares[action] }, percent(shares[action])),
+      );
+    }),
+  );
 }
 
 function fillLegend(list, state, places) {
   const searches = [state.answer.result?.answer, ...Object.values(state.gathered).map(({ answer }) => answer)];
   const found = [...new Set(searches.filter((answer) => answer?.command).map((answer) => answer.search))];
-  refill(list,
-    [...places].sort((a, b) => b.share - a.share).map(({ action, share }) => el("li", {}, el("span", { class: "patch", vars: { "--colour": colourOf(action) } }), `${signed(state.agent.actions[action])} ${percent(share)}`)),
+  refill(
+    list,
+    [...places]
+      .sort((a, b) => b.share - a.share)
+      .map(({ action, share }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "patch", vars: { "--colour": colourOf(action) } }),
+          `${signed(state.agent.actions[action])} ${percent(share)}`,
+        ),
+      ),
     el("li", {}, el("span", { class: "dot-now" }), "the wish now"),
     el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
     el("li", {}, el("span", { class: "square" }), "learned goals"),
     found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
+    state.answer.result?.answer.attainable?.command &&
+      el("li", {}, markPicture("attainable"), markOf("attainable").label),
     state.answer.result?.answer.proven_range && el("li", {}, el("span", { class: "dashed" }), "proven range"),
   );
 }
@@ -112,8 +160,11 @@ function markPicture(search) {
 
 function axisChoice(agent, store) {
   const selects = ["across", "up"].map((label, k) => {
-    const select = el("select", { "aria-label": `Objective that runs ${label}`, on: { change: () => choose(k, Number(select.value)) } },
-      agent.objectives.map((objective, i) => el("option", { value: i }, objective.name)));
+    const select = el(
+      "select",
+      { "aria-label": `Objective that runs ${label}`, on: { change: () => choose(k, Number(select.value)) } },
+      agent.objectives.map((objective, i) => el("option", { value: i }, objective.name)),
+    );
     return select;
   });
   /** Picking the objective of the other axis swaps the two. */

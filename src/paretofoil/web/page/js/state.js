@@ -5,8 +5,17 @@ export const IDLE = Object.freeze({ status: "idle", progress: null, result: null
 
 /** How one asks if one asks plainly. */
 export const PLAIN_OPTIONS = Object.freeze({
-  search: "auto", norm: "l2", kappa: null, keep: [], ranges: {}, sparse: false, k: 1, min_change: 0, box: "reachable",
-  seconds: null, queries: null,
+  search: "auto",
+  norm: "l2",
+  kappa: null,
+  keep: [],
+  ranges: {},
+  sparse: false,
+  k: 1,
+  min_change: 0,
+  box: "reachable",
+  seconds: null,
+  queries: null,
 });
 
 const START = {

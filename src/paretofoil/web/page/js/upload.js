@@ -8,19 +8,32 @@ export function uploadCard(journey) {
   const description = fileField("agent.json", ".json");
   const weights = fileField("weights.safetensors", ".safetensors");
   const trouble = el("div", {});
-  const send = button("Bring it", async () => {
-    send.disabled = true;
-    trouble.replaceChildren();
-    try {
-      await journey.welcome(await bring(description.input.files[0], weights.input.files[0]));
-    } catch (error) {
-      trouble.replaceChildren(kindly(error));
-    }
-    send.disabled = false;
-  }, { class: "primary" });
-  return el("details", { class: "card own" }, el("summary", {}, "Bring an agent of your own"),
-    el("p", { class: "small" }, "The two files of an agent in Paretofoil's own format. They stay on this server, and are gone when it stops."),
-    el("div", { class: "files" }, description.node, weights.node, send), trouble);
+  const send = button(
+    "Bring it",
+    async () => {
+      send.disabled = true;
+      trouble.replaceChildren();
+      try {
+        await journey.welcome(await bring(description.input.files[0], weights.input.files[0]));
+      } catch (error) {
+        trouble.replaceChildren(kindly(error));
+      }
+      send.disabled = false;
+    },
+    { class: "primary" },
+  );
+  return el(
+    "details",
+    { class: "card own" },
+    el("summary", {}, "Bring an agent of your own"),
+    el(
+      "p",
+      { class: "small" },
+      "The two files of an agent in Paretofoil's own format. They stay on this server, and are gone when it stops.",
+    ),
+    el("div", { class: "files" }, description.node, weights.node, send),
+    trouble,
+  );
 }
 
 async function bring(description, weights) {

@@ -10,14 +10,24 @@ import { title } from "./words.js";
 export function showWorlds(root, store, journey) {
   const { agents } = store.get();
   const first = inOrder(agents.filter((agent) => !isVariant(agent, agents)));
-  refill(root,
-    el("section", { class: "hero" },
+  refill(
+    root,
+    el(
+      "section",
+      { class: "hero" },
       el("h1", {}, "Ask an agent: why not?"),
-      el("p", { class: "lead" },
-        "Each of these agents does what you wish for. Pick a world, tell it what you want, watch, and ask why it did not " +
-        "do something else. It answers with the smallest change of your wish that would have changed its mind."),
+      el(
+        "p",
+        { class: "lead" },
+        "Each of these agents does what you wish for. Pick a world, tell it what you want, watch, and ask why it did " +
+          "not do something else. It answers with the smallest change of your wish that would have changed its mind.",
+      ),
     ),
-    el("ul", { class: "worlds" }, first.map((agent) => el("li", {}, worldCard(agent, variantsOf(agent, agents), journey)))),
+    el(
+      "ul",
+      { class: "worlds" },
+      first.map((agent) => el("li", {}, worldCard(agent, variantsOf(agent, agents), journey))),
+    ),
     !isSaved() && uploadCard(journey),
   );
 }
@@ -35,7 +45,9 @@ function isVariant(agent, agents) {
 }
 
 function variantsOf(agent, agents) {
-  return agents.filter((other) => other !== agent && other.environment === agent.environment && isVariant(other, agents));
+  return agents.filter(
+    (other) => other !== agent && other.environment === agent.environment && isVariant(other, agents),
+  );
 }
 
 function worldCard(agent, variants, journey) {
@@ -44,7 +56,11 @@ function worldCard(agent, variants, journey) {
     el("span", { class: "world-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
     el("span", { class: "world-name" }, agent.title || title(agent.name)),
     el("span", { class: "world-about" }, agent.about || ""),
-    el("span", { class: "chips" }, agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name))),
+    el(
+      "span",
+      { class: "chips" },
+      agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
+    ),
   );
   return el("article", { class: "card world-card" }, open, variants.length > 0 && others(agent, variants, journey));
 }
@@ -52,8 +68,10 @@ function worldCard(agent, variants, journey) {
 function others(agent, variants, journey) {
   const doors = variants.map((variant) =>
     button(spoken("", shortName(agent, variant), ` ${agent.title}`), () => journey.openAgent(variant.name), {
-      class: "quiet", title: variant.name,
-    }));
+      class: "quiet",
+      title: variant.name,
+    }),
+  );
   return el("p", { class: "variants" }, el("span", {}, "Also: "), doors);
 }
 
