@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,art,dask,ray,parquet,web
+EXTRAS := dev,art,dask,ray,parquet,sb3,web
 
 .PHONY: help demo test check format browser screenshots agents results seeds bench mutants clean
 .DEFAULT_GOAL := help

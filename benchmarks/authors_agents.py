@@ -4,7 +4,8 @@ python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [
 
 Every question of the paper's stress test (each front command x each moment of its episode x each valid foil), or so
 many of them, evenly; each is asked alone, on one core, by Exact and by the whole of `pf.explain` with the proven range,
-the consequence and the command at the start. The checkpoints cannot be shipped; without them nothing is measured.
+the consequence and the command at the start. First the paper's worked examples, asked of their agents: these figures
+stand in `paretofoil.reproduce.example`. The checkpoints cannot be shipped; without them nothing is measured.
 """
 
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import paretofoil as pf
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
+from paretofoil.reproduce.example import EXAMPLES, answers_of, vector
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
@@ -24,11 +26,27 @@ SETTLED = ("optimal", "infeasible")
 
 
 def main(folder: Path, count: int) -> None:
+    print("| example | search | counterfactual command | in the paper's box |\n|---|---|---|---:|")
+    for example in EXAMPLES:
+        if example.asked_theirs:
+            agent = take(folder, example.checkpoint)
+            for search, command in answers_of(example, agent).items():
+                size = agent.paper_space.distance(command, np.array(example.remaining))
+                print(f"| {example.title} | {search} | {vector(command)} | {size:.4f} |", flush=True)
+    print()
+    stress(folder, count)
+
+
+def take(folder: Path, name: str) -> pf.Agent:
+    """An agent of theirs, with the front that they state."""
+    return pf.import_agent(folder / f"{name}.pt", AGENTS[name], front=folder / f"{name}_achievable_within_1pct.txt")
+
+
+def stress(folder: Path, count: int) -> None:
     head = ("agent", "returns as stated", "questions", "optimal", "infeasible", "open", "exact: mean CPU s", "largest")
     print(f"| {' | '.join(head)} | explain: mean CPU s | largest |\n|---|" + "---:|" * (len(head) + 1))
-    for name, environment in AGENTS.items():
-        front = folder / f"{name}_achievable_within_1pct.txt"
-        agent = pf.import_agent(folder / f"{name}.pt", environment, front=front)
+    for name in AGENTS:
+        agent = take(folder, name)
         cases = list(enumerate_cases(agent))
         picked = [cases[i] for i in evenly(len(cases), count)]
         with one_thread():

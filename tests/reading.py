@@ -15,6 +15,7 @@ RESTRICTED = r"(?:the wish(?:es)? about (?P<kept>.+?) kept)?(?: and )?(?:only (?
 SMALLEST = rf"(?: of (?P<alone>.+?) alone)?(?:, with {RESTRICTED},)? that lets {ACTION.format('wins')} win"
 BY = r"(?: by a margin of (?P<margin>[\d.]+))?"
 SIZE = r"its scaled size(?: \((?P<norm>\w+)\))? is (?P<size>[\d.e-]+)"
+DELIVERY = r"(?:rolled out, it|in (?P<each>each|the mean) of (?P<runs>[\d,]+) runs it) delivers"
 PATTERNS = {
     "situation": rf"(?P<asked>(?:With|Asked for) .+), the agent chooses {ACTION.format('chosen')} here "
     rf"\((?P<share>{SHARE}); {ACTION.format('foil')} has (?P<foil_share>{SHARE})\)\.",
@@ -44,15 +45,22 @@ PATTERNS = {
     r"proven to fail\.",
     "doubt": r"There may be a smaller change; that it is the smallest is not proven\.",
     "stop": r"The search stopped because .+\.",
+    "more time": r"A larger limit would find it, or prove that there is none\.",
     "its range": r"That range is (?P<spans>.+?)(?P<rest>, with the rest as it was)?\.",
     "odds": rf"Only commands count under which {ACTION.format('foil')} is at least (?P<times>[\d.]+) times "
     r"as likely as any other action\.",
-    "spent": r"(?P<queries>[\d,]+) queries were spent, which proves nothing\.",
+    "spent": r"(?P<queries>[\d,]+) queries were spent(?:, which proves nothing)?\.",
     "bounded": r"(?P<queries>[\d,]+) queries were spent; any answer changes the command by more than "
     r"(?P<bound>[\d.e-]+) \(scaled\)\.",
     "fewer": r"You asked for (?P<wanted>\d+) answers; (?:no other was|only (?P<count>\d+) were) found that clearly "
     r"differs?\.",
     "advice": r"Ask about another foil or another moment, or widen what may be asked for\.|Try a larger .+",
+    "attainable": rf"To really get {ACTION.format('foil')}: ask for (?P<asked>.+?)(?P<whole> in all)?; {DELIVERY} "
+    r"(?P<exactly>exactly )?that(?: to within 1 %)?(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
+    "attained": rf"To really get {ACTION.format('foil')}: ask for just that; {DELIVERY} (?P<exactly>exactly )?"
+    r"what it asks for(?: to within 1 %)?(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
+    "not attainable": rf"To really get {ACTION.format('foil')}: no command is known that then delivers what it asks "
+    r"for; (?:(?:none|one) was|(?P<tried>\d+) were) rolled out\.",
     "caveat": r"Such a command is something to ask for; it need not be achievable\.",
 }
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
     from paretofoil.agents.import_agent import import_agent as import_agent
     from paretofoil.agents.onnx_policy import from_onnx as from_onnx
+    from paretofoil.agents.q_module import from_q_module as from_q_module
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
+    from paretofoil.agents.sb3_policy import from_sb3 as from_sb3
     from paretofoil.agents.shelf import list_agents as list_agents
     from paretofoil.agents.shelf import load_agent as load_agent
     from paretofoil.agents.storage import save_agent as save_agent
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.value_policy import from_q_values as from_q_values
     from paretofoil.core.answer import Answer as Answer
     from paretofoil.core.answer import Outcome as Outcome
+    from paretofoil.core.attainable import Attainable as Attainable
     from paretofoil.core.command import CommandSpace as CommandSpace
     from paretofoil.core.command import Objective as Objective
     from paretofoil.core.decision import Decision as Decision
@@ -70,13 +73,16 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.agent": ("Agent",),
         "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.onnx_policy": ("from_onnx",),
+        "paretofoil.agents.q_module": ("from_q_module",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
+        "paretofoil.agents.sb3_policy": ("from_sb3",),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
         "paretofoil.agents.torch_policy": ("from_torch",),
         "paretofoil.agents.training": ("train",),
         "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),
         "paretofoil.core.answer": ("Answer", "Outcome"),
+        "paretofoil.core.attainable": ("Attainable",),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),

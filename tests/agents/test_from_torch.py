@@ -3,7 +3,6 @@
 import re
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -348,6 +347,16 @@ def test_a_foldable_policy_is_proven_by_itself() -> None:
     assert answer.proven_range is not None
 
 
+def test_a_policy_brings_its_space_unless_another_is_given() -> None:
+    _, policy = common("residual")
+    asked = question(policy)
+    answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil)
+    assert answer.asked.question.space is SPACE
+    mine = pf.CommandSpace([0.0, -30.0], [10.0, 0.0])
+    answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=mine)
+    assert answer.asked.question.space is mine
+
+
 def test_rows_that_mix_are_noticed_when_the_fold_is_compared() -> None:
     mixing = Module(lambda m, s, c: m.output(m.command(c - c.mean(dim=0)) + m.state(s)))
     policy = pf.from_torch(mixing, STATE, SPACE)
@@ -530,15 +539,3 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
 def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         pf.from_torch(subject, **{"state": STATE, "space": SPACE, **options})
-
-
-def test_the_lines_in_the_documentation_work_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "explain-your-own-agent.md").read_text()
-    section = page.split("## A torch module")[1]
-    lines = section.split("```python\n")[1].split("```")[0]
-    network = Module(pcn)
-    exec(lines, {"network": network, "s": STATE})
-    policy, answer = capsys.readouterr().out.strip().splitlines()
-    assert policy.startswith("<FoldableTorchPolicy: Module that gives log-probabilities (detected), folds to")
-    assert "chosen action 1 here" in answer
-    assert "this is proven" in answer

@@ -121,6 +121,12 @@ def test_the_map_shows_the_answer_and_the_answers_of_every_search(visit: Visit) 
         assert words in legend
 
 
+def test_in_the_slice_through_the_answer_the_foil_wins(visit: Visit) -> None:
+    page = visit.ask("#agent=collect-two&command=0,0,0.8,1&time=0&foil=up&explore=space")
+    page.get_by_role("button", name="To the answer").click()
+    assert share(page, "up") > max(share(page, action) for action in ("down", "left", "right"))
+
+
 def test_other_objectives_can_be_put_on_the_axes(visit: Visit) -> None:
     page = visit.open("#agent=minecart&command=0,1.5,-0.96&time=3&explore=space")
     visit.until(page, "window.paretofoil.lastRedraw !== null")

@@ -5,12 +5,13 @@ import json
 from visit import QUESTION, Visit
 
 import paretofoil as pf
+from paretofoil.agents.shelf import shipped_folder
 
 
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0&explore=episode")
     page.get_by_role("button", name="Ask about every moment").click()
-    page.get_by_role("button", name="Step 8, up: proven: no wish does it").wait_for()
+    page.get_by_role("button", name="Step 8, up: proven: no wish in its range does it").wait_for()
     page.get_by_role("button", name="Step 6, down: a change of").click()
     page.wait_for_selector(".answer .sentence")
     assert "time=5" in page.url
@@ -18,8 +19,20 @@ def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
 
 
 def test_two_agents_are_compared_at_the_same_question(visit: Visit) -> None:
-    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=compare")
+    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=2&foil=down&explore=compare")
     page.get_by_label("Compare with").select_option(label="the agent deep-sea-treasure-early")
+    visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
+    agents = map(pf.load_agent, ("deep-sea-treasure", "deep-sea-treasure-early"))
+    expected = [str(pf.explain(agent, pf.rollout(agent, (16, -9))[2], foil="down")) for agent in agents]
+    assert page.locator(".panel .sentence").all_inner_texts() == expected
+    assert expected[0] != expected[1]
+
+
+def test_an_agent_that_does_the_foil_itself_says_so_beside_the_other(visit: Visit) -> None:
+    page = visit.ask(
+        "#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=compare"
+        '&beside={"agent":"deep-sea-treasure-early"}'
+    )
     page.get_by_text("It does just that: down.").wait_for()
     assert page.locator(".panel .scene").count() == 2
 
@@ -58,7 +71,8 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
     page.wait_for_selector(".stage")
     page.evaluate("window.paretofoil.journey.setOptions({ search: 'grid', seconds: 60 })")
     page.locator(".why").first.click()
-    page.get_by_role("button", name="Cancel").click()
+    with page.expect_request(lambda request: request.method == "DELETE"):
+        page.get_by_role("button", name="Cancel").click()
     page.get_by_text("The search was cancelled.").wait_for()
     visit.until(page, "fetch('/api/health').then((r) => r.json()).then((h) => h.running + h.waiting === 0)")
 
@@ -68,7 +82,8 @@ def test_a_refusal_is_told_in_the_servers_own_sentence(visit: Visit) -> None:
     told = page.get_by_role("alert")
     told.wait_for()
     assert "did you mean deep-sea-treasure?" in told.inner_text()
-    page.get_by_role("link", name="Paretofoil").click()
+    assert page.get_by_role("button", name="Try again").count() == 0
+    page.get_by_role("button", name="To the worlds").click()
     page.wait_for_selector(".world-card")
     assert page.get_by_role("alert").count() == 0
     visit.forgive("404")
@@ -99,20 +114,33 @@ def test_a_strangers_name_is_text_and_not_markup(visit: Visit) -> None:
     assert page.evaluate("window.hurt") is None
 
 
-def test_an_answer_that_can_be_had_is_offered_where_one_is_known(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5")
-    page.route("**/api/answers", with_attainable)
-    page.route("**/api/jobs/*", with_attainable)
-    page.get_by_role("button", name="down: Why not?").click()
+def test_a_wish_that_delivers_is_offered_and_shown(visit: Visit) -> None:
+    page = visit.ask()
     page.get_by_text("To really get it: ask for 5 treasure and 7 steps of time in all.").wait_for()
     page.locator(".attainable .show").click()
     page.get_by_text("With the wish that delivers", exact=True).wait_for()
     page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
 
 
-def with_attainable(route: object) -> None:
-    """What the server says, with a wish that delivers."""
-    told = route.fetch().json()  # type: ignore[attr-defined]
-    if told["result"]:
-        told["result"]["answer"]["attainable"] = {"command": [5, -2], "asked": [5, -7]}
-    route.fulfill(json=told)  # type: ignore[attr-defined]
+def test_the_influence_of_the_wish_is_drawn_along_the_episode(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=2,-3&time=1&explore=episode")
+    page.get_by_role("button", name="Measure the influence").click()
+    visit.until(page, "window.paretofoil.store.get().influence.status === 'done'")
+    assert page.locator(".profile .column").count() == 3
+    assert page.locator(".step.measured").count() == 3
+    assert "of all wishes lead elsewhere" in page.locator(".influence-words").inner_text()
+
+
+def test_an_agent_of_ones_own_is_brought_and_asked(visit: Visit) -> None:
+    folder = shipped_folder() / "branch-path"
+    page = visit.open()
+    page.get_by_text("Bring an agent of your own").click()
+    page.get_by_role("button", name="Bring it").click()
+    page.get_by_role("alert").get_by_text("Please choose both files.").wait_for()
+    page.get_by_label("agent.json").set_input_files(folder / "agent.json")
+    page.get_by_label("weights.safetensors").set_input_files(folder / "weights.safetensors")
+    page.get_by_label("Name").fill("my-own")
+    page.get_by_role("button", name="Bring it").click()
+    page.locator(".goal").first.click()
+    page.wait_for_selector(".stage")
+    assert "agent=my-own" in page.url

@@ -12,6 +12,8 @@ from policies import LinearPolicy
 import paretofoil as pf
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.influence import InfluenceEffort, _Asking
+from paretofoil.explanation.influence_alone import turned
 from paretofoil.explanation.influence_sample import likely_share, random_commands
 from paretofoil.explanation.influence_scores import fan, influence_scores
 from paretofoil.explanation.pose import as_decision
@@ -83,14 +85,24 @@ def test_of_equals_the_first_is_chosen_as_the_agent_acts() -> None:
     assert found.verdict == "open"
 
 
-def test_a_command_that_the_sample_misses_is_found_in_a_box_that_stays_open() -> None:
-    """A tenth of a thousandth of the region, in a corner."""
-    policy = folded([[0.0, 0.0], [1.0, 1.0]], [0.0, -1.986])
-    found = pf.influence(policy, decision([0.1, 0.1]), space=UNIT, samples=10)
+def test_a_command_that_sample_and_search_miss_is_found_in_a_box_that_stays_open() -> None:
+    """A stripe of half a thousandth of the region."""
+    weights = (np.array([[1.0, 0.0]] * 3), np.array([[0.0, 0.0, 0.0], [1e5, -2e5, 1e5]]))
+    biases = (np.array([-0.7005, -0.70075, -0.701]), np.array([0.0, -10.0]))
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    found = pf.influence(policy, decision([0.1, 0.1]), space=UNIT, samples=10, seconds=5)
     assert found.shares[1].sampled == 0
-    assert found.verdict == "decides"
+    assert [(line.down, line.up) for line in found.alone] == [(None, None)] * 2
     assert found.nearest is not None
-    assert found.nearest.command.sum() >= 1.986 - 1e-6
+    assert 0.7005 < found.nearest.command[0] < 0.701
+    assert found.verdict == "decides"
+
+
+def test_what_one_objective_alone_changes_counts_as_known() -> None:
+    stripe = folded([[0.0, 0.0], [1.0, 0.0]], [0.0, -0.5])
+    lines = pf.influence(stripe, decision([0.1, 0.1]), space=UNIT).alone
+    question = asked([0.1, 0.1], [0.0, 0.0], [1.0, 1.0])
+    assert turned(question, lines).tolist() == [[lines[0].up.value, 0.1]]  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +152,17 @@ def test_a_turn_is_the_nearest_on_its_side() -> None:
     assert [line.up.value for line in found.alone if line.up] == pytest.approx([0.31, 0.41])
     assert found.alone[0].lower <= 0.7 <= found.alone[0].upper
     assert found.alone[1].lower <= 0.6 <= found.alone[1].upper
+
+
+def test_of_several_changes_on_a_side_the_nearest_is_told() -> None:
+    """The second action is chosen in a stripe between 0.7 and 0.8, and again below 0.2."""
+    weights = (np.array([[1.0, 0.0]] * 3 + [[-1.0, 0.0]]), np.array([[0.0] * 4, [100.0, -200.0, 100.0, 100.0]]))
+    biases = (np.array([-0.7, -0.75, -0.8, 0.2]), np.array([0.0, -0.01]))
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    found = pf.influence(policy, decision([0.9, 0.5]), space=UNIT)
+    assert found.alone[0].down is not None
+    assert found.alone[0].down.value == pytest.approx(0.8, abs=0.011)
+    assert found.alone[0].up is None
 
 
 def test_the_nearest_change_is_that_of_a_search() -> None:
@@ -217,6 +240,16 @@ def test_the_shares_of_a_table_are_sampled_and_its_inertness_is_proven() -> None
     assert [share.sampled / found.samples for share in found.shares] == pytest.approx([1 / 3] * 3, abs=0.02)
     above = pf.from_q_table(lambda state: np.array([[1.0, 1.0, 1.0], [0.9, 0.9, 0.0], [0.5, 0.0, 0.9]]))
     assert pf.influence(above, wish, space=PREFERENCES).verdict == "inert"
+
+
+def test_one_impossible_foil_does_not_make_preferences_inert() -> None:
+    values = np.array([[1.0, 1.0, 1.0], [0.9, 0.9, 0.0], [0.5, 0.0, 1.0001]])  # the last only where c is nearly all
+    question = Question(
+        pf.from_q_table(lambda state: values), np.zeros(1), np.full(3, 1 / 3), 0, (0, 1, 2), PREFERENCES
+    )
+    bounds = _Asking(question, InfluenceEffort())._prove(known=False)
+    assert not bounds.inert
+    assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([0.0, 0.0, 0.0], [1.0, 0.0, 1.0])
 
 
 def test_a_weight_alone_moves_with_the_others_in_proportion() -> None:

@@ -30,7 +30,8 @@ EXACT: list[dict[str, Any]] = [
 ]
 FEW = Boundary(max_queries=300)
 QUICK = [{"search": FEW, **options} for options in EXACT[:2] + EXACT[5:7]] + [{"search": "nearest-front"}]
-CHEAP = [{}, {"box": "paper"}, *QUICK, {"keep": (0,)}, {"norm": "linf"}, {"kappa": 0.0}]
+CUT_SHORT = [{"search": pf.Exact(max_boxes=boxes, start=None)} for boxes in (1, 30)]
+CHEAP = [{}, *CUT_SHORT, {"box": "paper"}, *QUICK, {"keep": (0,)}, {"norm": "linf"}, {"kappa": 0.0}]
 NUM_ANSWERS = {
     "branch-path": 32,
     "breakable-bottles": 22,
@@ -73,7 +74,7 @@ def explain(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) -> 
 @pytest.mark.parametrize("name", NUM_ANSWERS)
 def test_every_number_of_a_paragraph_is_true(name: str) -> None:
     agent, num_read = pf.load_agent(name), 0
-    kinds = CHEAP if name in ("fruit-tree", "minecart", "minecart-early") else EXACT + QUICK
+    kinds = CHEAP if name in ("fruit-tree", "minecart", "minecart-early") else EXACT + QUICK + CUT_SHORT
     for decision, options in zip(moments(agent), itertools.cycle(kinds)):
         for found in explain(agent, decision, options):
             for answer in (found, *found.alternatives):
@@ -245,9 +246,40 @@ class Witness:
             share = notes.rpartition("(")[2].partition(" of them")[0] if "of them" in notes else "100 %"
             assert reading.fits(share, 1 - finished)
 
-    def runs(self, command: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        env, count = self.agent.batch_env(), 200 if self.agent.environment.stochastic else 1
-        seeds = np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64)
+    def attainable(self, says: dict[str, str]) -> None:
+        told = reading.wishes(says["asked"], self.objectives).numbers
+        asked = np.array([told[i][0] if i in told else 0.0 for i in range(len(self.objectives))])
+        assert ("whole" in says) == (self.decision.time > 0)
+        self.check_delivery(says, asked - self.decision.collected)
+
+    def attained(self, says: dict[str, str]) -> None:
+        self.check_delivery(says, self.command)
+
+    def not_attainable(self, says: dict[str, str]) -> None:
+        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert int(says.get("tried", 1)) == self.answer.attainable.tried
+
+    def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
+        """Issued here, that very command takes the foil and delivers what it asks for, as far as is told."""
+        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert self.margins(command[None])[0] >= self.answer.kappa - 1e-6
+        stochastic = self.agent.environment.stochastic
+        assert ("runs" in says) == stochastic
+        runs = int(says.get("runs", "1").replace(",", ""))
+        mean, error, _ = self.runs(command, runs, seed=2)
+        assert ("each" in says) == stochastic
+        if says.get("each") == "each":
+            assert not error.any()
+        missed = np.abs(mean - command - self.decision.collected)
+        assert (
+            missed <= 1e-8 if "exactly" in says else missed <= 0.01 * self.agent.space.scale + 2 * error + 1e-9
+        ).all(), says
+        if "led" in says:
+            self.check_wishes(says["led"], mean, 1e-3)
+
+    def runs(self, command: np.ndarray, count: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
+        env, count = self.agent.batch_env(), count if self.agent.environment.stochastic else 1
+        seeds = np.random.default_rng(seed).integers(2**63, size=count, dtype=np.uint64)
         seen = env.restore(self.decision.snapshot, seeds)
         totals, ended, _ = play(self.agent, env, seen, command, count)
         totals = totals + self.decision.collected
@@ -306,18 +338,34 @@ class Witness:
         assert float(says.get("margin", 0.0)) == self.answer.kappa
         assert says.get("norm", "l2") == self.answer.norm
         assert float(says["size"]) == pytest.approx(self.size(), rel=1e-3)
-        scale, norm = self.scale, self.answer.norm
-        low, high = ((side - self.decision.command) / scale for side in self.region(says))
-        directions = self.rng.normal(size=(SAMPLES, len(low)))
-        towards = (self.command - self.decision.command) / scale
-        directions[::2] = towards + 0.1 * length(towards[None], norm) * directions[::2]  # most where it is likeliest
-        reach = self.rng.random((SAMPLES, 1)) ** 0.2 * float(says["bound"])
-        closer = np.clip(directions / length(directions, norm)[:, None] * reach, low, high)
-        assert (self.margins(self.decision.command + closer * scale) < self.answer.kappa).all(), says
+        directions = self.rng.normal(size=(SAMPLES, len(self.scale)))
+        towards = (self.command - self.decision.command) / self.scale
+        nearby = 0.1 * length(towards[None], self.answer.norm)
+        directions[::2] = towards + nearby * directions[::2]  # most where it is likeliest
+        self.check_closer(self.region(says), float(says["bound"]), directions)
+
+    def check_closer(self, region: tuple[np.ndarray, np.ndarray], bound: float, directions: np.ndarray) -> None:
+        """No command in these directions that is closer than the bound lets the foil win by the margin."""
+        low, high = ((side - self.decision.command) / self.scale for side in region)
+        reach = self.rng.random((len(directions), 1)) ** 0.2 * bound
+        closer = np.clip(directions / length(directions, self.answer.norm)[:, None] * reach, low, high)
+        assert (self.margins(self.decision.command + closer * self.scale) < self.answer.kappa).all()
 
     def fewer(self, says: dict[str, str]) -> None:
         count = 1 + len(self.answer.alternatives)
         assert int(says["wanted"]) > count == int(says.get("count", 1))
+
+    def stop(self, says: dict[str, str]) -> None:
+        assert self.answer.stop.early
+
+    def more_time(self, says: dict[str, str]) -> None:
+        assert self.answer.stop.early
+        assert self.answer.outcome is pf.Outcome.FOUND
+
+    def bounded(self, says: dict[str, str]) -> None:
+        self.spent(says)
+        assert float(says["bound"]) > 0
+        self.check_closer(self.region({}), float(says["bound"]), self.rng.normal(size=(SAMPLES, len(self.scale))))
 
     def spent(self, says: dict[str, str]) -> None:
         assert int(says["queries"].replace(",", "")) == sum(self.answer.queries.values())

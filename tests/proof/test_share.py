@@ -127,6 +127,7 @@ def test_equals_stay_undecided() -> None:
     assert found.lower[:2].tolist() == [0.0, 0.0]
     assert found.upper[0] == pytest.approx(0.5, abs=1e-3)
     assert found.lower[2] == pytest.approx(0.5, abs=1e-3)
+    assert found.upper[2] == pytest.approx(0.5, abs=1e-3)  # cut by one rival, though no other has a share to take off
     assert not found.inert
 
 
@@ -144,10 +145,11 @@ def test_a_state_in_which_one_action_always_wins_is_inert_in_any_dimension() -> 
 
 def test_while_only_one_action_is_known_the_proof_goes_on_beyond_its_goal() -> None:
     """A sliver of the region, less than the goal, chooses another action."""
-    policy = linear([[0.0], [1.0]], [0.0, -0.9995])
-    assert (prove_shares(asked(policy, 1), ShareEffort(0.01)).lower > 0).all()
-    early = prove_shares(asked(policy, 1), ShareEffort(0.01, inert=False, max_boxes=1))
-    assert early.boxes <= 3
+    weights, biases = (np.ones((1, 1)), np.array([[0.0], [1000.0]])), (np.array([-0.999]), np.array([0.1, 0.0]))
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    early = prove_shares(asked(policy, 1), ShareEffort(0.05, inert=False))
+    assert early.lower[1] == 0.0
+    assert prove_shares(asked(policy, 1), ShareEffort(0.05)).lower[1] > 0.0
 
 
 def test_a_proof_that_runs_out_is_still_one() -> None:

@@ -8,6 +8,12 @@ from paretofoil.search import Exact
 from paretofoil.search.registry import AUTO_SECONDS, choose_limits
 
 
+@pytest.fixture(autouse=True)
+def newcomer(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit as users have it."""
+    monkeypatch.setattr("paretofoil.search.registry.AUTO_SECONDS", AUTO_SECONDS)
+
+
 def test_auto_stops_in_time_unless_another_time_is_given() -> None:
     assert choose_limits("auto", NO_LIMITS) == Limits(seconds=AUTO_SECONDS)
     assert choose_limits("auto", Limits(queries=500)) == Limits(seconds=AUTO_SECONDS, queries=500)

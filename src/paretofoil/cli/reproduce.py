@@ -18,8 +18,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, influence, "
-            "differences, authors, seeds or all."
+            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
+            "attainable, influence, differences, authors, seeds or all."
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),

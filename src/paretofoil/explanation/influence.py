@@ -17,7 +17,7 @@ from paretofoil.core.policy import FoldablePolicy, TabularPolicy, as_policy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, moments_of
-from paretofoil.explanation.influence_alone import alone
+from paretofoil.explanation.influence_alone import alone, turned
 from paretofoil.explanation.influence_sample import actions_at, likely_share, random_commands
 from paretofoil.explanation.influence_scores import influence_scores
 from paretofoil.explanation.noise import clearance
@@ -27,8 +27,8 @@ from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
 _STEPS_TO_NEAREST = Boundary(max_queries=400)
-_CENTRES = 2048
-"""Of undecided boxes, the largest first, at which a change is looked for where none is known."""
+_LOOKED_INTO, _DRAWN = 512, 16
+"""Boxes in which a change is looked for where none is known, and commands that are tried in each."""
 
 _ROUNDED = 1.02
 """How many times as far as the nearest command one with few digits may be."""
@@ -141,7 +141,7 @@ class _Bounds:
     boxes: int = 0
     slack: float = 0.0
     deviation: float = 0.0
-    open: Leaves | None = None
+    leaves: Leaves | None = None
 
 
 class _Asking:
@@ -159,10 +159,11 @@ class _Asking:
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
         picked = actions_at(self.batch, drawn, "sample")
         lines = alone(self.batch, self.chosen, self.effort.seconds / 4)
-        nearest = self._nearest(np.concatenate([drawn[picked != self.chosen], self._steps()]))
+        known = [drawn[picked != self.chosen], self._steps(), turned(question, lines)]
+        nearest = self._nearest(np.concatenate(known))
         bounds = self._prove(known=nearest is not None)
-        if nearest is None and bounds.open is not None and len(bounds.open):
-            nearest = self._nearest(self._centres(bounds.open))
+        if nearest is None and bounds.leaves is not None:
+            nearest = self._nearest(self._inside(bounds.leaves))
         counts = [int((picked == action).sum()) for action in self.valid]
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
@@ -192,7 +193,7 @@ class _Asking:
         return int(self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original").shape[1])
 
     def _foils(self) -> list[Question]:
-        return [replace(self.question, foil=int(a)) for a in self.valid if a != self.chosen]
+        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
 
     def _steps(self) -> np.ndarray:
         """(N, d): what a search from the command finds for each foil."""
@@ -200,11 +201,15 @@ class _Asking:
         found = [answer.command for answer in answers if answer.command is not None]
         return np.array(found).reshape(len(found), self.question.space.size)
 
-    def _centres(self, open_boxes: Leaves) -> np.ndarray:
-        largest = open_boxes[np.argsort(-open_boxes.undecided, kind="stable")[:_CENTRES]]
-        shares = (largest.low + largest.high) / 2
-        centres: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
-        return centres
+    def _inside(self, leaves: Leaves) -> np.ndarray:
+        """(N, d): random commands in boxes in which others may be chosen, those with most room for them first."""
+        others = leaves.most[:, self.valid != self.chosen].sum(axis=1)
+        order = np.argsort(-others, kind="stable")[:_LOOKED_INTO]
+        found = leaves[np.repeat(order[others[order] > 0], _DRAWN)]
+        drawn = np.random.default_rng(self.effort.seed).random(found.low.shape)
+        shares = found.low + drawn * (found.high - found.low)
+        commands: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
+        return commands
 
     def _nearest(self, commands: np.ndarray) -> Nearest | None:
         """The nearest of commands (N, d) under which the policy, asked again, chooses another action."""
@@ -243,7 +248,7 @@ class _Asking:
         found = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
         if found.inert and known:  # the policy refutes its own inside: nothing is proven
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
-        how = (found.stop, found.boxes, found.slack, found.deviation, found.open)
+        how = (found.stop, found.boxes, found.slack, found.deviation, found.leaves)
         return _Bounds(found.lower, found.upper, found.inert, True, *how)
 
     def _prove_inert(self) -> _Bounds:

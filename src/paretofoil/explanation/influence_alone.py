@@ -1,6 +1,7 @@
 """What one objective does alone: the others stay what the command says, or, of preferences, in proportion."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -24,6 +25,13 @@ def alone(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[Alone, ...
     question = batch.questions[0]
     free = np.flatnonzero(question.high > question.low)
     return tuple(_one(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
+
+
+def turned(question: Question, lines: Sequence[Alone]) -> np.ndarray:
+    """(N, d): the commands at which one objective alone was found to change the action."""
+    turns = [(line.objective, turn.value) for line in lines for turn in (line.down, line.up) if turn is not None]
+    commands = [with_value(question, i, np.array([value])) for i, value in turns]
+    return np.concatenate([np.zeros((0, question.space.size)), *commands])
 
 
 def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:

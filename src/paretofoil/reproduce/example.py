@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.decision import Decision
+from paretofoil.explanation.explain import explain
 
 SAME_STATE = 0.02
 """States whose numbers differ by at most this are the same place (Minecart's are continuous)."""
@@ -38,6 +40,12 @@ class Example:
     """The authors' probabilities under R_t."""
     published: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Other answers to the same question in the authors' published files, by what gave them."""
+    checkpoint: str = ""
+    """The name of the authors' checkpoint for that environment, where one is at hand."""
+    asked_theirs: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Our answers to the same question on an agent of the authors, by search (`benchmarks/authors_agents.py`)."""
+    theirs_said: str = ""
+    """What is to be said of that agent."""
 
 
 EXAMPLES = (
@@ -47,11 +55,19 @@ EXAMPLES = (
         "the command at the start, the moment, the cell and the probabilities",
         (("right", 1.0), ("down", 2.1e-8)),
         {"White-CW": (7.432, -1.494)},
+        "dst_R",
+        {"CF-ZOO as run": (7.075, -1.676), "exact": (7.988, -1.618), "exact, sparse": (8.0, -1.618)},
+        "A checkpoint of theirs for this environment chooses right here as well, but it is not quite the agent of the "
+        "example: it gives down a probability of 7.6e-11, and only 36.4 % under the command that the paper prints.",
     ),
     Example(
         *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), (1, 3, *[0] * 8)),
         *("up", "down", (0.2953, 1.464), "much less A, somewhat more B", "the cell"),
         (("up", 0.995), ("down", 0.005)),
+        checkpoint="branch-path_R",
+        asked_theirs={"CF-ZOO as run": (0.6477, 1.509), "exact": (0.8579, 1.964), "exact, sparse": (0.4096, 1.0)},
+        theirs_said="A checkpoint of theirs for this environment chooses up here as well (99.6 %, down 0.4 %), and "
+        "goes down (86.4 %) under the command that the paper prints.",
     ),
     Example(
         *("Collect-Two", "collect-two", (0.0, 0.0, 0.8, 1.0), 0, (0.0, 0.0, 0.8, 1.0), (3, 3, *[0] * 4)),
@@ -81,6 +97,18 @@ def find_decision(example: Example, agent: Agent) -> Decision:
     decision = agent.decision_at(np.array(example.observation), example.remaining, collected)
     # A state that is looked up begins an episode; this one has used up some of its steps.
     return replace(decision, time=example.time, snapshot={**decision.snapshot, "elapsed": example.time})
+
+
+def answers_of(example: Example, agent: Agent) -> dict[str, np.ndarray]:
+    """The closest command of the same question to an agent of the authors, by search."""
+    decision = find_decision(example, agent)
+    asked: dict[str, dict[str, Any]] = {
+        "CF-ZOO as run": {"search": "cf-zoo:as-run", "box": "paper"},
+        "exact": {"search": "exact"},
+        "exact, sparse": {"search": "exact", "sparse": True},
+    }
+    found = {by: explain(agent, decision, foil=example.foil, **options).closest for by, options in asked.items()}
+    return {by: command for by, command in found.items() if command is not None}
 
 
 def comes_by(example: Example, agent: Agent) -> bool:

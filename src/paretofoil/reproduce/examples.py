@@ -26,7 +26,8 @@ paper as well."""
 COLUMNS = ("example", "foil", "by", "counterfactual command", "change", "distance", "in the paper's box", "signs")
 NOTE = (
     "Distances are scaled: by the box of what our agent was trained on, in which ours were searched, and by the "
-    "authors' whole box, in which theirs were. A distance that stands for the paper is computed from its command."
+    "authors' whole box, in which theirs were. A distance that stands for the paper is computed from its command. "
+    "Answers on the authors' agent are ours; it was imported from their checkpoint (`benchmarks/authors_agents.py`)."
 )
 Answers = Mapping[str, Answer]
 """By search."""
@@ -60,6 +61,8 @@ def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> 
     chosen = agent.actions[decision.action]
     foil = example.chosen if chosen == example.foil else example.foil
     report.say(f"## {example.title}", _where(example, agent), _policies_compared(example, agent, decision))
+    if example.asked_theirs:
+        report.say(_on_theirs(example, agent))
     if chosen == example.foil:
         report.say(
             f"Our agent already does what the paper asks for, so that there is no command to look for. Turned round, "
@@ -71,6 +74,7 @@ def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> 
     report.say(f"> {answers['exact'].paragraph()}")
     report.add(_picture(example, agent, decision, foil, answers, plan))
     theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
+    theirs |= {f"authors' agent, asked by us: {k}": v for k, v in example.asked_theirs.items()}
     rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
     return rows + [_row(example, agent, foil, by, a.closest, a.outcome.value) for by, a in answers.items()]
 
@@ -92,6 +96,19 @@ def _policies_compared(example: Example, agent: Agent, decision: Decision) -> st
     chosen = agent.actions[decision.action]
     text = f"Ours chooses {chosen} ({ours}); the authors' chooses {example.chosen} ({theirs})."
     return text if chosen == example.chosen else f"{text} **Difference:** another action than theirs."
+
+
+def _on_theirs(example: Example, agent: Agent) -> str:
+    """The same question to the authors' own agent, of which nothing is shipped but these figures."""
+    box, origin = agent.paper_space, np.array(example.remaining)
+    printed, closest = (
+        float(box.distance(np.array(command), origin))
+        for command in (example.paper_command, example.asked_theirs["exact"])
+    )
+    return (
+        f"{example.theirs_said} Asked the same question, its closest command, proven to 1 %, lies at {closest:.4f} in "
+        f"the paper's box; the printed one lies at {printed:.4f}."
+    )
 
 
 def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, Answer]:

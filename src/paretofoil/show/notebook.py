@@ -11,6 +11,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.show.attainable_words import advice
 from paretofoil.show.flip_map_figure import figure_flip_map
 from paretofoil.show.flip_map_table import summary
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
@@ -36,12 +37,13 @@ LONGEST_NAME = 18
 
 
 def answer_html(found: Answer) -> str:
-    """The sentence, the change as bars, and the outcome and its proof in one line."""
+    """The sentence, the change as bars, what can be had, and the outcome and its proof in one line."""
     question = f"Why {found.actions[found.chosen]}, and not {found.actions[found.foil]}?"
     if found.agent:
         question = f"{found.agent}, t = {found.time}: {question[0].lower()}{question[1:]}"
-    others = [line(f"Or: {other}") for other in found.alternatives]
-    parts = [heading(question), line(str(found)), _change_picture(found), *others, _small(_outcome(found))]
+    others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in found.alternatives]
+    had = [line(advice(found))] if found.attainable is not None else []
+    parts = [heading(question), line(str(found)), _change_picture(found), *had, *others, _small(_outcome(found))]
     return card("".join(parts), RIM[found.outcome])
 
 

@@ -5,12 +5,21 @@ import { announce, button, el, kindly, refill } from "./dom.js";
 import { answerDetails } from "./answer_details.js";
 import { wishes } from "./words.js";
 
-const SEALS = {
-  "proven optimal": { class: "proven", words: "Proven: no smaller change does it" },
-  "proven infeasible": { class: "never", words: "Proven: no wish at all does it here" },
-  found: { class: "open", words: "Found; a smaller change may exist" },
-  "not found within the budget": { class: "open", words: "Not found; nothing is proven" },
-};
+/** What is known of an answer beyond itself; a quoted command is rounded, so that a smaller change may well be near. */
+function sealOf(answer) {
+  const restricted = answer.kept.length || answer.held.length || answer.alone.length;
+  const within = restricted ? " under these restrictions" : "";
+  if (answer.outcome === "proven infeasible") return ["never", `Proven: no wish in its range does it${within}`];
+  if (answer.outcome === "not found within the budget") return ["open", "Not found; nothing is proven"];
+  if (answer.outcome === "found" || !(answer.lower_bound > 0)) return ["open", "Found; a smaller change may exist"];
+  const larger = Math.max(0, answer.distance / answer.lower_bound - 1);
+  return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
+}
+
+/** A share in percent, rounded up: what is proven must stay true. */
+function percentUp(share) {
+  return `${Math.ceil(1000 * share - 1e-9) / 10} %`;
+}
 
 /** @param {import("./state.js").Store} store */
 export function createAnswer(scope, store, journey) {
@@ -61,11 +70,11 @@ function again(foil, journey) {
 /** What an answer says: shared with the comparison of two. */
 export function answerBody(agent, result) {
   const { answer } = result;
-  const seal = SEALS[answer.outcome];
+  const [kind, words] = sealOf(answer);
   return [
     el("p", { class: "sentence" }, result.sentence || answer.sentence),
     answer.command && changePicture(agent.objectives, answer.original, answer.command),
-    el("p", { class: `seal ${seal.class}` }, seal.words),
+    el("p", { class: `seal ${kind}` }, words),
   ];
 }
 
@@ -97,7 +106,11 @@ function told(state, journey) {
 /** A wish that also delivers what it asks for, where one is known; `asked` is what it asks of the whole episode. */
 function attainable(agent, answer, journey) {
   const { attainable: best } = answer;
-  if (!best?.command) return null;
+  if (!best) return null;
+  if (!best.command) {
+    const words = `No wish is known that leads there and then delivers what it asks for; ${best.tried} tried.`;
+    return el("p", { class: "small" }, words);
+  }
   const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
   return el(
     "div",

@@ -28,6 +28,8 @@ const KAPPA = 0.05;
 const REST = 150;
 /** Shares of a range that count as "in this slice". */
 const NEAR = 0.02;
+/** How strongly a mark is drawn that lies in another slice. */
+const FAINT = 0.4;
 
 /** @param {import("./state.js").Store} store */
 export function createCommandSpace(scope, store, journey) {
@@ -144,12 +146,12 @@ export function createCommandSpace(scope, store, journey) {
     );
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
-    if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command, answer.search);
-    if (answer?.attainable?.command)
-      drawMark(pen, ...Object.values(frame.place(answer.attainable.command)), "attainable");
-    for (const [search, { answer: other }] of Object.entries(state.gathered)) {
-      if (other?.command) drawMark(pen, ...Object.values(frame.place(other.command)), search);
+    if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command);
+    for (const [search, command] of answersOf(state)) {
+      pen.globalAlpha = near(view, command, probe) ? 1 : FAINT;
+      drawMark(pen, ...Object.values(frame.place(command)), search);
     }
+    pen.globalAlpha = 1;
   }
 
   function take(event) {
@@ -221,6 +223,13 @@ function clipToPreferences(pen, frame, view) {
 function viewOf(state) {
   const decision = decisionOf(state);
   return { ...zoomed(regionOf(state.agent, decision), decision.command, zoomOf(state)), axes: axesOf(state) };
+}
+
+/** Every answer that is known here, by the search that gave it. */
+function answersOf({ answer: { result }, gathered }) {
+  const all = [result, ...Object.values(gathered)].map((told) => told?.answer).filter((answer) => answer?.command);
+  const deliver = result?.answer.attainable?.command;
+  return [...(deliver ? [["attainable", deliver]] : []), ...all.map(({ search, command }) => [search, command])];
 }
 
 /** Whether a point lies in the slice that is drawn. */

@@ -73,7 +73,7 @@ const isFound = (answer) => answer.distance !== null;
 
 function wordsOf(answer) {
   if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
-  return answer.outcome === "proven infeasible" ? "proven: no wish does it" : "none found";
+  return answer.outcome === "proven infeasible" ? "proven: no wish in its range does it" : "none found";
 }
 
 function legend() {

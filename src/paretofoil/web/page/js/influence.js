@@ -65,7 +65,7 @@ function sizeOf(moment, share) {
 }
 
 function wordsOf(agent, moment) {
-  if (moment.inert) return "no wish changes what it does; this is proven.";
+  if (moment.inert) return "no wish in its range changes what it does; this is proven.";
   const [least, most] = moment.changed;
   const told = most - least < 0.005 ? percent(least) : `${percent(least)} to ${percent(most)}`;
   const matters = (moment.alone || [])

@@ -49,11 +49,14 @@ function drawLink(state) {
   window.history[step ? "pushState" : "replaceState"](null, "", wanted ? `#${wanted}` : window.location.pathname);
 }
 
+/** What went wrong; trying again helps only where the same request may succeed. */
 function drawProblem({ problem }) {
   document.getElementById("problem")?.remove();
   if (!problem) return;
-  const box = kindly(problem.error, problem.retry);
+  const again = !problem.error.status || problem.error.status >= 500;
+  const box = kindly(problem.error, again ? problem.retry : null);
   box.id = "problem";
+  box.append(button("To the worlds", () => journey.showWorlds()));
   root.before(box);
   root.querySelector(".loading")?.remove();
 }

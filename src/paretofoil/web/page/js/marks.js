@@ -89,8 +89,8 @@ export function drawNames(pen, frame, places, names) {
   pen.restore();
 }
 
-/** The command of the episode at this moment, and an arrow to the answer. */
-export function drawAnswer(pen, frame, original, answer, search) {
+/** A line from the command to the answer. */
+export function drawAnswer(pen, frame, original, answer) {
   const from = frame.place(original),
     to = frame.place(answer);
   pen.save();
@@ -101,7 +101,6 @@ export function drawAnswer(pen, frame, original, answer, search) {
   pen.lineTo(to.x, to.y);
   pen.stroke();
   pen.restore();
-  drawMark(pen, to.x, to.y, search);
 }
 
 /** The mark of a search. */

@@ -106,6 +106,6 @@ function whyNot(name, action, impossible, journey) {
     : spoken(`${name}: `, "Why not?", "");
   return button(words, () => journey.ask(action), {
     class: impossible ? "why impossible" : "why",
-    title: impossible ? `Proven: no wish leads to ${name} here` : `Why not ${name}?`,
+    title: impossible ? `Proven: no wish in the agent's range leads to ${name} here` : `Why not ${name}?`,
   });
 }

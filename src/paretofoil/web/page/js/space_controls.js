@@ -27,6 +27,9 @@ export function createSpaceControls(scope, store, canvas) {
   const gather = button("Ask every search", () => gatherAll(store, gather), {
     title: "Put the answer of each search on the map",
   });
+  const reach = button("To the answer", () => store.set({ probe: store.get().answer.result.answer.command }), {
+    title: "Take the answer in hand: the map becomes the slice through it",
+  });
   const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
 
   const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
@@ -61,6 +64,7 @@ export function createSpaceControls(scope, store, canvas) {
     axes?.show(axesOf(state));
     gather.hidden = state.foil === null;
     reset.hidden = !state.probe;
+    reach.hidden = !state.answer.result?.answer.command;
     told.textContent = `Asked for ${wishes(agent.objectives, probe)}`;
     const shares = sharesOf(state, probe);
     if (shares) fillBars(bars, state, shares);
@@ -87,6 +91,7 @@ export function createSpaceControls(scope, store, canvas) {
       { class: "deeds" },
       closer,
       wider,
+      reach,
       reset,
       gather,
       button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob))),
@@ -145,6 +150,7 @@ function fillLegend(list, state, places) {
     el("li", {}, el("span", { class: "dot-now" }), "the wish now"),
     el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
     el("li", {}, el("span", { class: "square" }), "learned goals"),
+    state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
     found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
     state.answer.result?.answer.attainable?.command &&
       el("li", {}, markPicture("attainable"), markOf("attainable").label),

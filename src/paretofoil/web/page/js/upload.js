@@ -7,6 +7,7 @@ import { button, el, kindly } from "./dom.js";
 export function uploadCard(journey) {
   const description = fileField("agent.json", ".json");
   const weights = fileField("weights.safetensors", ".safetensors");
+  const name = el("input", { type: "text", id: "file-name", placeholder: "as in the file", maxlength: 63 });
   const trouble = el("div", {});
   const send = button(
     "Bring it",
@@ -14,7 +15,7 @@ export function uploadCard(journey) {
       send.disabled = true;
       trouble.replaceChildren();
       try {
-        await journey.welcome(await bring(description.input.files[0], weights.input.files[0]));
+        await journey.welcome(await bring(name.value, description.input.files[0], weights.input.files[0]));
       } catch (error) {
         trouble.replaceChildren(kindly(error));
       }
@@ -31,16 +32,15 @@ export function uploadCard(journey) {
       { class: "small" },
       "The two files of an agent in Paretofoil's own format. They stay on this server, and are gone when it stops.",
     ),
-    el("div", { class: "files" }, description.node, weights.node, send),
+    el("div", { class: "files" }, description.node, weights.node, named(name), send),
     trouble,
   );
 }
 
-async function bring(description, weights) {
+async function bring(name, description, weights) {
   if (!description || !weights) throw new Error("Please choose both files.");
   const described = await readJson(description);
-  const name = String(described.name || "").toLowerCase();
-  return upload({ name, description: described, weights: await base64(weights) });
+  return upload({ name: name || described.name, description: described, weights: await base64(weights) });
 }
 
 async function readJson(file) {
@@ -58,6 +58,10 @@ function base64(file) {
     reader.onerror = () => reject(new Error(`${file.name} could not be read.`));
     reader.readAsDataURL(file);
   });
+}
+
+function named(input) {
+  return el("p", { class: "field" }, el("label", { for: input.id }, "Name"), input);
 }
 
 function fileField(label, kind) {

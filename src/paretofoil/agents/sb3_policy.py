@@ -1,0 +1,157 @@
+"""Models of Stable-Baselines3 whose observation is a Dict, one part of which is the command."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from torch import Tensor, nn
+
+from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput, did_you_mean
+
+
+def from_sb3(
+    model: Any,
+    observation: Mapping[str, Any],
+    space: CommandSpace | None = None,
+    *,
+    command: str = "desired_goal",
+) -> TorchPolicy:
+    """Make a model of Stable-Baselines3 (PPO, A2C, DQN) a policy, with proofs where its networks can be folded.
+
+    A state is all of the observation but the command. `policy.module.split(observation)` gives the two.
+
+    Args:
+        model: one with discrete actions and a Dict observation, as "MultiInputPolicy" has it. What a `VecNormalize`
+            around its environment does to observations is taken along.
+        observation: one on which it is tried, as the environment itself gives it, not normalised.
+        space: the commands that may be asked for; the bounds of that part of the observation if not given.
+        command: the part of the observation that is the command.
+    """
+    outputs = _outputs(model)
+    _check_command(model.observation_space, command)
+    network = Sb3Network(model, command)
+    state, issued = network.split(observation)
+    policy = from_torch(network, state, space or _space(model.observation_space[command], command), outputs=outputs)
+    _check_choice(policy, model, state, issued)
+    return policy
+
+
+class Sb3Network(nn.Module):
+    """What a model of Stable-Baselines3 chooses by: logits or Q-values, as a module of states and commands."""
+
+    def __init__(self, model: Any, command: str) -> None:
+        super().__init__()
+        self.policy, self.command = model.policy, command
+        self.parts: dict[str, spaces.Space] = dict(model.observation_space.spaces)
+        self.rest = [name for name in self.parts if name != command]
+        self.normals = _normals(model)
+        self.policy.set_training_mode(False)  # as `predict` does
+
+    def forward(self, states: Tensor, commands: Tensor) -> Any:
+        return self.scores(self.preprocess(self.join(states, commands)))
+
+    def join(self, states: Tensor, commands: Tensor) -> dict[str, Tensor]:
+        """The observations (N, ...) of states (N, state size) and commands (N, d)."""
+        sizes = [_size(self.parts[name]) for name in self.rest]
+        flat = dict(zip(self.rest, torch.split(states, sizes, dim=1), strict=True))
+        flat[self.command] = commands
+        return {name: flat[name].reshape(-1, *(part.shape or ())) for name, part in self.parts.items()}
+
+    def preprocess(self, observation: dict[str, Tensor]) -> dict[str, Tensor]:
+        """What `VecNormalize` makes of it, if there is one."""
+        normal = {
+            name: torch.clamp((observation[name] - mean) / scale, -most, most)
+            for name, (mean, scale, most) in self.normals.items()
+        }
+        return observation | normal
+
+    def scores(self, observation: dict[str, Tensor]) -> Any:
+        """Before a distribution is made of them, so that they can be followed."""
+        if hasattr(self.policy, "q_net"):
+            return self.policy.q_net(observation)
+        from stable_baselines3.common.policies import BasePolicy
+
+        features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
+        return self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
+
+    def split(self, observation: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """The state and the command of an observation of the environment."""
+        if not isinstance(observation, Mapping) or set(observation) != set(self.parts):
+            got = ", ".join(map(str, observation)) if isinstance(observation, Mapping) else type(observation).__name__
+            raise InvalidInput.expected(f"an observation with the parts {', '.join(self.parts)}", got)
+        try:
+            tensors, _ = self.policy.obs_to_tensor(dict(observation))  # images become channels first
+        except (TypeError, ValueError) as error:
+            raise InvalidInput.expected("an observation of the model's environment", error) from None
+        if any(len(tensor) != 1 for tensor in tensors.values()):
+            raise InvalidInput.expected("one observation", "several")
+        flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
+        return np.concatenate([flat[name] for name in self.rest]), flat[self.command].astype(float)
+
+
+def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
+    """By part of the observation, the mean and the scale that `VecNormalize` takes by now, and where it clips."""
+    wrapper = model.get_vec_normalize_env()
+    if wrapper is None or not wrapper.norm_obs:
+        return {}
+
+    def tensor(values: np.ndarray) -> Tensor:
+        return torch.tensor(values, dtype=torch.float32, device=model.device)
+
+    seen = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
+    return {
+        name: (tensor(rms.mean), tensor(np.sqrt(rms.var + wrapper.epsilon)), wrapper.clip_obs)
+        for name, rms in seen.items()
+    }
+
+
+def _size(part: spaces.Space) -> int:
+    return int(np.prod(part.shape or ()))
+
+
+def _outputs(model: Any) -> Outputs:
+    """What the network of a known kind of model gives."""
+    try:
+        from stable_baselines3.common.base_class import BaseAlgorithm
+        from stable_baselines3.common.policies import ActorCriticPolicy
+        from stable_baselines3.dqn.policies import DQNPolicy
+    except ImportError:
+        raise InvalidInput.expected("stable-baselines3 (pip install paretofoil[sb3])", "none") from None
+    if not isinstance(model, BaseAlgorithm):
+        raise InvalidInput.expected("a model of Stable-Baselines3", type(model).__name__)
+    discrete = isinstance(model.action_space, spaces.Discrete)
+    if not discrete or not isinstance(model.policy, ActorCriticPolicy | DQNPolicy):
+        what = f"{type(model).__name__} with {type(model.policy).__name__} and {model.action_space}"
+        raise InvalidInput.expected("PPO, A2C or DQN with discrete actions", what)
+    return "q-values" if isinstance(model.policy, DQNPolicy) else "logits"
+
+
+def _check_command(space: spaces.Space, command: str) -> None:
+    if not isinstance(space, spaces.Dict):
+        raise InvalidInput.expected("a model whose observation is a Dict", space)
+    if command not in space.spaces:
+        raise InvalidInput.expected(f"a command among {', '.join(space.spaces)}", did_you_mean(command, list(space)))
+    part = space[command]
+    if not isinstance(part, spaces.Box) or not np.issubdtype(part.dtype, np.floating):
+        raise InvalidInput.expected("a command of real numbers (a Box of floats)", part)
+
+
+def _space(part: Any, command: str) -> CommandSpace:
+    low, high = np.ravel(part.low).astype(float), np.ravel(part.high).astype(float)
+    if not (np.isfinite(low).all() and np.isfinite(high).all()):
+        raise InvalidInput.expected("the space of commands (space=), where the observation has no bounds", part)
+    return CommandSpace(low, high, [f"{command} {i}" for i in range(len(low))] if len(low) > 1 else [command])
+
+
+def _check_choice(policy: TorchPolicy, model: Any, state: np.ndarray, command: np.ndarray) -> None:
+    """A model that chooses in a way of its own, such as one with a memory, is not explained by its networks."""
+    network: Any = policy.module
+    seen = network.preprocess(network.join(policy.tensor(state[None]), policy.tensor(command[None])))
+    [chosen], _ = model.predict({name: part.cpu().numpy() for name, part in seen.items()}, deterministic=True)
+    told = policy.log_probs(state[None], command[None])[0].argmax()
+    if chosen != told:
+        raise InvalidInput.expected("a model that chooses by its logits or Q-values", f"action {chosen}, not {told}")

@@ -1,0 +1,64 @@
+"""Files that the pages take for granted."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import torch
+from checkpoints import morl_file, morl_network
+from torch import Tensor, nn
+
+import paretofoil as pf
+from paretofoil.agents.translation import as_numbers
+
+
+def put_networks(folder: Path) -> None:
+    """An ONNX file, and a PCN in the format of MORL-Baselines that imitates the shipped one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        _export(folder / "network.onnx")
+    (folder / "weights").mkdir()
+    (folder / "weights" / "PCN_model.pt").write_bytes(morl_file(_imitation("deep-sea-treasure")))
+
+
+class _SideBySide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 3))
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        return self.layers(torch.cat([states, commands], dim=1))
+
+
+def _export(file: Path) -> None:
+    names = ["states", "commands"]
+    rows = {name: {0: "rows"} for name in (*names, "scores")}
+    with torch.random.fork_rng():
+        torch.manual_seed(4)
+        torch.onnx.export(
+            _SideBySide(), (torch.zeros(2, 2), torch.zeros(2, 2)), str(file),
+            input_names=names, output_names=["scores"], dynamic_axes=rows, dynamo=False,
+        )  # fmt: skip
+
+
+def _imitation(name: str) -> nn.Module:
+    """A network of MORL-Baselines' form that does what a shipped agent does under the commands of its front."""
+    shipped = pf.load_agent(name)
+    episodes = [pf.rollout(shipped, command) for command in shipped.front]
+    numbers = as_numbers(shipped.environment)[0]  # type: ignore[index]
+    decisions = [(decision, len(episode) - t) for episode in episodes for t, decision in enumerate(episode)]
+    states = torch.tensor(np.array([numbers @ decision.state for decision, _ in decisions])).float()
+    commands = torch.tensor(np.array([[*decision.command, left] for decision, left in decisions])).float()
+    actions = torch.tensor([decision.action for decision, _ in decisions])
+    network = morl_network(states.shape[1], commands.shape[1], len(shipped.actions))
+    optimiser = torch.optim.Adam([p for p in network.parameters() if p.requires_grad], lr=0.01)
+    for _ in range(1000):
+        loss = nn.functional.nll_loss(network(states, commands), actions)
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+    return network
+
+
+def put_my_agent(folder: Path) -> None:
+    pf.save_agent(pf.load_agent("branch-path"), folder / "agents" / "my-agent")

@@ -1,0 +1,58 @@
+"""Walks on a plane towards a goal that is part of the observation, and models of Stable-Baselines3 that learn them."""
+
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+from gymnasium import spaces
+
+FAR = 3.0
+
+
+class Plane(gym.Env):
+    """Walk to the goal on a plane: a point, where it is, and where it should be; right, up, left or down."""
+
+    MOVES = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
+
+    def __init__(self, **parts: spaces.Space) -> None:
+        place = spaces.Box(-FAR, FAR, (2,))
+        self.more = parts
+        self.observation_space = spaces.Dict(
+            {"achieved_goal": place, "desired_goal": place, "observation": place, **parts}
+        )
+        self.action_space = spaces.Discrete(4)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        super().reset(seed=seed)
+        self.place, self.goal = self.np_random.uniform(-2, 2, size=(2, 2)).astype(np.float32)
+        self.steps = 0
+        return self._seen(), {}
+
+    def _seen(self) -> dict[str, Any]:
+        seen = {"achieved_goal": self.place, "desired_goal": self.goal, "observation": self.place / 2}
+        return seen | {name: np.zeros(part.shape or (), part.dtype) for name, part in self.more.items()}
+
+    def step(self, action: int) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        self.place = np.clip(self.place + 0.25 * self.MOVES[action], -FAR, FAR).astype(np.float32)
+        self.steps += 1
+        return self._seen(), -float(np.abs(self.place - self.goal).sum()), False, self.steps >= 16, {}
+
+
+def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
+    """A model with small networks, which has learned for some steps, or begins with actions that differ."""
+    import stable_baselines3
+
+    settings: dict[str, dict[str, Any]] = {
+        "PPO": {"n_steps": 256, "batch_size": 64, "learning_rate": 3e-3, "gamma": 0.5},
+        "A2C": {},
+        "DQN": {"learning_starts": 100, "learning_rate": 3e-3, "gamma": 0.5, "train_freq": 2},
+    }
+    shape = {"net_arch": [16, 16], **options}
+    model = getattr(stable_baselines3, kind)(
+        "MultiInputPolicy", env, seed=0, device="cpu", policy_kwargs=shape, **settings[kind]
+    )
+    if steps:
+        return model.learn(steps)
+    if kind != "DQN":
+        model.policy.action_net.weight.data *= 100.0  # they begin near zero, where all actions are alike
+    return model
