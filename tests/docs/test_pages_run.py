@@ -25,6 +25,7 @@ NOT_RUN = {
     "make demo": "sets up an environment; .ci/run does, and the two commands that it runs are in other blocks",
     "make test": "is this",
     "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
+    "paretofoil serve --study": "goes on until it is stopped; tests/web types it",
     "paretofoil study run my-agent --workers 8": "eight processes; tests/study runs it with two",
     "paretofoil study run my-agent --engine": "needs a cluster at that address; tests/study starts one",
 }
@@ -36,6 +37,7 @@ ELSEWHERE = {
 PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/explain-your-own-agent.md": given.put_networks,
     "docs/studies.md": given.put_my_agent,
+    "docs/user-study.md": given.put_user_study,
 }
 """Files that a page takes for granted."""
 TAKEN_FOR_GRANTED = {"docs/explain-your-own-agent.md": "from reader import *"}

@@ -16,7 +16,12 @@ export function createChoice(legend, options, attributes = {}, ends = []) {
   const labels = options.map(({ label }, i) => el("label", { class: "choice" }, inputs[i], el("span", {}, label)));
   const picked = () => inputs.findIndex((input) => input.checked);
   return {
-    node: el("fieldset", attributes, el("legend", {}, legend), el("div", { class: "choices" }, ends[0], labels, ends[1])),
+    node: el(
+      "fieldset",
+      attributes,
+      el("legend", {}, legend),
+      el("div", { class: "choices" }, ends[0], labels, ends[1]),
+    ),
     value: () => (picked() < 0 ? null : options[picked()].value),
     focus: () => inputs[0].focus(),
   };
@@ -24,8 +29,14 @@ export function createChoice(legend, options, attributes = {}, ends = []) {
 
 /** A rating: points from one end to the other. */
 export function createRating({ name, text, low, high, points }) {
-  const options = Array.from({ length: points }, (_, i) => ({ value: i + 1, label: String(i + 1), spoken: spokenPoint(i + 1, points, low, high) }));
-  const ends = [low, high].map((words, i) => el("span", { class: `scale-end ${i ? "high" : "low"}`, "aria-hidden": "true" }, words));
+  const options = Array.from({ length: points }, (_, i) => ({
+    value: i + 1,
+    label: String(i + 1),
+    spoken: spokenPoint(i + 1, points, low, high),
+  }));
+  const ends = [low, high].map((words, i) =>
+    el("span", { class: `scale-end ${i ? "high" : "low"}`, "aria-hidden": "true" }, words),
+  );
   return { name, wanted: `Please rate: ${text}`, ...createChoice(text, options, { class: "rating" }, ends) };
 }
 

@@ -14,12 +14,22 @@ export function explanations(gathered, shows) {
   const { agent, explained, answers, moments } = gathered;
   const proofs = shows.includes("proofs");
   return [
-    ...explained.map(({ time, foil }, i) => el("section", { class: "card answer" },
-      el("h2", {}, `At step ${time + 1}: why not ${foil}?`), proofs ? proven(agent, answers[i]) : plain(agent, answers[i]))),
-    moments.length > 0 && el("section", { class: "card answer" },
-      el("h2", {}, "Does the wish matter?"),
-      el("p", { class: "small" }, "At each step: of all wishes, how many lead to which action."),
-      profile(agent, moments)),
+    ...explained.map(({ time, foil }, i) =>
+      el(
+        "section",
+        { class: "card answer" },
+        el("h2", {}, `At step ${time + 1}: why not ${foil}?`),
+        proofs ? proven(agent, answers[i]) : plain(agent, answers[i]),
+      ),
+    ),
+    moments.length > 0 &&
+      el(
+        "section",
+        { class: "card answer" },
+        el("h2", {}, "Does the wish matter?"),
+        el("p", { class: "small" }, "At each step: of all wishes, how many lead to which action."),
+        profile(agent, moments),
+      ),
   ];
 }
 
@@ -34,7 +44,10 @@ function profile(agent, moments) {
 
 function proven(agent, result) {
   const { proven_range: range } = result.answer;
-  return [...answerBody(agent, result), range && el("p", { class: "small" }, `Proven as well for every wish with ${rangeWords(agent, range)}.`)];
+  return [
+    ...answerBody(agent, result),
+    range && el("p", { class: "small" }, `Proven as well for every wish with ${rangeWords(agent, range)}.`),
+  ];
 }
 
 /** Without the proofs: the sentence of an impossible foil would tell of one, so that it is said in other words. */

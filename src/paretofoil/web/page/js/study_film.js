@@ -14,9 +14,17 @@ export function createFilm({ film, agent, episode }, name, scope) {
   const last = frames.length - 1;
   const picture = el("img", { class: "scene" });
   const caption = el("p", { class: "caption" });
-  const slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": `Moment, ${name}`, on: { input: () => halt(Number(slider.value)) } });
+  const slider = el("input", {
+    type: "range",
+    min: 0,
+    max: last,
+    step: 1,
+    "aria-label": `Moment, ${name}`,
+    on: { input: () => halt(Number(slider.value)) },
+  });
   const play = button("Watch from the start", () => run(), { class: "play" });
-  let at = 0, timer = 0;
+  let at = 0,
+    timer = 0;
 
   function show(time) {
     at = Math.max(0, Math.min(last, time));
@@ -37,24 +45,42 @@ export function createFilm({ film, agent, episode }, name, scope) {
     halt(0);
     timer = setInterval(() => {
       show(at + 1);
-      if (at === last) halt(last), announce(frames[last].told);
+      if (at === last) (halt(last), announce(frames[last].told));
     }, PACE);
   }
 
   scope.onEnd(() => clearInterval(timer));
   show(film.until === null && !calm() ? 0 : last);
-  return el("figure", { class: "film", "aria-label": `What ${name} did` }, el("div", { class: "frame" }, picture), caption,
-    last > 0 && el("div", { class: "controls" }, play,
-      button("◀", () => halt(at - 1), { class: "round", "aria-label": `One step back, ${name}` }), slider,
-      button("▶", () => halt(at + 1), { class: "round", "aria-label": `One step forward, ${name}` })));
+  return el(
+    "figure",
+    { class: "film", "aria-label": `What ${name} did` },
+    el("div", { class: "frame" }, picture),
+    caption,
+    last > 0 &&
+      el(
+        "div",
+        { class: "controls" },
+        play,
+        button("◀", () => halt(at - 1), { class: "round", "aria-label": `One step back, ${name}` }),
+        slider,
+        button("▶", () => halt(at + 1), { class: "round", "aria-label": `One step forward, ${name}` }),
+      ),
+  );
 }
 
 function framesOf(agent, episode, until) {
   const done = until === null ? episode.decisions : episode.decisions.slice(0, until);
-  const frames = done.map((decision) => ({ picture: decision.picture, told: `Step ${decision.time + 1}: it takes ${nameOf(agent, decision.action)}` }));
-  if (until === null) return [...frames, { picture: episode.end_picture, told: `The end: it gets ${episode.achieved_text}` }];
+  const frames = done.map((decision) => ({
+    picture: decision.picture,
+    told: `Step ${decision.time + 1}: it takes ${nameOf(agent, decision.action)}`,
+  }));
+  if (until === null)
+    return [...frames, { picture: episode.end_picture, told: `The end: it gets ${episode.achieved_text}` }];
   const now = episode.decisions[until];
-  return [...frames, { picture: now.picture, told: `Now, before step ${until + 1}: ${now.command_text} left of the wish` }];
+  return [
+    ...frames,
+    { picture: now.picture, told: `Now, before step ${until + 1}: ${now.command_text} left of the wish` },
+  ];
 }
 
 function nameOf(agent, action) {

@@ -35,6 +35,7 @@ function timesOf({ until }, episode) {
 
 /** A picture that does not come is seen to be missing; it does not stop the study. */
 function preload(episode, until) {
-  const seen = until === null ? [...episode.decisions, { picture: episode.end_picture }] : episode.decisions.slice(0, until + 1);
+  const seen =
+    until === null ? [...episode.decisions, { picture: episode.end_picture }] : episode.decisions.slice(0, until + 1);
   return Promise.allSettled(seen.map(({ picture }) => Object.assign(new Image(), { src: picture }).decode()));
 }

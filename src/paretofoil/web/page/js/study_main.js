@@ -33,16 +33,21 @@ function screen(heading, lines, deed) {
 }
 
 function showConsent(about) {
-  const join = () => attempt(async () => {
-    const key = keptKey() ?? newKey();
-    introduce(about, key, await takePart(key));
-  });
+  const join = () =>
+    attempt(async () => {
+      const key = keptKey() ?? newKey();
+      introduce(about, key, await takePart(key));
+    });
   screen(about.title, about.consent, button("I agree and take part", join, { class: "primary" }));
 }
 
 function introduce(about, key, participant) {
   if (participant.next || !about.introduction.length) return go(about, key, participant);
-  screen("Before you begin", about.introduction, button("Begin", () => go(about, key, participant), { class: "primary" }));
+  screen(
+    "Before you begin",
+    about.introduction,
+    button("Begin", () => go(about, key, participant), { class: "primary" }),
+  );
 }
 
 function go(about, key, participant) {
@@ -57,8 +62,11 @@ function go(about, key, participant) {
 
 function drawProgress(next, count) {
   const words = next < count ? `Step ${next + 1} of ${count}` : "Done";
-  refill(document.getElementById("study-progress"), el("span", {}, words),
-    el("progress", { max: count, value: next, "aria-label": words }));
+  refill(
+    document.getElementById("study-progress"),
+    el("span", {}, words),
+    el("progress", { max: count, value: next, "aria-label": words }),
+  );
 }
 
 /** Where somebody was who has begun; null for a newcomer, also if this server knows nothing of them. */

@@ -21,7 +21,9 @@ export function newKey() {
  */
 export function startClock(step) {
   const before = keptTimes(step);
-  let begun = performance.now(), hidden = document.hidden ? begun : null, away = 0;
+  let begun = performance.now(),
+    hidden = document.hidden ? begun : null,
+    away = 0;
 
   function times() {
     const now = performance.now();

@@ -26,9 +26,18 @@ export async function showStep(show, key, participant, onDone) {
   const asked = [...(task ? [task] : []), ...ratings];
   const problem = el("div", { class: "problem" });
   const next = button("Next", submit, { class: "primary next" });
-  show(el("h1", { class: "step-title" }, step.text || "To end with"), task?.node,
-    ratings.length > 0 && el("section", { class: "card ratings", "aria-label": "Your view" }, ratings.map((rating) => rating.node)), problem,
-    el("p", { class: "deeds end-deeds" }, next));
+  show(
+    el("h1", { class: "step-title" }, step.text || "To end with"),
+    task?.node,
+    ratings.length > 0 &&
+      el(
+        "section",
+        { class: "card ratings", "aria-label": "Your view" },
+        ratings.map((rating) => rating.node),
+      ),
+    problem,
+    el("p", { class: "deeds end-deeds" }, next),
+  );
   const clock = startClock(step.step);
 
   async function submit() {
