@@ -1,5 +1,7 @@
 """Files that the pages take for granted."""
 
+import json
+import shutil
 import warnings
 from pathlib import Path
 
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 
 import paretofoil as pf
 from paretofoil.agents.translation import as_numbers
+from paretofoil.web.study.replies import Replies
 
 
 def put_networks(folder: Path) -> None:
@@ -62,3 +65,11 @@ def _imitation(name: str) -> nn.Module:
 
 def put_my_agent(folder: Path) -> None:
     pf.save_agent(pf.load_agent("branch-path"), folder / "agents" / "my-agent")
+
+
+def put_user_study(folder: Path) -> None:
+    """The example, and a file of replies that nobody has replied to yet."""
+    example = folder / "docs" / "user-study.json"
+    example.parent.mkdir()
+    shutil.copy(Path(__file__).parents[2] / "docs" / "user-study.json", example)
+    Replies(folder / "user-study.sqlite", json.loads(example.read_text())).close()

@@ -39,6 +39,7 @@ ELSEWHERE = {
 PREPARED: dict[str, Callable[[Path], None]] = {
     "docs/explain-your-own-agent.md": given.put_networks,
     "docs/studies.md": given.put_my_agent,
+    "docs/user-study.md": given.put_user_study,
 }
 """Files that a page takes for granted."""
 TAKEN_FOR_GRANTED = {"docs/explain-your-own-agent.md": "from reader import *"}

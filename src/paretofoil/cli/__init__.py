@@ -19,6 +19,7 @@ from paretofoil.cli import (
     serve,
     study,
     train,
+    user_study,
 )
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
@@ -42,6 +43,7 @@ app.add_typer(figure.app, name="figure")
 app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve)
+app.add_typer(user_study.app, name="user-study")
 
 
 def _show_version(wanted: bool) -> None:

@@ -24,6 +24,12 @@ def serve(
     folder: Annotated[list[Path] | None, typer.Option(help="A folder of agents' folders; may be repeated.")] = None,
     workers: Workers = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    study: Annotated[
+        Path | None, typer.Option(help="Run the user study that this file describes (docs/user-study.md).")
+    ] = None,
+    replies: Annotated[
+        Path | None, typer.Option(help="The file of the study's replies; named as the study, and here, if left out.")
+    ] = None,
     allow_import: AllowImport = None,
 ) -> None:
     """Serve the page: watch agents, ask why not, and see what would have made the difference."""
@@ -39,6 +45,8 @@ def serve(
         port=port,
         workers=workers or 0,
         allowed_modules=tuple(allow_import or ()),
+        study=study,
+        replies=replies,
     )
     _run(settings, open_page)
 
@@ -62,6 +70,8 @@ def _run(settings: "Settings", open_page: bool) -> None:
                 " whoever can reach this machine can use this server, and there is no password.",
             )
         say(f"The page is at {address} (stop with Ctrl+C).")
+        if app.state.house.study is not None:
+            say(f"Replies to the study go into {app.state.house.study.path}.")
         if open_page:
             webbrowser.open(address)
         config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=3)

@@ -18,6 +18,7 @@ from paretofoil.web.house import Here, House
 from paretofoil.web.models import Health, Refused
 from paretofoil.web.refusal import handle_errors
 from paretofoil.web.settings import Settings
+from paretofoil.web.study import routes as routes_study
 
 ABOUT = """
 Why this action, and not that one? Questions to command-conditioned agents, with the JSON of the library.
@@ -67,19 +68,24 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=life,
     )
     app.state.house = house
-    for part in (router, routes_agents.router, routes_episodes.router, routes_jobs.router):
+    for part in _routers(house):
         app.include_router(part, prefix="/api", responses=REFUSALS)
-    _serve_page(app)
+    _serve_page(app, "/page/" if house.study is None else "/page/study.html")
     handle_errors(app)
     app.add_middleware(Guard, settings=house.settings)
     return app
 
 
-def _serve_page(app: FastAPI) -> None:
+def _routers(house: House) -> list[APIRouter]:
+    always = [router, routes_agents.router, routes_episodes.router, routes_jobs.router]
+    return [*always, routes_study.router] if house.study is not None else always
+
+
+def _serve_page(app: FastAPI, first: str) -> None:
     for ending, kind in TYPES.items():
         mimetypes.add_type(kind, ending)
     app.mount("/page", StaticFiles(directory=page_folder(), html=True))
 
     @app.get("/", include_in_schema=False)
     async def show_page() -> RedirectResponse:
-        return RedirectResponse("/page/")
+        return RedirectResponse(first)

@@ -9,6 +9,8 @@ from paretofoil.web.desk import Desk
 from paretofoil.web.jobs import Jobs
 from paretofoil.web.settings import Settings
 from paretofoil.web.shelf import Shelf
+from paretofoil.web.study.file import read_user_study
+from paretofoil.web.study.running import RunningStudy
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,15 @@ class House:
     """Where quick work is done."""
     jobs: Jobs
     """Where searches and proofs are."""
+    study: RunningStudy | None = None
+    """The user study that people take part in here."""
 
     @classmethod
     def open(cls, settings: Settings) -> "House":
-        return cls(settings, Shelf(settings), Desk(settings), Jobs(settings))
+        study = None if settings.study is None else read_user_study(settings.study)
+        shelf = Shelf(settings)
+        running = None if study is None else RunningStudy(study, shelf.agent, settings.replies_path)
+        return cls(settings, shelf, Desk(settings), Jobs(settings), running)
 
     def start(self) -> None:
         """Start the processes that do the work."""
@@ -39,6 +46,8 @@ class House:
         self.jobs.close()
         self.desk.close()
         self.shelf.close()
+        if self.study is not None:
+            self.study.close()
 
 
 def _house(request: Request) -> House:

@@ -30,12 +30,20 @@ class Settings:
     """Bytes of results that are kept; those that were not asked for longest are forgotten."""
     uploads: int = 32
     """Agents that may be uploaded."""
+    study: Path | None = None
+    """The file of a user study, which people take part in here."""
+    replies: Path | None = None
+    """Where the replies to the study go; a file of its name, in the folder where one stands, if None."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
             raise InvalidInput.expected("a port from 0 to 65535", self.port)
         if not 0 <= self.workers <= 256:
             raise InvalidInput.expected("0 to 256 workers", self.workers)
+
+    @property
+    def replies_path(self) -> Path:
+        return self.replies or Path(f"{self.study.stem if self.study else 'study'}.sqlite")
 
     @property
     def num_workers(self) -> int:

@@ -54,7 +54,8 @@ function rows(agent, answer) {
   ].filter(Boolean);
 }
 
-function rangeWords(agent, range) {
+/** "treasure 2 to 13, time 1 step to 2.6 steps". */
+export function rangeWords(agent, range) {
   return agent.objectives
     .map((objective, i) => {
       const ends = [range.low[i], range.high[i]];

@@ -68,6 +68,17 @@ export const askPolicy = (agent, decision, commands, signal) =>
 /** @returns {Promise<Object>} the agent that was uploaded */
 export const upload = (document) => call("POST", "/api/agents", document);
 
+const participant = (key) => `/api/study/participants/${encodeURIComponent(key)}`;
+
+/** @returns {Promise<Object>} what the user study is about */
+export const readStudy = () => call("GET", "/api/study");
+/** @returns {Promise<Object>} a participant who has just agreed */
+export const takePart = (key) => call("PUT", participant(key), { agreed: true });
+/** @returns {Promise<Object>} a participant who has begun */
+export const readParticipant = (key) => call("GET", participant(key));
+/** @returns {Promise<Object>} the participant after a reply */
+export const sendReply = (key, reply) => call("POST", `${participant(key)}/replies`, reply);
+
 /** Whether the server can do a kind of work at all: an older one may not. */
 export const offers = async (kind) => `/api/${kind}` in (await call("GET", "/api/openapi.json")).paths;
 

@@ -87,7 +87,8 @@ function goalCard(agent, i, journey) {
   return card;
 }
 
-function goalRow(agent, objective, value, j) {
+/** One objective of a wish as a bar. */
+export function goalRow(agent, objective, value, j) {
   const all = agent.front.map((point) => Math.abs(amount(objective, point[j])));
   const share = Math.abs(amount(objective, value)) / (Math.max(...all) || 1);
   return el(

@@ -1,0 +1,353 @@
+"""Taking part in a user study over HTTP: what is told, what is kept, what is refused, and what survives."""
+
+import csv
+import io
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+from fastapi import FastAPI
+from hypothesis import HealthCheck, Phase, settings
+from visitor import Visitor, visiting
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.study.store import StoreError
+from paretofoil.web.app import create_app
+from paretofoil.web.settings import Settings
+from paretofoil.web.study.export import replies_csv
+from paretofoil.web.study.replies import Replies, read_replies
+from paretofoil.web.study.routes import router
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
+AGENTS = ("deep-sea-treasure", "deep-sea-treasure-early")
+TIMES = {"seconds": 2.5, "away": 0.5, "loads": 1}
+
+documented = FastAPI()
+documented.include_router(router, prefix="/api")
+schema = schemathesis.openapi.from_dict(documented.openapi())
+
+
+@pytest.fixture
+def replies(tmp_path: Path) -> Path:
+    return tmp_path / "replies.sqlite"
+
+
+@pytest.fixture
+def host(replies: Path) -> Iterator[Visitor]:
+    """A server that runs the example."""
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as someone:
+        yield someone
+
+
+def key(number: int) -> str:
+    return f"{number:032x}"
+
+
+def join(host: Visitor, number: int = 0) -> dict[str, Any]:
+    answer = host.request("PUT", f"/api/study/participants/{key(number)}", json={"agreed": True})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def send(host: Visitor, sent: dict[str, Any], number: int = 0) -> httpx.Response:
+    return host.post(f"/api/study/participants/{key(number)}/replies", {**TIMES, **sent})
+
+
+def some_reply(step: dict[str, Any]) -> dict[str, Any]:
+    """What somebody might reply: down, the trained one, hardly any time."""
+    replied = {"predict": "down", "choose": "deep-sea-treasure", "steer": [1.0, -1.0], "end": None}[step["kind"]]
+    return {"step": step["step"], "reply": replied, "ratings": {rating["name"]: 2 for rating in step["ratings"]}}
+
+
+def rows(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(replies_csv(path))))
+
+
+def test_who_replies_to_every_step_is_in_the_csv_with_what_was_done(host: Visitor, replies: Path) -> None:
+    plan = join(host)
+    for number, step in enumerate(plan["steps"]):
+        told = send(host, some_reply(step)).json()
+        assert told["next"] == number + 1
+    found = rows(replies)
+    assert [row["step"] for row in found] == [step["step"] for step in plan["steps"]]
+    assert {row["participant"] for row in found} == {key(0)}
+    assert {row["seconds"] for row in found} == {"2.500"}
+    by_step = {row["step"]: row for row in found}
+    assert by_step["predict-turn"]["reply"] == "down"
+    assert by_step["choose-agent"]["correct"] == "1"
+    assert by_step["steer-down"]["reply"] == "1.0 -1.0"
+    assert (by_step["steer-down"]["truth"], by_step["steer-down"]["correct"]) == ("down", "1")
+    assert (by_step["end"]["rating_trust"], by_step["end"]["reply"], by_step["end"]["correct"]) == ("2", "", "")
+    assert by_step["predict-turn"]["rating_sure"] == "2"
+    assert by_step["predict-turn"]["rating_trust"] == ""
+
+
+def test_what_is_right_depends_on_the_agent_that_was_met(host: Visitor, replies: Path) -> None:
+    for number in range(4):
+        [step] = [step for step in join(host, number)["steps"] if step["step"] == "predict-last"]
+        for earlier in join(host, number)["steps"]:
+            assert send(host, some_reply(earlier), number).status_code == 200
+            if earlier == step:
+                break
+    judged = {row["condition"]: row["correct"] for row in rows(replies) if row["step"] == "predict-last"}
+    assert judged == {"nothing": "0", "counterfactuals": "0", "everything": "0", "early": "1"}
+
+
+def test_the_csv_says_what_each_condition_shows(host: Visitor, replies: Path) -> None:
+    for number in range(4):
+        send(host, some_reply(join(host, number)["steps"][0]), number)
+    shown = {
+        row["condition"]: [row[name] for name in ("counterfactuals", "proofs", "regions")] for row in rows(replies)
+    }
+    assert shown == {
+        "nothing": ["0", "0", "0"],
+        "counterfactuals": ["1", "0", "0"],
+        "early": ["1", "0", "0"],
+        "everything": ["1", "1", "1"],
+    }
+
+
+def test_neither_what_is_right_nor_the_condition_is_told(host: Visitor) -> None:
+    plan = join(host)
+    assert set(plan) == {"shows", "steps", "next"}
+    for step in plan["steps"]:
+        assert set(step) == {"step", "kind", "text", "films", "command", "foil", "ratings"}
+        for film in step["films"]:
+            assert set(film) == {"agent", "command", "seed", "until", "explained"}
+
+
+def test_a_reply_that_is_sent_again_is_there_once(host: Visitor, replies: Path) -> None:
+    reply = some_reply(join(host)["steps"][0])
+    assert send(host, reply).json()["next"] == 1
+    assert send(host, {**reply, "seconds": 9.0}).json()["next"] == 1
+    assert [row["seconds"] for row in rows(replies)] == ["2.500"]
+
+
+def test_a_reply_cannot_be_changed(host: Visitor, replies: Path) -> None:
+    step = join(host)["steps"][0]
+    send(host, some_reply(step))
+    answer = send(host, {**some_reply(step), "ratings": {"sure": 5}})
+    refused(answer, 409, "expected a step without a reply")
+    assert [row["rating_sure"] for row in rows(replies)] == ["2"]
+
+
+def test_who_comes_again_goes_on_with_the_same_plan(host: Visitor) -> None:
+    plan = join(host)
+    send(host, some_reply(plan["steps"][0]))
+    again = host.get(f"/api/study/participants/{key(0)}").json()
+    assert again == {**plan, "next": 1}
+    assert join(host) == again
+    assert join(host, 1)["next"] == 0
+
+
+def test_a_server_that_starts_again_goes_on(replies: Path) -> None:
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
+        plan = join(host)
+        send(host, some_reply(plan["steps"][0]))
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
+        assert host.get(f"/api/study/participants/{key(0)}").json() == {**plan, "next": 1}
+        assert join(host, 1)["shows"] is not None
+    assert [person.number for person in read_replies(replies)[1]] == [0, 1]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from paretofoil.web.study.replies import Replies, Reply
+kept = Replies(Path(sys.argv[1]), {"a": "study"})
+somebody = kept.join("0" * 32, lambda number: "nothing")
+kept.add(Reply(0, 0, "first", "predict", "a", "down", "down", True, {"sure": 3}, 1.0, 0.0, 1))
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_reply_that_was_taken_survives_a_kill(replies: Path) -> None:
+    command = [sys.executable, "-c", KILLED, str(replies)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "taken\n"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    study, people, kept = read_replies(replies)
+    assert study == {"a": "study"}
+    assert [person.id for person in people] == [key(0)]
+    assert [(reply.step, reply.correct, reply.ratings) for reply in kept] == [("first", True, {"sure": 3})]
+    Replies(replies, {"a": "study"}).close()
+
+
+def test_replies_to_another_study_are_not_mixed(replies: Path) -> None:
+    Replies(replies, {"a": "study"}).close()
+    with pytest.raises(InvalidInput, match="to hold replies to this very study"):
+        Replies(replies, {"another": "study"})
+    Replies(replies, {"a": "study"}).close()
+
+
+def test_one_server_writes_a_file(replies: Path) -> None:
+    first = Replies(replies, {})
+    with pytest.raises(StoreError, match="another server is writing"):
+        Replies(replies, {})
+    first.close()
+
+
+def test_files_that_hold_no_replies_are_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    other, words = tmp_path / "other.sqlite", tmp_path / "words.sqlite"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE reply (number)")
+    connection.close()
+    words.write_text("no database " * 100)
+    for path in (other, words):
+        with pytest.raises(InvalidInput, match="to hold the replies of a user study"):
+            read_replies(path)
+        with pytest.raises(InvalidInput, match="to hold the replies of a user study"):
+            Replies(path, {})
+    with pytest.raises(InvalidInput, match="no such file"):
+        read_replies(tmp_path / "nothing.sqlite")
+
+
+def refused(answer: httpx.Response, status: int, words: str) -> None:
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    assert words in answer.json()["error"]
+    assert "Traceback" not in answer.text
+
+
+BAD_REPLIES: list[tuple[dict[str, Any], str]] = [
+    ({"step": "nothing-like-it"}, "expected a step among"),
+    ({"step": "x" * 64}, "step: expected"),
+    ({"reply": None}, "as reply"),
+    ({"reply": {"a": 1}}, "reply"),
+    ({"reply": [1e101]}, "reply"),
+    ({"reply": ["down"]}, "reply"),
+    ({"ratings": {}}, "expected ratings of sure, got none"),
+    ({"ratings": {"sure": 2, "trust": 2}}, "expected ratings of sure, got"),
+    ({"ratings": {"sure": 0}}, "expected sure from 1 to 5, got 0"),
+    ({"ratings": {"sure": 6}}, "expected sure from 1 to 5, got 6"),
+    ({"ratings": {"sure": 2.5}}, "ratings.sure: expected"),
+    ({"ratings": {"sure": True}}, "ratings.sure: expected"),
+    ({"seconds": -1}, "seconds: expected"),
+    ({"seconds": 1e9}, "seconds: expected"),
+    ({"away": "long"}, "away: expected"),
+    ({"loads": 0}, "loads: expected"),
+    ({"name": "Anna"}, "expected no field that is not known, got 'name'"),
+]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Visitor]:
+    """A server that nobody's reply gets into, shared by the tests of refusals."""
+    path = tmp_path_factory.mktemp("study") / "replies.sqlite"
+    with visiting(agents=AGENTS, study=EXAMPLE, replies=path, queue=100_000) as someone:
+        yield someone
+
+
+@pytest.mark.parametrize(("wrong", "words"), BAD_REPLIES, ids=lambda value: str(value)[:40])
+def test_a_reply_that_makes_no_sense_is_refused_and_not_kept(
+    shared: Visitor, wrong: dict[str, Any], words: str
+) -> None:
+    plan = join(shared)
+    refused(send(shared, {**some_reply(plan["steps"][0]), **wrong}), 422, words)
+    assert join(shared)["next"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "reply", "words"),
+    [
+        ("predict", "sideways", "expected an action among"),
+        ("predict", [1.0, -1.0], "expected the name of an action as reply"),
+        ("choose", "minecart", "expected one of deep-sea-treasure, deep-sea-treasure-early as reply"),
+        ("choose", [1.0], "as reply"),
+        ("steer", "down", "expected a command as reply"),
+        ("steer", [1.0], "expected the command to have 2 numbers"),
+        ("end", "down", "expected ratings alone at the end"),
+    ],
+)
+def test_each_kind_of_task_has_its_own_kind_of_reply(host: Visitor, kind: str, reply: Any, words: str) -> None:
+    for step in join(host)["steps"]:
+        if step["kind"] == kind:
+            return refused(send(host, {**some_reply(step), "reply": reply}), 422, words)
+        assert send(host, some_reply(step)).status_code == 200
+    return pytest.fail(f"expected a step of kind {kind}")
+
+
+def test_steps_cannot_be_skipped(shared: Visitor) -> None:
+    steps = join(shared)["steps"]
+    refused(send(shared, some_reply(steps[2])), 422, f"expected a reply to {steps[0]['step']}, which is next")
+
+
+def test_strangers_and_those_who_did_not_agree_are_refused(shared: Visitor) -> None:
+    refused(shared.get(f"/api/study/participants/{key(99)}"), 404, "expected a participant of this study")
+    refused(send(shared, {"step": "end"}, 99), 404, "expected a participant of this study")
+    for name in ("me", "0" * 33, "A" * 32, "..%2F" * 4):
+        refused(shared.request("PUT", f"/api/study/participants/{name}", json={"agreed": True}), *not_a_key(name))
+    refused(shared.request("PUT", f"/api/study/participants/{key(98)}", json={"agreed": False}), 422, "agreed")
+    refused(shared.request("PUT", f"/api/study/participants/{key(98)}", json={}), 422, "agreed: expected a value")
+    refused(shared.get(f"/api/study/participants/{key(98)}"), 404, "expected a participant")
+
+
+def not_a_key(name: str) -> tuple[int, str]:
+    return (404, "expected an address") if "%2F" in name else (422, "key: expected")
+
+
+def test_other_sites_cannot_take_part(shared: Visitor) -> None:
+    path, foreign = f"/api/study/participants/{key(97)}", {"Origin": "https://evil.example"}
+    refused(shared.request("PUT", path, json={"agreed": True}, headers=foreign), 403, "own page")
+    refused(shared.request("PUT", path, content=b"{}", headers={"content-type": "text/plain"}), 415, "json")
+
+
+def test_no_cookie_is_set_and_the_study_is_the_first_page(shared: Visitor) -> None:
+    first = shared.get("/")
+    assert first.headers["location"] == "/page/study.html"
+    for answer in (first, shared.get("/page/study.html"), shared.get("/api/study")):
+        assert "set-cookie" not in answer.headers
+
+
+def test_a_server_without_a_study_has_none_of_its_addresses() -> None:
+    with visiting(agents=AGENTS[:1]) as plain:
+        refused(plain.get("/api/study"), 404, "expected an address of this server")
+        assert plain.get("/").headers["location"] == "/page/"
+
+
+def test_nothing_about_the_person_is_in_the_file(host: Visitor, replies: Path) -> None:
+    plan = join(host)
+    headers = {"User-Agent": "a telltale browser"}
+    host.post(f"/api/study/participants/{key(0)}/replies", {**TIMES, **some_reply(plan["steps"][0])}, headers=headers)
+    told = replies.read_bytes()
+    for secret in (b"telltale", b"127.0.0.1", b"2026-", b"testclient"):
+        assert secret not in told
+
+
+@schema.parametrize()
+@settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.explicit, Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_nothing_that_is_sent_breaks_the_study(case: schemathesis.Case, shared: Visitor) -> None:
+    sent = case.as_transport_kwargs(base_url="http://127.0.0.1:8765")
+    told = {name: sent[name] for name in ("params", "headers", "json") if name in sent}
+    if "data" in sent:
+        told["content"] = sent["data"] if isinstance(sent["data"], str | bytes) else str(sent["data"])
+    answer = shared.request(sent["method"], sent["url"], **told)
+    assert answer.status_code < 500, answer.text
+    assert answer.status_code < 400 or set(answer.json()) == {"error"}
+
+
+def test_a_study_that_is_amiss_starts_no_server(tmp_path: Path) -> None:
+    document = {**json.loads(EXAMPLE.read_text()), "tasks": []}
+    file = tmp_path / "study.json"
+    file.write_text(json.dumps(document))
+    with pytest.raises(InvalidInput, match="at least one condition and one task"):
+        create_app(Settings(agents=AGENTS, study=file, replies=tmp_path / "replies.sqlite"))
+    assert not (tmp_path / "replies.sqlite").exists()

@@ -1,0 +1,84 @@
+"""`serve --study` and `user-study` as they are typed."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+
+from paretofoil.web.study.replies import Replies
+
+EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
+
+
+def typed(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "paretofoil", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+
+
+def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", "--study", str(EXAMPLE)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        found = re.search(r"http://\S+:\d+/", process.stdout.readline())
+        assert found, process.stderr.read()
+        assert "user-study.sqlite" in process.stdout.readline()
+        assert "study_main.js" in httpx.get(found[0], follow_redirects=True).text
+        told = httpx.put(f"{found[0]}api/study/participants/{'a' * 32}", json={"agreed": True})
+        assert told.json()["next"] == 0
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        assert "Traceback" not in process.stderr.read()
+    exported = typed("user-study", "export", "user-study.sqlite", folder=tmp_path)
+    assert exported.stdout.startswith("participant,condition,counterfactuals,")
+    assert exported.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "expected a user study as JSON"),
+        ("{}", "expected user study of schema paretofoil/user-study/1"),
+        ('{"schema": NaN}', "expected finite numbers, got NaN"),
+        (None, "No such file"),
+    ],
+)
+@pytest.mark.parametrize("verb", [["serve", "--study"], ["user-study", "check"]])
+def test_a_study_that_cannot_be_read_is_one_line(
+    tmp_path: Path, verb: list[str], content: str | None, words: str
+) -> None:
+    if content is not None:
+        (tmp_path / "study.json").write_text(content)
+    done = typed(*verb, "study.json", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+    assert "study.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_study_is_checked_without_being_served(tmp_path: Path) -> None:
+    done = typed("user-study", "check", str(EXAMPLE), folder=tmp_path)
+    assert done.returncode == 0
+    assert "4 conditions, 4 tasks, 4 ratings: ready to serve." in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_replies_are_exported_into_a_file(tmp_path: Path) -> None:
+    Replies(tmp_path / "some.sqlite", json.loads(EXAMPLE.read_text())).close()
+    done = typed("user-study", "export", "some.sqlite", "--out", "deep/some.csv", folder=tmp_path)
+    assert "Wrote 0 replies into deep/some.csv." in done.stdout
+    assert (tmp_path / "deep" / "some.csv").read_text().startswith("participant,")
+
+
+def test_an_export_of_something_else_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "words.sqlite").write_text("no database " * 100)
+    for name, words in (("words.sqlite", "to hold the replies of a user study"), ("none.sqlite", "no such file")):
+        done = typed("user-study", "export", name, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert words in done.stderr
+        assert "Traceback" not in done.stderr
