@@ -54,7 +54,7 @@ def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path) -> None:
 
 def test_a_server_that_others_can_reach_warns() -> None:
     with typed("deep-sea-treasure", "--host", "0.0.0.0") as process:
-        address_of(process)
+        httpx.get(f"{address_of(process)}api/health")  # by then it listens to signals, even if its parent ignores them
         process.send_signal(signal.SIGINT)
         assert "warning: whoever can reach this machine" in process.stderr.read()  # type: ignore[union-attr]
 
