@@ -167,6 +167,12 @@ def test_what_the_agent_will_do_is_not_given_away(visit: Visit) -> None:
             assert "it takes" not in told
             page.get_by_role("button", name="One step forward").click()
             assert "Now, before step 6" in page.locator(".film .caption").inner_text()
+            before = []
+            for _ in range(5):
+                page.get_by_role("button", name="One step back").click()
+                before.append(page.locator(".film .caption").inner_text().split(":")[0])
+            assert before == ["Step 5", "Step 4", "Step 3", "Step 2", "Step 1"]
+            assert page.get_attribute(".film input[type=range]", "max") == "5"
 
 
 def test_a_reload_goes_on_where_one_was_and_counts_time_on(visit: Visit, replies: Path) -> None:
