@@ -376,16 +376,3 @@ def test_a_foldable_file_is_proven_with_a_given_search(load: Any) -> None:
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE, search=Exact())
     assert answer.proven_range is not None
-
-
-def test_the_lines_in_the_documentation_work_as_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "explain-your-own-agent.md").read_text()
-    lines = page.split("## An ONNX file")[1].split("```python\n")[1].split("```")[0]
-    monkeypatch.chdir(tmp_path)
-    export(Module(COMMON["PCN"][0]), "separate", tmp_path / "network.onnx")
-    exec(lines, {"s": STATE})
-    policy, answer = capsys.readouterr().out.strip().splitlines()
-    assert policy.startswith("<FoldableTorchPolicy: OnnxNetwork that gives log-probabilities (detected), folds to")
-    assert "this is proven" in answer

@@ -1,9 +1,5 @@
 """Torch modules of values that depend on the preferences, as MORL-Baselines' Envelope has them."""
 
-from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -108,14 +104,6 @@ def test_what_is_no_module_of_values_of_preferences_is_refused() -> None:
         pf.from_q_module(Values(), STATE, pf.CommandSpace([0, 0, 0], [1, 1, 1]))
     with pytest.raises(InvalidInput, match="evaluation mode"):
         pf.from_q_module(Values(nn.Dropout()), STATE, SPACE)
-
-
-def test_the_line_in_the_documentation_works_as_printed() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "explain-your-own-agent.md").read_text()
-    [line] = [line for line in page.splitlines() if "pf.from_q_module(agent" in line]
-    names: dict[str, Any] = {"pf": pf, "agent": SimpleNamespace(q_net=Values()), "state": STATE, "space": SPACE}
-    exec(line, names)
-    assert names["policy"].foldable
 
 
 def test_a_module_of_values_passes_the_check_of_policies() -> None:

@@ -42,15 +42,18 @@ def test_the_page_says_where_each_figure_comes_from(tmp_path: Path) -> None:
     assert "The authors' files add the command at the start" in words
     [table] = report.tables
     found = {row[2]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
-    assert list(found) == ["paper", "authors' files: White-CW", "CF-ZOO", "exact", "exact, sparse"]
+    searches = ["CF-ZOO as run", "exact", "exact, sparse"]
+    theirs = [f"authors' agent, asked by us: {search}" for search in searches]
+    assert list(found) == ["paper", "authors' files: White-CW", *theirs, "CF-ZOO", "exact", "exact, sparse"]
     assert found["paper"]["in the paper's box"] == pytest.approx(0.0136, abs=5e-5)  # as the authors' own file has it
-    assert found["paper"]["distance"] is None
+    assert [found[by]["distance"] for by in ("paper", *theirs)] == [None] * 4
+    assert "its closest command, proven to 1 %, lies at 0.0019 in the paper's box" in words
 
 
 def test_an_agent_that_already_takes_the_foil_is_asked_for_the_papers_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turned = replace(BRANCH, chosen=BRANCH.foil, foil=BRANCH.chosen)
+    turned = replace(BRANCH, chosen=BRANCH.foil, foil=BRANCH.chosen, asked_theirs={})
     monkeypatch.setattr("paretofoil.reproduce.examples.EXAMPLES", (turned,))
     report = reproduce_examples(Plan(tmp_path, {"branch-path": "branch-path"}, budgets=SMALL))
     assert "already does what the paper asks for" in report.to_markdown()
