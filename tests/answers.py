@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.attainable import Attainable
 from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
@@ -88,3 +89,10 @@ def achieved(*numbers: float, error: Any = None, finished: float = 1.0, repeats:
     """What a command leads to, in five further steps."""
     spread = np.zeros(len(numbers)) if error is None else np.array(error, dtype=np.float64)
     return Consequence(np.array(numbers, dtype=np.float64), spread, 5.0, finished, repeats)
+
+
+def attainable(command: Any, collected: Any = (0.0, 0.0), missed: float = 0.0, **changes: Any) -> Attainable:
+    """What can be had: a command that delivers what it asks for, of 12 that were rolled out."""
+    asked = np.add(command, collected)
+    values = {"distance": 0.25, "missed": missed, "consequence": achieved(*asked)}
+    return Attainable(12, np.array(command, dtype=np.float64), asked, **{**values, **changes})

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import TIME, TREASURE, achieved, answer, certificate, proven, proven_range
+from answers import TIME, TREASURE, achieved, answer, attainable, certificate, proven, proven_range
 from checkpoints import VALID, rewritten
+from influences import influence, profile
 from ordinary import onnx_model
 from policies import random_pcn
 
@@ -24,12 +25,12 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
 from paretofoil.agents.onnx_policy import from_onnx
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
-from paretofoil.core.answer import Start
 from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.start import Start
 from paretofoil.envs import CatalogueEntry, describe, entry
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront, ProjectedCW
@@ -270,11 +271,12 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
         consequence=achieved(5, -7),
         original_consequence=achieved(8, -8),
         start=Start(np.array([8.0, -8.0]), np.array([6.3, -8.0]), True),
+        attainable=attainable([5.0, -1.0], (0.0, -6.0), missed=0.004),
         time=4,
         outside=(0,),
         kept=(1,),
         held=(0,),
-        alternatives=(answer([8.0, -1.0]),),
+        alternatives=(answer([8.0, -1.0], attainable=attainable([8.0, -1.0])),),
     )
     x, y = np.array([1.0, 2.0]), np.array([-3.0, -2.0, -1.0])
     eight, objectives = np.array([8.0, -2.0]), (TREASURE, TIME)
@@ -286,6 +288,8 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
         "landscape": (land, lambda read: (read.off, read.holds(read.command))),
         "answer": (found, lambda read: (str(read), read.paragraph(), read._repr_html_())),
         "flip map": (flips, _look_at_flips),
+        "influence": (influence(), lambda read: (str(read), read.changed, read._repr_html_())),
+        "influence profile": (profile(influence()), lambda read: (str(read), read._repr_html_())),
     }
 
 

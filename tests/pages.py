@@ -63,10 +63,11 @@ def quoted_outputs(blocks: list[Block]) -> Iterator[tuple[Block, Block]]:
 
 
 def quoted_sentences(page: Path) -> list[str]:
-    """The answers that a page quotes without the code that gives them, as a quotation."""
+    """The answers that a page quotes without the code that gives them, as a quotation; [...] leaves something out."""
     quoted = re.findall(r"(?:^> .*\n)+", page.read_text(), flags=re.MULTILINE)
     sentences = [" ".join(text.replace("\n> ", " ").removeprefix("> ").split()) for text in quoted]
-    return [sentence for sentence in sentences if sentence.startswith(("Had you", "Under no command"))]
+    answers = [sentence for sentence in sentences if sentence.startswith(("Had you", "Under no command"))]
+    return [part for answer in answers for part in answer.split(" [...] ")]
 
 
 def as_script(blocks: list[Block], first_line: str = "") -> str:

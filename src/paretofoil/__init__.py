@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
     from paretofoil.agents.import_agent import import_agent as import_agent
     from paretofoil.agents.onnx_policy import from_onnx as from_onnx
+    from paretofoil.agents.q_module import from_q_module as from_q_module
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
@@ -26,11 +27,14 @@ if TYPE_CHECKING:
     from paretofoil.agents.value_policy import from_q_values as from_q_values
     from paretofoil.core.answer import Answer as Answer
     from paretofoil.core.answer import Outcome as Outcome
+    from paretofoil.core.attainable import Attainable as Attainable
     from paretofoil.core.command import CommandSpace as CommandSpace
     from paretofoil.core.command import Objective as Objective
     from paretofoil.core.decision import Decision as Decision
     from paretofoil.core.decision import Episode as Episode
     from paretofoil.core.errors import InvalidInput as InvalidInput
+    from paretofoil.core.influence import Influence as Influence
+    from paretofoil.core.influence_profile import InfluenceProfile as InfluenceProfile
     from paretofoil.core.limit import Limits as Limits
     from paretofoil.core.limit import Stop as Stop
     from paretofoil.core.question import Question as Question
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
     from paretofoil.explanation.explain import explain_decision as explain_decision
     from paretofoil.explanation.explain import explain_episode as explain_episode
     from paretofoil.explanation.flip_map import FlipMap as FlipMap
+    from paretofoil.explanation.influence import influence as influence
+    from paretofoil.explanation.influence import influence_episode as influence_episode
     from paretofoil.explanation.never import Never as Never
     from paretofoil.explanation.never import never as never
     from paretofoil.proof.verify import verify_certificate as verify_certificate
@@ -57,6 +63,7 @@ if TYPE_CHECKING:
     from paretofoil.show.decision_figure import figure_decision as figure_decision
     from paretofoil.show.flip_map_figure import figure_flip_map as figure_flip_map
     from paretofoil.show.front_figure import figure_front as figure_front
+    from paretofoil.show.influence_figure import figure_influence as figure_influence
     from paretofoil.show.landscape import Landscape as Landscape
     from paretofoil.show.landscape import landscape as landscape
 
@@ -66,6 +73,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.agent": ("Agent",),
         "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.onnx_policy": ("from_onnx",),
+        "paretofoil.agents.q_module": ("from_q_module",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.sb3_policy": ("from_sb3",),
         "paretofoil.agents.shelf": ("list_agents", "load_agent"),
@@ -74,9 +82,12 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.training": ("train",),
         "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),
         "paretofoil.core.answer": ("Answer", "Outcome"),
+        "paretofoil.core.attainable": ("Attainable",),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),
+        "paretofoil.core.influence": ("Influence",),
+        "paretofoil.core.influence_profile": ("InfluenceProfile",),
         "paretofoil.core.limit": ("Limits", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
@@ -86,6 +97,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),
+        "paretofoil.explanation.influence": ("influence", "influence_episode"),
         "paretofoil.explanation.never": ("Never", "never"),
         "paretofoil.proof.verify": ("verify_certificate",),
         "paretofoil.search.boundary": ("Boundary",),
@@ -97,6 +109,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.show.decision_figure": ("figure_decision",),
         "paretofoil.show.flip_map_figure": ("figure_flip_map",),
         "paretofoil.show.front_figure": ("figure_front",),
+        "paretofoil.show.influence_figure": ("figure_influence",),
         "paretofoil.show.landscape": ("Landscape", "landscape"),
     },
 )
@@ -110,6 +123,11 @@ register_displays(
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
         "Answer.sentence": "paretofoil.show.sentence:one_line",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
+        "Influence.html": "paretofoil.show.influence_notebook:influence_html",
+        "Influence.sentence": "paretofoil.show.influence_words:influence_sentence",
+        "InfluenceProfile.html": "paretofoil.show.influence_notebook:profile_html",
+        "InfluenceProfile.plot": "paretofoil.show.influence_figure:figure_influence",
+        "InfluenceProfile.sentence": "paretofoil.show.influence_words:profile_summary",
         "Never.sentence": "paretofoil.show.never_words:never_sentence",
         "FlipMap.plot": "paretofoil.show.flip_map_figure:figure_flip_map",
     }

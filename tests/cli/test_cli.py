@@ -92,12 +92,18 @@ def test_a_decision_is_explained_in_words_and_drawn(run):
     assert "fewer steps of time" in told
     assert "the agent would have gone down instead of right" in told
     assert "The picture is in why.png." in told
+    assert "To really get down: ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly" in told
     assert width(Path("why.png")) > 800
 
 
 def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
     foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
     assert "The picture of up, the first foil, is in why.png." in run(*foils, "--plot", "why.png").out
+
+
+def test_alternatives_are_told_with_what_can_be_had(run):
+    told = run("explain", "minecart", "--command", "0.28,1.22,-1.16", "--at", "5", "--foil", "right", "-k", "2").out
+    assert " ".join(told.split()).count("To really get right: ") == 2
 
 
 def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
@@ -116,6 +122,7 @@ def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_re
     }
     assert answer.found
     assert answer.actions[answer.foil] == "down"
+    assert answer.attainable.asked.tolist() == [5, -7]
 
 
 def test_json_of_several_foils_has_the_same_shape(run):

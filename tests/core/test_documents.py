@@ -5,9 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from answers import TIME, TREASURE, achieved, answer, proven, proven_range
+from answers import TIME, TREASURE, achieved, answer, attainable, proven, proven_range
 
-from paretofoil.core.answer import Answer, Start
+from paretofoil.core.answer import Answer
+from paretofoil.core.attainable import Attainable
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import (
     MAX_INTEGER,
@@ -26,6 +27,7 @@ from paretofoil.core.document import (
     within,
 )
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.start import Start
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.landscape import Landscape
 
@@ -61,11 +63,12 @@ def the_answer() -> Answer:
         consequence=achieved(5, -7),
         original_consequence=achieved(8, -8),
         start=Start(np.array([8.0, -8.0]), np.array([6.3, -8.0]), False),
+        attainable=attainable([5.0, -1.0], (0.0, -6.0)),
         agent="mine",
         time=6,
         kept=(1,),
         wanted=3,
-        alternatives=(answer([8.0, -1.0]),),
+        alternatives=(answer([8.0, -1.0], attainable=Attainable(7)),),
     )
 
 
@@ -113,7 +116,7 @@ def test_text_that_is_not_json_is_refused(name: str) -> None:
         type(DOCUMENTS[name]).from_json("not json {{{")
 
 
-LATER = {"preferences", "values", "counterfactual_values"}
+LATER = {"preferences", "values", "counterfactual_values", "attainable"}
 """What earlier versions did not write, and so may be missing."""
 FOR_READERS = {"schema", "sentence", "change", *LATER}
 """The schema has tests of its own; the others follow from the rest, and are written but not read."""
@@ -151,6 +154,7 @@ REFUSED += [
     *[("answer", field, "x") for field in ("seconds", "distance", "closest_distance", "margin", "low", "high")],
     *[("answer", field, "x") for field in ("phrases", "outside", "kept", "held", "alone", "time", "start", "wanted")],
     *[("answer", field, 3.5) for field in ("norm", "search", "agent", "time", "kept")],
+    *[("answer", "attainable", wrong) for wrong in ("x", 3.5, [], {}, {"tried": 3})],
     *[("answer", field, None) for field in ("original", "probabilities", "low", "high", "wanted")],
     ("flip map", "agent", 3.5),
     *[("flip map", field, "x") for field in ("actions", "command", "achieved", "taken", "times")],
@@ -227,6 +231,16 @@ def test_readers_take_what_is_written() -> None:
     assert record({"a": integer}, {"b": text})({"a": 1, "c": "not read"}) == {"a": 1}
 
 
+HAD = attainable([5.0, -1.0], (0.0, -6.0)).to_dict()
+UNATTAINABLE = [
+    (HAD | {"command": [5.0]}, "attainable: command with 2 numbers"),
+    (HAD | {"asked": [5.0, -7.0, 1.0]}, "attainable: asked with 2 numbers"),
+    (HAD | {"distance": None}, "all of command, asked, distance, missed, consequence, or none, got some of them"),
+    (HAD | {"missed": "x"}, "attainable: missed: expected a number"),
+    (HAD | {"tried": -1}, "attainable: tried: expected a number from 0"),
+    (HAD | {"consequence": achieved(5, -7, 1, 1).to_dict()}, "consequences for 2 objectives, got 4"),
+]
+"""What can be had, spoilt."""
 MISFITS = [
     ("decision", {"action": 2}, "a valid action, got 2"),
     ("decision", {"collected": [1.0]}, "2 numbers collected, got 1"),
@@ -246,6 +260,7 @@ MISFITS = [
     ("answer", {"valid_actions": [-1]}, "actions by number from 0 to 3"),
     ("answer", {"distance": None}, "or none, got some of them"),
     ("answer", {"norm": "l3"}, "one of l1, l2, linf"),
+    *[("answer", {"attainable": had}, message) for had, message in UNATTAINABLE],
     ("answer", {"queries": {"zoo": -1}}, "queries: zoo: expected a number from 0"),
     ("flip map", {"times": [0]}, "2 times, one for each answer, got 1"),
     ("flip map", {"times": [0, 2]}, "times from 0 to 1"),

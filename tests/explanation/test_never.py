@@ -1,11 +1,15 @@
 """Never: what is proven for whole sets of states holds for everything in them, and counterexamples are real."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from policies import random_pcn
 from typer.testing import CliRunner
+from valued import random_envelope
 
 import paretofoil as pf
 from paretofoil.cli import app
@@ -172,3 +176,31 @@ def test_what_was_not_finished_is_open() -> None:
     short = [pf.never(agent, action, max_boxes=1) for action in range(2)]
     assert sum(int(found.proven.sum()) for found in short) < sum(int(found.proven.sum()) for found in whole)
     assert sum(int(found.open.sum()) for found in short) > 0
+
+
+def with_preferences(policy: Any, dim: int) -> pf.Agent:
+    space = pf.CommandSpace.preferences([f"objective {i}" for i in range(dim)])
+    actions = tuple(f"action {i}" for i in range(4))
+    entry = replace(pf.load_agent("reward-line").environment, actions=actions)
+    return replace(pf.load_agent("reward-line"), policy=policy, environment=entry, space=space, front=np.eye(dim))
+
+
+@pytest.mark.parametrize("kind", [random_envelope, lambda seed, dim: random_pcn(seed, 1, dim, 4)])
+def test_of_preferences_only_those_that_sum_to_1_count(kind: Callable[[int, int], Any]) -> None:
+    weights, counts = np.random.default_rng(0).dirichlet(np.ones(3), size=5000), np.zeros(2, dtype=int)
+    for seed in range(4):
+        agent, decision = (
+            with_preferences(kind(seed, 3), 3),
+            Decision(np.zeros(1), weights[0], (0, 1, 2, 3), 0, np.zeros(3)),
+        )
+        for action in range(4):
+            found = pf.never(agent, action, states=[decision])
+            [example], [proven] = found.counterexamples, found.proven
+            counts += proven, example is not None
+            if example is not None:
+                assert example.command.sum() == pytest.approx(1.0, abs=1e-9)
+                assert chosen(agent, example.state, example.command[None], (0, 1, 2, 3))[0] == action
+            if proven:
+                assert action not in chosen(agent, decision.state, weights, (0, 1, 2, 3))
+    assert counts.sum() == 16
+    assert counts.min() > 0

@@ -39,7 +39,7 @@ def lead(table: np.ndarray, weights: np.ndarray, foil: int) -> np.ndarray:
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str, Any]) -> None:
-    kinds = set()
+    kinds, ranges = set(), 0
     for table, before, answer in answers(options):
         text, foil = answer.paragraph(), answer.foil
         for weight, name in re.findall(NUMBER + r" about (\w+)", text.split(", the agent")[0]):
@@ -57,6 +57,7 @@ def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str
         kinds.add(answer.found)
         if not answer.found:
             assert "under no preferences would" in text.lower()
+            assert ("allow other weights" in text) == any(name in options for name in ("keep", "ranges"))
             assert (lead(table, region, foil) < margin).all()
             continue
         after = before.copy()
@@ -73,12 +74,26 @@ def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str
         assert inside(after[None], before, options)[0]
         assert lead(table, after[None], foil)[0] >= margin
         assert ("a little" in text) == bool(moved_little(before, after))
+        ranges += check_ranges(table, after, foil, margin, text)
         size, bound = (float(n) for n in re.search(rf"size is {NUMBER}, and none below {NUMBER} does", text).groups())  # type: ignore[union-attr]
         assert size == pytest.approx(np.linalg.norm(after - before), rel=1e-3)
         if not options.get("sparse"):
             closer = region[np.linalg.norm(region - before, axis=1) < bound]
             assert (lead(table, closer, foil) < margin).all()
     assert kinds == {True, False}
+    assert ranges > 0
+
+
+def check_ranges(table: np.ndarray, after: np.ndarray, foil: int, margin: float, text: str) -> int:
+    """1 if a range is told, all of which is true; 0 if none is."""
+    told = re.findall(rf"{NUMBER} to {NUMBER} for (\w+)", text.partition("Any weights of")[2].partition("that sum")[0])
+    low, high = after.copy(), after.copy()
+    for least, most, name in told:
+        low[NAMES.index(name)], high[NAMES.index(name)] = float(least), float(most)
+    weights = SPACE.project(np.random.default_rng(0).uniform(low, high, size=(2000, 3)), low, high)
+    assert (lead(table, weights, foil) >= margin).all()
+    assert ("with the rest as it is" in text) == (len(told) == 2)
+    return int(bool(told))
 
 
 def inside(weights: np.ndarray, before: np.ndarray, options: dict[str, Any]) -> np.ndarray:

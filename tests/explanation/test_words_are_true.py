@@ -246,9 +246,40 @@ class Witness:
             share = notes.rpartition("(")[2].partition(" of them")[0] if "of them" in notes else "100 %"
             assert reading.fits(share, 1 - finished)
 
-    def runs(self, command: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        env, count = self.agent.batch_env(), 200 if self.agent.environment.stochastic else 1
-        seeds = np.random.default_rng(0).integers(2**63, size=count, dtype=np.uint64)
+    def attainable(self, says: dict[str, str]) -> None:
+        told = reading.wishes(says["asked"], self.objectives).numbers
+        asked = np.array([told[i][0] if i in told else 0.0 for i in range(len(self.objectives))])
+        assert ("whole" in says) == (self.decision.time > 0)
+        self.check_delivery(says, asked - self.decision.collected)
+
+    def attained(self, says: dict[str, str]) -> None:
+        self.check_delivery(says, self.command)
+
+    def not_attainable(self, says: dict[str, str]) -> None:
+        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert int(says.get("tried", 1)) == self.answer.attainable.tried
+
+    def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
+        """Issued here, that very command takes the foil and delivers what it asks for, as far as is told."""
+        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert self.margins(command[None])[0] >= self.answer.kappa - 1e-6
+        stochastic = self.agent.environment.stochastic
+        assert ("runs" in says) == stochastic
+        runs = int(says.get("runs", "1").replace(",", ""))
+        mean, error, _ = self.runs(command, runs, seed=2)
+        assert ("each" in says) == stochastic
+        if says.get("each") == "each":
+            assert not error.any()
+        missed = np.abs(mean - command - self.decision.collected)
+        assert (
+            missed <= 1e-8 if "exactly" in says else missed <= 0.01 * self.agent.space.scale + 2 * error + 1e-9
+        ).all(), says
+        if "led" in says:
+            self.check_wishes(says["led"], mean, 1e-3)
+
+    def runs(self, command: np.ndarray, count: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
+        env, count = self.agent.batch_env(), count if self.agent.environment.stochastic else 1
+        seeds = np.random.default_rng(seed).integers(2**63, size=count, dtype=np.uint64)
         seen = env.restore(self.decision.snapshot, seeds)
         totals, ended, _ = play(self.agent, env, seen, command, count)
         totals = totals + self.decision.collected

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from policies import LinearPolicy, random_pcn, random_question
+from valued import envelope_question, random_envelope
 
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
@@ -70,7 +71,23 @@ def preference_questions() -> list[Question]:
     return [random_question(policy, seed, space=space) for seed in (1, 5, 7, 8, 9, 12)]
 
 
-each_shape = pytest.mark.parametrize("pose_questions", [network_questions, preference_questions])
+def value_questions() -> list[Question]:
+    policy = random_envelope(2, 3)
+    return [envelope_question(policy, seed) for seed in (0, 3, 4, 6, 7, 9)]
+
+
+LOOK_AT_LOGITS = ("white-cw", "projected-cw")
+"""How the names of searches begin that need logits, which values of the preferences are not."""
+OF_VALUES = [search for search in ALL if not search.name.startswith(LOOK_AT_LOGITS)]
+each_of_values = pytest.mark.parametrize("search", OF_VALUES, ids=lambda s: s.name)
+each_search_and_shape = pytest.mark.parametrize(
+    ("search", "pose_questions"),
+    [
+        *((search, shape) for shape in (network_questions, preference_questions) for search in ALL),
+        *((search, value_questions) for search in OF_VALUES),
+    ],
+    ids=lambda part: part.name if isinstance(part, Search) else part.__name__,
+)
 
 
 def shipped_questions(name: str) -> list[Question]:
@@ -118,6 +135,11 @@ def test_on_preferences_the_foil_truly_wins_and_the_weights_sum_to_1(search: Sea
     assert found > 0 or search.name == "white-cw:as-run-0"  # which asks for a margin of 0, seldom enough for kappa
 
 
+@each_of_values
+def test_on_values_of_the_preferences_the_foil_is_truly_worth_most_and_the_weights_sum_to_1(search: Search) -> None:
+    assert check(value_questions(), search) > 0
+
+
 @each_search
 def test_preferences_stay_within_ranges_of_their_own(search: Search) -> None:
     questions = []
@@ -138,8 +160,7 @@ def test_on_shipped_agents_the_foil_truly_wins_inside_the_box(search: Search, na
     check(shipped_questions(name)[:12], search)  # not every search finds one; what is found must hold
 
 
-@each_search
-@each_shape
+@each_search_and_shape
 def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order(
     search: Search, pose_questions: Callable[[], list[Question]]
 ) -> None:
@@ -154,8 +175,7 @@ def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order
             assert np.array_equal(a.command, c.command)
 
 
-@each_search
-@each_shape
+@each_search_and_shape
 def test_locked_objectives_do_not_move(search: Search, pose_questions: Callable[[], list[Question]]) -> None:
     questions = []
     for question in pose_questions():
@@ -178,8 +198,7 @@ def test_an_objective_without_any_range_does_not_move(search: Search) -> None:
             assert found.command[1] == 0.5
 
 
-@each_search
-@each_shape
+@each_search_and_shape
 def test_a_region_of_a_single_point_gives_no_answer(
     search: Search, pose_questions: Callable[[], list[Question]]
 ) -> None:
@@ -220,8 +239,7 @@ def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None
     assert all(sum(batch.queries(row).values()) <= limits[search.name] for row in range(batch.size))
 
 
-@each_search
-@each_shape
+@each_search_and_shape
 def test_no_question_is_asked_about_more_often_than_the_limit_says(
     search: Search, pose_questions: Callable[[], list[Question]]
 ) -> None:
@@ -247,8 +265,7 @@ SPENDING: dict[str, dict[str, Any]] = {
 """Settings that spend more than a limit of 300 queries."""
 
 
-@each_search
-@each_shape
+@each_search_and_shape
 def test_with_a_limit_of_queries_a_finding_is_as_repeatable_as_without(
     search: Search, pose_questions: Callable[[], list[Question]]
 ) -> None:

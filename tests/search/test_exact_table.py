@@ -107,7 +107,9 @@ def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_t
     policy, space = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]]), pf.CommandSpace.preferences(["fuel", "ore"])
     answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space)
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
-        answer.plot()
+        pf.landscape(answer.asked.question)  # type: ignore[union-attr]
+    with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
+        pf.figure_decision(answer, axes=("fuel", "ore"))
 
 
 def test_kept_preferences_and_ranges_hold() -> None:

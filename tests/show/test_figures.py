@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from answers import attainable
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -13,6 +14,7 @@ from policies import LinearPolicy
 
 import paretofoil as pf
 from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.attainable import Attainable
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
@@ -25,7 +27,7 @@ from paretofoil.show.flip_map_figure import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.landscape import Landscape, landscape
 from paretofoil.show.landscape_figure import draw_landscape
-from paretofoil.show.palette import GREEN, INK, MARKS, ORIGINAL
+from paretofoil.show.palette import ATTAINABLE, GREEN, INK, MARKS, ORIGINAL
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study.statistics import Proportion
 
@@ -276,7 +278,21 @@ def test_curves_show_what_was_measured_with_a_marker_of_their_own_each():
 
 
 def test_no_two_searches_share_a_marker_on_a_landscape():
-    assert len({mark.marker for mark in (*MARKS, ORIGINAL)}) == len(MARKS) + 1
+    assert len({mark.marker for mark in (*MARKS, ORIGINAL, ATTAINABLE)}) == len(MARKS) + 2
+
+
+def test_what_can_be_had_has_a_mark_of_its_own_where_it_is_another_command():
+    found = plane()
+    had = attainable([0.9, -4.0])
+    axes = figure_decision([replace(found, attainable=had)] * 2).axes[0]
+    line = marks(axes)["what can be had"]
+    assert (line.get_xdata()[0], line.get_ydata()[0]) == (0.9, 4.0)
+    assert legend(axes).count("what can be had") == 1
+    [(_, end)] = arrows(axes)
+    assert end == (found.command[0], -found.command[1]), "the arrow is the smallest change"
+    for other in (None, Attainable(3), attainable(found.command)):
+        drawn = figure_decision(replace(found, attainable=other)).axes[0]
+        assert "what can be had" not in legend(drawn)
 
 
 def test_a_front_with_a_cost_has_positive_numbers():

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from answers import FUEL, TIME, answer, certificate, proven
+from answers import FUEL, TIME, answer, attainable, certificate, proven
 from PIL import Image
 from policies import random_pcn
 
@@ -157,6 +157,15 @@ def test_an_answer_shows_the_same_after_json() -> None:
     found = proven([6.3, -2.0], agent="mine", time=0, alternatives=(answer([8.0, -1.0]),))
     assert Answer.from_json(found.to_json())._repr_html_() == found._repr_html_()
     assert "Or: Had you asked for 1 fewer step of time" in "".join(read(found._repr_html_()).words)
+
+
+def test_an_answer_says_what_can_be_had_and_so_do_its_alternatives() -> None:
+    other = answer([8.0, -1.0], attainable=attainable([8.0, -1.0]))
+    found = answer([6.3, -2.0], attainable=attainable([5.0, -7.0]), alternatives=(other,))
+    words = read(found._repr_html_()).words
+    assert "To really get down: ask for 5 treasure and 7 steps of time; rolled out, it delivers exactly that." in words
+    [told] = [line for line in words if line.startswith("Or: ")]
+    assert told.endswith("ask for just that; rolled out, it delivers exactly what it asks for.")
 
 
 def bars(found: Answer) -> list[tuple[str, float, float]]:

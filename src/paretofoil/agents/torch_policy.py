@@ -205,7 +205,8 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
 
 
 def _commands(space: CommandSpace) -> np.ndarray:
-    return np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.size))
+    commands = np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.size))
+    return space.project(commands, space.low, space.high)
 
 
 def _where(module: nn.Module) -> tuple[torch.dtype, torch.device]:

@@ -12,6 +12,7 @@ from paretofoil.cli import (
     explain,
     figure,
     import_agent,
+    influence,
     never,
     reproduce,
     searches,
@@ -29,6 +30,7 @@ app = typer.Typer(
 )
 app.command("explain")(explain.explain)
 app.command("episode")(episode.episode)
+app.command("influence")(influence.influence)
 app.command("never")(never.never)
 app.command("agents")(agents.agents)
 app.command("searches")(searches.searches)

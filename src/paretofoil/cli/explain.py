@@ -170,13 +170,15 @@ def _document(
 
 
 def _tell(answers: "list[Answer]", box: str) -> None:
+    from paretofoil.show.attainable_words import advice
+
     where = ", in the paper's box" if box == "paper" else ""
     for number, found in enumerate(answers):
         if number:
             say()
         say(found.paragraph())
         for other in found.alternatives:
-            say(f"Or: {other}")
+            say(f"Or: {other} {advice(other)}".rstrip())
         spent = f"{found.total_queries:,} queries, {found.seconds:.2f} s"
         stopped = f" {found.stop.sentence}" if found.stop.early else ""
         say((f"{found.outcome.value} by {found.search}{where}, {spent}.{stopped}", "dim"))

@@ -19,7 +19,7 @@ def reproduce(
         str,
         typer.Argument(
             help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
-            "differences, authors, seeds or all."
+            "attainable, influence, differences, authors, seeds or all."
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),

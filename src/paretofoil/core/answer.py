@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from paretofoil.core.attainable import Attainable
 from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import Norm, Objective
 from paretofoil.core.consequence import Consequence
@@ -37,6 +38,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question
+from paretofoil.core.start import Start
 
 SCHEMA = "paretofoil/answer/1"
 
@@ -57,28 +59,6 @@ class Asked:
     question: Question
     scene: Callable[[], np.ndarray] | None = None
     """Draws the environment at that moment, where there is one."""
-
-
-@dataclass(frozen=True, eq=False)
-class Start:
-    """An answer, seen from the start of its episode."""
-
-    issued: np.ndarray
-    """The command that was issued at the start."""
-    command: np.ndarray
-    """The counterfactual command and what had been collected before: what to issue at the start instead."""
-    leads_here: bool | None
-    """Whether issuing that at the start leads through the state of the decision; None where chance decides."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"issued": plain(self.issued), "command": plain(self.command), "leads_here": self.leads_here}
-
-    @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Start":
-        return cls(**_START(values))
-
-
-_START = record({"issued": sized(None), "command": sized(None), "leads_here": optional(flag)})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -151,6 +131,8 @@ class Answer:
     """What it achieves under the original command, beside it."""
     start: Start | None = None
     """What the same change means for the command that was issued at the start, if it was an episode."""
+    attainable: Attainable | None = None
+    """The closest command known that makes the agent take the foil and deliver what was asked; None if not sought."""
     wanted: int = 1
     """How many different answers were asked for."""
     alternatives: tuple["Answer", ...] = field(default=())
@@ -233,6 +215,8 @@ def _check_fit(read: Answer) -> None:
         vectors["proven_range"] = read.proven_range.low
     if read.start is not None:
         vectors |= {"start: issued": read.start.issued, "start: command": read.start.command}
+    if read.attainable is not None:
+        vectors |= {f"attainable: {name}": getattr(read.attainable, name) for name in ("command", "asked")}
     for name, vector in vectors.items():
         if vector is not None and vector.shape != (size,):
             raise InvalidInput.expected(f"{name} with {size} numbers", vector.shape)
@@ -248,7 +232,8 @@ def _check_fit(read: Answer) -> None:
     told = [getattr(read, name) is not None for name in _FOUND]
     if any(told) != all(told):
         raise InvalidInput.expected(f"all of {', '.join(_FOUND)}, or none", "some of them")
-    for result in (read.consequence, read.original_consequence):
+    had = None if read.attainable is None else read.attainable.consequence
+    for result in (read.consequence, read.original_consequence, had):
         if result is not None and size - result.achieved.size not in (0, 1):  # a horizon is no return
             raise InvalidInput.expected(f"consequences for {size} objectives", result.achieved.size)
 
@@ -293,4 +278,9 @@ _READERS: dict[str, Reader] = {
 }
 """Every stored field that an answer has had from the first version on."""
 _values = optional(sized(None))
-_LATER: dict[str, Reader] = {"preferences": flag, "values": _values, "counterfactual_values": _values}
+_LATER: dict[str, Reader] = {
+    "preferences": flag,
+    **dict.fromkeys(("values", "counterfactual_values"), _values),
+    "attainable": optional(Attainable.from_dict),
+}
+"""What earlier versions did not write."""

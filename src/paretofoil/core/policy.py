@@ -142,6 +142,27 @@ class TabularPolicy(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class FoldedValues:
+    """What actions are worth at one state under preferences w: w . values, which are a network of w themselves."""
+
+    network: FoldedPolicy
+    """(N, d) -> (N, num_actions x d): what the first action yields of each objective, then the second, ..."""
+
+    def values(self, preferences: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, num_actions): what each action is worth."""
+        told = self.network.logits(preferences).reshape(len(preferences), -1, preferences.shape[1])
+        worth: np.ndarray = (told * preferences[:, None, :]).sum(axis=2)
+        return worth
+
+
+@runtime_checkable
+class FoldableValues(Protocol):
+    """A policy of values that depend on the preferences, whose inside may be looked at (optional)."""
+
+    def fold_values(self, state: np.ndarray) -> FoldedValues: ...
+
+
+@dataclass(frozen=True, eq=False)
 class Branch:
     """Affine layers, each with an activation behind it."""
 

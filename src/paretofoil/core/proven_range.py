@@ -12,7 +12,7 @@ from paretofoil.core.errors import InvalidInput
 
 @dataclass(frozen=True, eq=False)
 class ProvenRange:
-    """Every command from low to high makes the foil win by kappa."""
+    """Every command from low to high makes the foil win by kappa; of preferences, all of them that sum to 1."""
 
     low: np.ndarray
     high: np.ndarray

@@ -69,6 +69,15 @@ def reach(basis: np.ndarray, command: np.ndarray, low: np.ndarray, high: np.ndar
     return np.minimum(ends[0], 0.0), np.maximum(ends[1], 0.0)
 
 
+def least(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """The least of values . w (N,) over weights within low, high (d,) that sum to 1: what is left goes to the least."""
+    order = np.argsort(values, axis=1, kind="stable")
+    room = (high - low)[order]
+    given = np.clip(1.0 - low.sum() - (np.cumsum(room, axis=1) - room), 0.0, room)
+    total: np.ndarray = values @ low + (np.take_along_axis(values, order, axis=1) * given).sum(axis=1)
+    return total
+
+
 def _farthest(direction: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """The weights of the region that are farthest along a direction: what is left to give goes to the steepest."""
     weights, left = low.copy(), 1.0 - low.sum()

@@ -28,6 +28,8 @@ class Episodes:
     terminated: np.ndarray  # (N,) bool: False for an episode that was stopped by the step limit
     snapshots: tuple[tuple[Any, ...], ...] | None = None
     """For each episode the environment's state before each step, if it was asked for."""
+    lost: np.ndarray | None = None
+    """(N,) bool: the episodes that were given up on."""
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -46,11 +48,12 @@ def run_episodes(
     *,
     snapshot: Any = None,
     keep_snapshots: bool = False,
+    lost: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Episodes:
     """Run one episode per command (N, c), from the start or from a snapshot, until all have ended.
 
     After each step the reward is subtracted from the command; a component beyond the objectives is a
-    horizon and counts down to 1.
+    horizon and counts down to 1. An episode is given up on as soon as `lost` says so of what is left of its command.
     """
     commands = np.array(commands, dtype=np.float64)
     num, objectives = len(commands), env.num_objectives
@@ -59,6 +62,7 @@ def run_episodes(
     steps: list[tuple[np.ndarray, ...]] = []
     snapshots: list[list[Any]] = [[] for _ in range(num)]
     lengths, terminated = np.zeros(num, dtype=np.int64), np.zeros(num, dtype=bool)
+    given_up = np.zeros(num, dtype=bool)
     rows = np.arange(num)
     while rows.size:
         if keep_snapshots:
@@ -75,10 +79,13 @@ def run_episodes(
         lengths[rows] += 1
         terminated[rows] = step.terminated
         rows = rows[~(step.terminated | step.truncated)]
+        if lost is not None:
+            given_up[rows] = lost(commands[rows])
+            rows = rows[~given_up[rows]]
     names = ("observations", "masks", "commands", "actions", "rewards")
     columns = {name: np.stack(column, axis=1) for name, column in zip(names, zip(*steps, strict=True), strict=True)}
     kept = tuple(map(tuple, snapshots)) if keep_snapshots else None
-    return Episodes(**columns, lengths=lengths, terminated=terminated, snapshots=kept)
+    return Episodes(**columns, lengths=lengths, terminated=terminated, snapshots=kept, lost=given_up)
 
 
 def greedy(policy: Policy) -> Act:

@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Policy, as_policy
+from paretofoil.core.policy import Policy, as_policy, tells_values
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.noise import BATCHES, exact_rows, measure_noise
 
@@ -70,6 +70,7 @@ def _asked(policy: Any, states: Any, commands: Any, space: CommandSpace | None) 
         if space is None:
             raise InvalidInput.expected("commands, or the space that they are from", "neither")
         given = np.random.default_rng(0).uniform(space.low, space.high, size=(ASKED, space.size))
+        given = space.project(given, space.low, space.high)
     else:
         given = _rows(commands, "commands", np.float64)
         space = space or CommandSpace(given.min(axis=0), given.max(axis=0))
@@ -107,7 +108,7 @@ class _Asked:
         scores, found = self._answers()
         if scores is None:
             return found
-        found += _about_numbers(scores)
+        found += _about_numbers(scores, tells_values(self.policy))
         if not any(wrong for wrong, _ in found):
             found += self._about_batches(scores)
         return found
@@ -185,7 +186,7 @@ def _about_shape(shape: tuple[int, ...], count: int) -> str | None:
     return f"{got}."
 
 
-def _about_numbers(scores: np.ndarray) -> Iterator[Found]:
+def _about_numbers(scores: np.ndarray, worth: bool) -> Iterator[Found]:
     """NaN, half precision, and what kind of numbers they are."""
     if scores.dtype.kind not in "fiu":
         yield True, f"It answers with {scores.dtype}, where numbers are expected."
@@ -199,6 +200,8 @@ def _about_numbers(scores: np.ndarray) -> Iterator[Found]:
     values = scores.astype(np.float64)
     if (values == -np.inf).any():
         yield False, "Some log-probabilities are -infinity: those actions count as impossible."
+    if worth:
+        return  # what actions are worth is nothing that sums up
     if _sums_to_one(values) and (values >= 0).all():
         yield True, "It gives probabilities (rows in [0, 1] that sum to 1), where log-probabilities are expected."
     elif not _sums_to_one(np.exp(np.minimum(values, 1.0))):

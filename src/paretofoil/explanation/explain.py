@@ -10,16 +10,18 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
-from paretofoil.core.answer import Answer, Asked, Start
+from paretofoil.core.answer import Answer, Asked
 from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.policy import Policy, as_policy
-from paretofoil.core.question import QuestionBatch
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
+from paretofoil.core.start import Start
 from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, usual_kappa
@@ -90,6 +92,7 @@ def explain_decision(
     sparse: bool = False,
     k: int = 1,
     min_change: float = 0.0,
+    attainable: bool = True,
 ) -> list[Answer]:
     """Explain one decision against several foils, searched together: why none of these?
 
@@ -113,6 +116,7 @@ def explain_decision(
         sparse: change as few objectives as possible first, then be close.
         k: how many answers; the further ones are `answer.alternatives`.
         min_change: an objective that would change by less than this share of its range is kept, where possible.
+        attainable: whether a command is sought, beside the answer, that an agent delivers on; some hundred rollouts.
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
@@ -136,7 +140,12 @@ def explain_decision(
     chosen, within = choose_search(search, policy, seed), choose_limits(search, limits)
     answers = ask(questions, chosen, wishes, names, within, phrases)
     answers = [_with_surroundings(a, decision, agent) for a in answers]
-    return answers if agent is None else _with_starts(answers, decision, agent)
+    if agent is None or decision.snapshot is None:
+        return answers
+    answers = _with_starts(answers, decision, agent)
+    if not attainable or the_space.simplex:  # preferences are delivered by whatever is best under them
+        return answers
+    return [_with_attainable(a, q, decision, agent) for a, q in zip(answers, questions, strict=True)]
 
 
 def other_actions(decision: Decision) -> list[int]:
@@ -171,7 +180,7 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in _moments(episode, times) for foil in d.valid_actions if foil != d.action]
+    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.valid_actions if foil != d.action]
     whole = paper_box(agent, box)
     questions = [
         pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
@@ -199,7 +208,7 @@ def explain_episode(
     )
 
 
-def _moments(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
+def moments_of(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
     """The decisions to ask about, in the order of the episode."""
     if times is None:
         return list(episode)
@@ -226,9 +235,9 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
 
 def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> list[Answer]:
     """Add what each quoted command means for the command at the start, rolled out together."""
-    if decision.snapshot is None or decision.time == 0:
+    if decision.time == 0:
         return answers
-    found = [a for a in answers if a.command is not None]
+    found = [a for first in answers for a in (first, *first.alternatives) if a.command is not None]
     issued = decision.command + decision.collected
     commands = [a.command + decision.collected for a in found]
     stochastic = agent.environment.stochastic
@@ -237,7 +246,24 @@ def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> lis
         id(a): Start(issued, c, None if e is None else _passes(e, decision))
         for a, c, e in zip(found, commands, episodes, strict=True)
     }
-    return [replace(a, start=starts.get(id(a))) for a in answers]
+
+    def started(answer: Answer) -> Answer:
+        others = tuple(map(started, answer.alternatives))
+        return replace(answer, start=starts.get(id(answer)), alternatives=others)
+
+    return list(map(started, answers))
+
+
+def _with_attainable(found: Answer, question: Question, decision: Decision, agent: Agent) -> Answer:
+    """Add what to ask for, within what the user left open; an alternative changes its own objectives only."""
+    if found.command is None:
+        return found
+    others = tuple(
+        _with_attainable(other, other.asked.question, decision, agent) if other.asked else other
+        for other in found.alternatives
+    )
+    known = find_attainable(agent, decision, question, found.command)
+    return replace(found, attainable=known, alternatives=others)
 
 
 def _passes(episode: Episode, decision: Decision) -> bool:

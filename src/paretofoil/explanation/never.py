@@ -13,13 +13,15 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import now
-from paretofoil.core.policy import UnfoldablePolicy
-from paretofoil.core.question import Question
+from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
-from paretofoil.proof.deviation import PROBES, seen_off
+from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off
 from paretofoil.proof.joint import joint_network
-from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.margin import foldable
+from paretofoil.proof.product import question_network
+from paretofoil.proof.walls import walls_of
 
 SLACK = 1e-5
 """The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
@@ -103,7 +105,9 @@ def never(
         progress: called with the number of states that are settled, and of all.
     """
     began, number = now(), find_action(action, agent.actions)
-    policy = foldable(agent.policy, ", so that it can be looked into")
+    policy = agent.policy
+    if not isinstance(policy, FoldableValues):
+        foldable(policy, ", so that it can be looked into")
     if width > 0 and not isinstance(policy, UnfoldablePolicy):
         got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
         raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)
@@ -147,7 +151,8 @@ def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> 
     if states is None:
         found = [decision for episode in rollouts(agent, agent.front) for decision in episode]
     else:
-        wanted = agent.front[0] if len(agent.front) else agent.space.low
+        low, high = agent.space.low, agent.space.high
+        wanted = agent.front[0] if len(agent.front) else agent.space.project(low[None], low, high)[0]
         found = [s if isinstance(s, Decision) else agent.decision_at(s, wanted) for s in states]
     if not found:
         raise InvalidInput.expected("at least one state", "none")
@@ -159,7 +164,10 @@ class _Setting:
     """A claim about one decision, and how its points are states and commands."""
 
     claim: Claim
+    inside: Callable[[np.ndarray], np.ndarray]
+    """The nearest points that stand for states and commands that are asked about: proofs go a little beyond."""
     unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+    """The states and commands of points that are inside."""
 
 
 class _Proving:
@@ -170,10 +178,11 @@ class _Proving:
     ) -> None:
         self.agent, self.action = agent, action
         self.low, self.high, self.around = low, high, around  # of the commands, and how far around a state
+        self.space = CommandSpace(low, high, shape=agent.space.shape)
         generator = np.random.default_rng(seed)
         shares = generator.random((_SAMPLES, low.size))
         shares[: _SAMPLES // 4] = np.round(shares[: _SAMPLES // 4])  # corners
-        self.tries = np.concatenate([np.clip(agent.front, low, high), low + shares * (high - low)])
+        self.tries = self.space.project(np.concatenate([agent.front, low + shares * (high - low)]), low, high)
         self.places = generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
         self.places[::2] = 0.0
 
@@ -186,7 +195,7 @@ class _Proving:
 
         def improve(points: np.ndarray) -> float:
             nonlocal example
-            example = example or self._chosen(decision, *setting.unpack(points))
+            example = example or self._chosen(decision, *setting.unpack(setting.inside(points)))
             return np.inf if example is None else 1.0  # any number ends it: with a gap without end nothing is closer
 
         claim = replace(setting.claim, level=-self._slack(decision, setting))
@@ -207,7 +216,7 @@ class _Proving:
         """More than the deployed policy's margins were seen to deviate from those that are proven."""
         claim, own = setting.claim, decision.valid_actions.index(self.action)
         shares = np.random.default_rng(0).random((PROBES, claim.low.size))
-        points = claim.low + shares * (claim.high - claim.low)
+        points = setting.inside(claim.low + shares * (claim.high - claim.low))
         scores = self._scores(decision, *setting.unpack(points))
         asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
@@ -215,28 +224,21 @@ class _Proving:
 
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""
-        policy = foldable(self.agent.policy, "")
-        seen = seen_off(self.low, self.high)
-        low, high = self.low - seen, self.high + seen
-        space, middle = CommandSpace(self.low, self.high), (self.low + self.high) / 2
-        question = Question(
-            self.agent.policy,
-            decision.state,
-            middle,
-            self.action,
-            decision.valid_actions,
-            space,
-            kappa=0.0,
-            low=low,
-            high=high,
-        )
-        network = margin_network(policy.fold(decision.state), question)
+        middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
+        valid, policy = decision.valid_actions, self.agent.policy
+        question = Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
+        batch, around = QuestionBatch([question]), blur(question)
+
+        def inside(points: np.ndarray) -> np.ndarray:
+            return batch.project(np.zeros(len(points), dtype=int), points)
 
         def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            commands = np.clip(middle + points * space.scale, self.low, self.high)
+            commands = batch.commands_at(np.zeros(len(points), dtype=int), points)
             return np.broadcast_to(decision.state, (len(points), decision.state.size)), commands
 
-        return _Setting(Claim(network, (low - middle) / space.scale, (high - middle) / space.scale, 0.0, "l2"), unpack)
+        network, (low, high) = question_network(question, ""), question.room
+        walls = walls_of(question, rounding(question))
+        return _Setting(Claim(network, low - around, high + around, 0.0, "l2", walls), inside, unpack)
 
     def _box_of_states(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in any state of the box."""
@@ -249,8 +251,11 @@ class _Proving:
         rivals = [action for action in decision.valid_actions if action != self.action]
         network = joint_network(policy.unfold(), self.action, rivals, low, high)
 
-        def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            inside = np.clip(points, least, most)
-            return inside[:, :size], inside[:, size:]
+        def inside(points: np.ndarray) -> np.ndarray:
+            commands = self.space.project(points[:, size:], self.low, self.high)
+            return np.concatenate([np.clip(points[:, :size], least[:size], most[:size]), commands], axis=1)
 
-        return _Setting(JointClaim(network, low, high, 0.0, "l2"), unpack)
+        def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return points[:, :size], points[:, size:]
+
+        return _Setting(JointClaim(network, low, high, 0.0, "l2"), inside, unpack)

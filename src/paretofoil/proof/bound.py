@@ -131,10 +131,14 @@ class Form:
 
 
 def substitute(
-    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], relaxed: list[Lines]
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], relaxed: list[Lines], rows: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Lines above the last layer, without its bias, in terms of the inputs of the first: (B, R, d) and (B, R)."""
-    slopes, offsets = weights[len(relaxed)][None], np.zeros((1, len(weights[len(relaxed)])))
+    """Lines above the last layer, without its bias, in terms of the inputs of the first: (B, R, d) and (B, R).
+
+    `rows` (B, R, n) are what the last layer is in each box, where that differs.
+    """
+    slopes = weights[len(relaxed)][None] if rows is None else rows
+    offsets = np.zeros(slopes.shape[:2])
     for k, lines in reversed(list(enumerate(relaxed))):
         if lines.slope_low is lines.slope_high:
             middle, half = (lines.offset_high + lines.offset_low) / 2, (lines.offset_high - lines.offset_low) / 2

@@ -11,6 +11,7 @@ from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.joint import JointNetwork
 from paretofoil.proof.margin import MarginNetwork
+from paretofoil.proof.product import ProductNetwork
 from paretofoil.proof.walls import Walls
 
 _SMALLEST = 1e-8
@@ -29,7 +30,7 @@ Improve = Callable[[np.ndarray], float]
 class Claim:
     """What a proof is about: where in the box low, high (d,) are all margins at least `level`, nearest to 0?"""
 
-    network: MarginNetwork
+    network: MarginNetwork | ProductNetwork
     low: np.ndarray
     high: np.ndarray
     level: float
@@ -39,7 +40,10 @@ class Claim:
 
     def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Lines above the margins over boxes low, high (B, d)."""
-        lines = upper_bounds(self.network, low, high)
+        if isinstance(self.network, ProductNetwork):
+            lines = self.network.upper_bounds(low, high)
+        else:
+            lines = upper_bounds(self.network, low, high)
         return lines if self.walls is None else self.walls.beside(lines, self.level)
 
     def margins(self, z: np.ndarray) -> np.ndarray:

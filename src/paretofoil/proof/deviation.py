@@ -4,6 +4,7 @@ import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import MarginNetwork
+from paretofoil.proof.product import ProductNetwork
 
 PROBES = 64
 """Commands at which the two are compared."""
@@ -11,7 +12,9 @@ _FLOAT32 = 2.0**-24
 """What rounding to float32 can change, relatively."""
 
 
-def deviation(batch: QuestionBatch, row: int, network: MarginNetwork, z: np.ndarray, phase: str) -> float:
+def deviation(
+    batch: QuestionBatch, row: int, network: MarginNetwork | ProductNetwork, z: np.ndarray, phase: str
+) -> float:
     """The largest difference of the two margins of a question at scaled changes z (N, d); one query each."""
     folded = network.margins(z).min(axis=1, initial=np.inf)
     asked = batch.margins(np.full(len(z), row), z, phase)

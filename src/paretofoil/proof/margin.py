@@ -75,6 +75,13 @@ class MarginNetwork:
         """Of each activation, where it was."""
         return [_DERIVATIVES[kind](output) for kind, output in zip(self.activations, outputs, strict=True)]
 
+    def only(self, rivals: int | slice) -> "MarginNetwork":
+        """The network of the margins over one rival, or several in a row."""
+        keep = slice(rivals, rivals + 1) if isinstance(rivals, int) else rivals
+        parts = ((*layers[:-1], layers[-1][keep]) for layers in (self.weights, self.biases, self.pads))
+        weights, biases, pads = parts
+        return replace(self, weights=weights, biases=biases, pads=pads)
+
     def negated(self) -> "MarginNetwork":
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
@@ -114,25 +121,31 @@ _DERIVATIVES = {
 }
 
 
-def margin_network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
-    """Fold the command, the scale, the foil and its valid rivals into a policy at the question's state."""
-    foil = question.foil
-    rivals = [a for a in question.valid_actions if a != foil]
+def margin_network(folded: FoldedPolicy, question: Question, each: int = 1) -> MarginNetwork:
+    """Fold the command, the scale, the foil and its valid rivals into a policy at the question's state.
+
+    `each` is how many outputs an action has: 1 for logits, d for values of each objective.
+    """
+    rivals = [a for a in question.valid_actions if a != question.foil]
     weights, biases = list(folded.weights), list(folded.biases)
-    weights[-1] = weights[-1][foil] - weights[-1][rivals]
-    biases[-1] = biases[-1][foil] - biases[-1][rivals]
-    pads = rounding_pads(weights, biases, np.abs(question.command) + _reach(question))
+    for parts in (weights, biases):
+        rest = parts[-1].shape[1:]
+        actions = parts[-1].reshape(-1, each, *rest)
+        parts[-1] = (actions[question.foil] - actions[rivals]).reshape(len(rivals) * each, *rest)
+    pads = rounding_pads(weights, biases, reach_of(question))
     biases[0] = weights[0] @ question.command + biases[0]
     weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
 
 
-def _reach(question: Question) -> np.ndarray:
-    """The size of what is added to each number (d,) of the command, term by term."""
+def reach_of(question: Question) -> np.ndarray:
+    """The size of each number (d,) of a command of the region, term by term: the original, and what is added to it."""
+    size = np.abs(question.command)
     if not question.space.simplex:
-        return np.maximum(question.command - question.low, question.high - question.command)
+        return size + np.maximum(question.command - question.low, question.high - question.command)
     # Beside the turned change, what its box is widened by; d terms are summed where a box has one.
-    return len(question.command) * (np.abs(question.basis) @ (np.maximum(-question.room[0], question.room[1]) + 1e-3))
+    most = np.maximum(-question.room[0], question.room[1]) + 1e-3
+    return size + len(question.command) * (np.abs(question.basis) @ most)
 
 
 def rounding_pads(

@@ -8,7 +8,7 @@ from paretofoil.core.certificate import Certificate
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch import Claim, bound_boxes
-from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
 _CHUNK = 1 << 17
@@ -85,9 +85,8 @@ def _sample(
 
 
 def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None, int]:
-    policy = foldable(question.policy, " to bound again")
+    network = question_network(question, " to bound again")
     batch = QuestionBatch([question])
-    network = margin_network(policy.fold(question.state), question)
     level = question.kappa - certificate.slack
     claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, walls_of(question))
     low, high, seen = claim.low[None], claim.high[None], 0

@@ -10,6 +10,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
 from paretofoil.proof.deviation import PROBES, blur, deviation
 from paretofoil.proof.margin import MarginNetwork, margin_network
+from paretofoil.proof.preference_range import widen_preferences
 
 SLACK = 1e-4
 """Ranges are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
@@ -28,11 +29,12 @@ _ZOOMS = 3
 def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
     """A proven box that holds the command and reaches as far as it can; None if nothing around it can be proven.
 
-    Preferences have none: no two of a box of weights sum to 1 if they differ in one weight only.
     The policy is asked about some commands in it, counted as queries of the question.
     """
     question = batch.questions[row]
-    if question.space.simplex or not isinstance(question.policy, FoldablePolicy):
+    if question.space.simplex:
+        return widen_preferences(batch, row, command)
+    if not isinstance(question.policy, FoldablePolicy):
         return None
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale

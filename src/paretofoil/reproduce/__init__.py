@@ -20,6 +20,8 @@ EXPERIMENTS = {
     "landscapes": "Four landscapes, chosen by rule.",
     "claims": "What the paper claims in words: sparse changes, the budget, gradients, the horizon, training.",
     "worth": "What follows when a counterfactual command is issued, and how far it can be relied on.",
+    "influence": "Whether the command matters: the authors' scores, a scan, and proven shares.",
+    "attainable": "What should I ask for: which answers deliver, and what does beside them.",
     "differences": "Where our rates differ from the paper's, and by what measured cause.",
     "authors": "The paper's figures, what the authors' published rows say, and ours.",
     "seeds": "The stress test on five agents of each environment, which are trained first: hours.",

@@ -97,10 +97,10 @@ class Answered:
         """One for each answer, in their order."""
         if not self.rows:
             return
-        nearest = self.agent.front[self._off(self.asked).argmin(axis=1)]
-        after, turned = self._ends(self.commands), self._ends(self.commands, nearest)
-        before = self._ends(np.stack([decision.command for decision in self.decisions]))
-        takes, asked = self._keeps(1, {}), self._off(self.asked).min(axis=1)
+        nearest = self.agent.front[self.off(self.asked).argmin(axis=1)]
+        after, turned = self.ends(self.commands), self.ends(self.commands, nearest)
+        before = self.ends(np.stack([decision.command for decision in self.decisions]))
+        takes, asked = self._keeps(1, {}), self.off(self.asked).min(axis=1)
         kept = {f"command_{name}": self._keeps(DRAWS, {"command": size}) for name, size in NOISE.items()}
         moves = not self.agent.environment.finite
         kept |= {f"state_{name}": self._keeps(DRAWS, {"state": size}) for name, size in NOISE.items() if moves}
@@ -112,19 +112,24 @@ class Answered:
                 **noise,  # type: ignore[arg-type]
             )
 
-    def _ends(self, commands: np.ndarray, then: np.ndarray | None = None) -> list[End]:
+    def ends(self, commands: np.ndarray, then: np.ndarray | None = None) -> list[End]:
+        """Where episodes end if these commands (N, d) are issued, and, a step later, these returns (N, d) asked for."""
         places = [(self.episodes[row.case.front], row.case.time) for row in self.rows]
         issues = [Issue(*place, commands[i], None if then is None else then[i]) for i, place in enumerate(places)]
         return issue_all(self.agent, issues, seed=self.seed)
 
-    def _off(self, returns: np.ndarray) -> np.ndarray:
+    def off(self, returns: np.ndarray) -> np.ndarray:
         """(N, F): the scaled distance of returns (N, d) from each point of the front."""
         return np.stack([self.agent.space.distance(returns, point) for point in self.agent.front], axis=1)
 
     def _told(self, end: End) -> tuple[float, float]:
-        """How far an end is off the front, beyond what chance explains, and how many runs the limit ended."""
-        missed = np.maximum(np.abs(end.achieved - self.agent.front) - 3 * end.error, 0.0)
-        return float(np.linalg.norm(missed / self.agent.space.scale, axis=1).min()), end.stopped
+        """How far an end is off the front, and how many runs the limit ended."""
+        return self.off_front(end.achieved, end.error), end.stopped
+
+    def off_front(self, achieved: np.ndarray, error: np.ndarray) -> float:
+        """The scaled distance of a return from the nearest point of the front, beyond what chance explains."""
+        missed = np.maximum(np.abs(achieved - self.agent.front) - 3 * error, 0.0)
+        return float(np.linalg.norm(missed / self.agent.space.scale, axis=1).min())
 
     def _keeps(self, draws: int, sizes: Mapping[str, float]) -> np.ndarray:
         """(N,): the share of draws in which the foil is chosen, with noise of these sizes on command and state."""

@@ -8,12 +8,13 @@ from paretofoil.core.certificate import Certificate, Status
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import FoldablePolicy, TabularPolicy
+from paretofoil.core.policy import FoldableValues, TabularPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.deviation import PROBES, blur, deviation, rounding
-from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.margin import foldable
+from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact_table import prove_by_table
@@ -62,13 +63,13 @@ class Exact(Search):
         asked = batch.questions[0].policy
         if isinstance(asked, TabularPolicy):
             return [prove_by_table(batch, row, asked, limits) for row in range(batch.size)]
-        policy = foldable(asked, ", so that Exact can look inside (for a black box use Boundary())")
+        if not isinstance(asked, FoldableValues):
+            foldable(asked, ", so that Exact can look inside (for a black box use Boundary())")
         before = [sum(batch.queries(row).values()) for row in range(batch.size)]
         began, started = now(), self._start(batch, limits)
         share = (now() - began) / batch.size
         return [
-            self._prove(batch, row, policy, change, _after(limits, before[row]), share)
-            for row, change in enumerate(started)
+            self._prove(batch, row, change, _after(limits, before[row]), share) for row, change in enumerate(started)
         ]
 
     def _start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
@@ -82,19 +83,11 @@ class Exact(Search):
         start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
         return [finding.change for finding in start.run(batch, half)]
 
-    def _prove(
-        self,
-        batch: QuestionBatch,
-        row: int,
-        policy: FoldablePolicy,
-        start: np.ndarray | None,
-        limits: Limits,
-        spent: float,
-    ) -> Finding:
+    def _prove(self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, spent: float) -> Finding:
         began = now()
         deadline = np.inf if limits.seconds is None else began + limits.seconds - spent
         question = batch.questions[row]
-        network = margin_network(policy.fold(question.state), question)
+        network = question_network(question, " for a proof")
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         probes = batch.project(np.full(PROBES, row), probes)
         kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")

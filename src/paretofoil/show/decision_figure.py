@@ -15,6 +15,7 @@ from paretofoil.show.figure_file import check_figure_path, save_figure
 from paretofoil.show.landscape import landscape, two_objectives
 from paretofoil.show.landscape_figure import draw_landscape, margin_label
 from paretofoil.show.margin_line import draw_margin_line, margin_line
+from paretofoil.show.preference_figure import draw_preferences
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,8 @@ def figure_decision(
 
     The axes are two objectives by name or number; by default those that the first answer changes most. With more
     objectives the landscape is a slice, through the command of the first answer that was found. Where the command
-    can change in one objective only, the margin is a line over that one.
+    can change in one objective only, the margin is a line over that one. Preferences are drawn as a line of two weights
+    that may change, a triangle of three, or bars of more.
     """
     if path is not None:
         check_figure_path(path)
@@ -48,13 +50,11 @@ def figure_decision(
     foil = first.actions[first.foil]
     title = f"why {first.actions[first.chosen]}, and not {foil}?"
     title = f"{first.agent}, t = {first.time}: {title}" if first.agent else title
-    pair = _pair(asked.question, shown, axes)
-    if len(pair) == 1:
-        draw_margin_line(panel, margin_line(asked.question, pair[0], shown), shown, foil)
+    if asked.question.space.simplex and axes is None:
+        image = draw_preferences(panel, asked.question, shown, foil)
     else:
-        through = next((found.command for found in shown if found.command is not None), None)
-        land = landscape(asked.question, *pair, shown=shown, through=through)
-        image = draw_landscape(panel, land, shown, proven_range=first.proven_range)
+        image = _draw_commands(panel, asked.question, shown, axes)
+    if image is not None:
         figure.colorbar(image, ax=panel, label=margin_label(foil), fraction=0.046, extend="both")
     if beside is None:
         panel.set_title("\n".join(filter(None, (title, panel.get_title()))), fontsize=9)
@@ -62,6 +62,19 @@ def figure_decision(
         beside.set_title(title, fontsize=10)
     figure.suptitle(fill(str(first), round(10 * figure.get_figwidth())), fontsize=11)
     return save_figure(figure, path)
+
+
+def _draw_commands(
+    panel: "Axes", question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None
+) -> Any:
+    """The landscape, for whose colours the image is returned; or the line of the only objective that may change."""
+    pair, first = _pair(question, shown, axes), shown[0]
+    if len(pair) == 1:
+        draw_margin_line(panel, margin_line(question, pair[0], shown), shown, first.actions[first.foil])
+        return None
+    through = next((found.command for found in shown if found.command is not None), None)
+    land = landscape(question, *pair, shown=shown, through=through)
+    return draw_landscape(panel, land, shown, proven_range=first.proven_range)
 
 
 def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> list[int]:

@@ -121,6 +121,8 @@ def landscape(
     The grid covers the searched region, or the part of it around the answers that are to be shown if they are
     so close to the original command that they could not be told apart otherwise.
     """
+    if question.space.simplex:
+        raise InvalidInput.expected("commands of free numbers for a slice through them", "preferences, which sum to 1")
     first, second = two_objectives(question, shown)
     p = first if p is None else p
     q = (second if second != p else first) if q is None else q
@@ -141,8 +143,6 @@ def landscape(
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
     """What to show of each objective on an axis: from its lowest to its highest value."""
-    if question.space.simplex:
-        raise InvalidInput.expected("commands of free numbers for a slice through them", "preferences, which sum to 1")
     changes = _changes(question, shown)[:, axes]
     half = ZOOM * max(float(changes.max()), SMALLEST_REACH) if changes.size else 1.0
     return [_part(question, axis, half) for axis in axes]

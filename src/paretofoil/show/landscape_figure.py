@@ -9,9 +9,10 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.show.attainable_words import delivers
 from paretofoil.show.axis import as_shown, axis_label, slice_note
 from paretofoil.show.landscape import Landscape
-from paretofoil.show.palette import BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
+from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,8 +106,14 @@ def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarra
 
 
 def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
-    """The commands that were found, as they are quoted, each with a mark that claims no more than was proven."""
-    return [(found.command, _mark(found)) for found in answers if found.command is not None]
+    """The commands that were found, as they are quoted, each with a mark that claims no more than was proven.
+
+    Behind them what can be had, where that is another command.
+    """
+    found = [(answer.command, _mark(answer)) for answer in answers if answer.command is not None]
+    had = [a.attainable.command for a in answers if a.attainable is not None and not delivers(a)]
+    different = {command.tobytes(): command for command in had if command is not None}
+    return found + [(command, ATTAINABLE) for command in different.values()]
 
 
 def _mark(found: Answer) -> Mark:

@@ -40,6 +40,13 @@ class MarginLine:
     axis: int
     x: np.ndarray  # (POINTS,) true values of the objective, increasing
     margins: np.ndarray  # (POINTS,)
+    partner: int | None = None
+    """The weight that gives what this one gets, of preferences."""
+
+    @property
+    def off(self) -> list[int]:
+        """The numbers of a command that do not change along the line."""
+        return [i for i in range(self.command.size) if i not in (self.axis, self.partner)]
 
     def place(self, command: np.ndarray) -> np.ndarray:
         """(2,): where a command lies in the picture."""
@@ -58,6 +65,18 @@ def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> 
     return MarginLine(named, question.command, question.kappa, axis, x, margins)
 
 
+def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
+    """Query the margin along one weight, where another gives what it gets."""
+    both = question.command[axis] + question.command[partner]
+    [(low, high)] = window(question, [axis], shown)
+    x = np.linspace(max(low, both - question.high[partner]), min(high, both - question.low[partner]), POINTS)
+    commands = np.repeat(question.command[None], POINTS, axis=0)
+    commands[:, axis], commands[:, partner] = x, both - x
+    margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
+    names = tuple(Objective(f"weight of {name}") for name in question.space.names)  # a weight has no sign to turn
+    return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
+
+
 def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], foil: str) -> None:
     """The line, where the foil wins, and the change as an arrow."""
     objective = line.objectives[line.axis]
@@ -73,11 +92,13 @@ def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], 
     found = marked(answers)
     draw_mark(axes, line.place(line.command), ORIGINAL, True, bounds)
     for command, mark in found:
-        others = np.delete(command - line.command, line.axis)
-        draw_mark(axes, line.place(command), mark, not others.any(), bounds)
-    axes.set(xlim=(x.min(), x.max()), ylim=(bottom, top), xlabel=axis_label(objective), ylabel=margin_label(foil))
+        inside = not (command - line.command)[line.off].any()
+        draw_mark(axes, line.place(command), mark, inside, bounds)
+    label = axis_label(objective)
+    if line.partner is not None:
+        label = f"{label} (and of {line.objectives[line.partner].name.removeprefix('weight of ')} what is left)"
+    axes.set(xlim=(x.min(), x.max()), ylim=(bottom, top), xlabel=label, ylabel=margin_label(foil))
     if found:
         draw_change(axes, line.place(line.command), line.place(found[0][0]))
-    off = [i for i in range(line.command.size) if i != line.axis]
     missing = missing_note(answers) if found else ""
-    finish(axes, "", [slice_note(line.objectives, line.command, line.command, off), missing])
+    finish(axes, "", [slice_note(line.objectives, line.command, line.command, line.off), missing])

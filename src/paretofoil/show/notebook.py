@@ -3,6 +3,7 @@
 import base64
 import io
 from html import escape
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +11,14 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.show.attainable_words import advice
 from paretofoil.show.flip_map_figure import figure_flip_map
 from paretofoil.show.flip_map_table import summary
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
 from paretofoil.show.quantity import beside, clean, counted, short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RIM = {
     Outcome.FOUND: BLUE,
@@ -32,26 +37,21 @@ LONGEST_NAME = 18
 
 
 def answer_html(found: Answer) -> str:
-    """The sentence, the change as bars, and the outcome and its proof in one line."""
+    """The sentence, the change as bars, what can be had, and the outcome and its proof in one line."""
     question = f"Why {found.actions[found.chosen]}, and not {found.actions[found.foil]}?"
     if found.agent:
         question = f"{found.agent}, t = {found.time}: {question[0].lower()}{question[1:]}"
-    others = [_line(f"Or: {other}") for other in found.alternatives]
-    parts = [_heading(question), _line(str(found)), _change_picture(found), *others, _small(_outcome(found))]
-    return _card("".join(parts), RIM[found.outcome])
+    others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in found.alternatives]
+    had = [line(advice(found))] if found.attainable is not None else []
+    parts = [heading(question), line(str(found)), _change_picture(found), *had, *others, _small(_outcome(found))]
+    return card("".join(parts), RIM[found.outcome])
 
 
 def flip_map_html(flips: FlipMap) -> str:
     """The picture of the flip map, and what it says in words."""
-    picture = io.BytesIO()
-    figure_flip_map(flips).savefig(picture, format="png")
-    source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"
-    # Its ink is dark, so it brings its own paper.
-    style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
-    image = f'<img alt="{escape(repr(flips))}" src="{source}" style="{style}">'
-    heading = f"{flips.agent}: {len(flips.taken)} moments, {len(flips.answers)} foils"
+    title = f"{flips.agent}: {len(flips.taken)} moments, {len(flips.answers)} foils"
     words = f'<div style="white-space:pre-wrap">{escape(summary(flips))}</div>'
-    return _card(_heading(heading) + image + words, BLUE)
+    return card(heading(title) + embedded(figure_flip_map(flips), repr(flips)) + words, BLUE)
 
 
 def agent_html(agent: Agent) -> str:
@@ -67,19 +67,29 @@ def agent_html(agent: Agent) -> str:
     }
     cells = "".join(f'<div style="opacity:.7">{key}</div><div>{escape(fact)}</div>' for key, fact in facts.items())
     grid = f'<div style="display:grid;grid-template-columns:max-content 1fr;gap:.1em 1.2em">{cells}</div>'
-    return _card(_heading(agent.name) + grid, BLUE)
+    return card(heading(agent.name) + grid, BLUE)
 
 
-def _card(inside: str, rim: str) -> str:
+def embedded(figure: "Figure", told: str) -> str:
+    """A figure inside the page, and what it is for those who cannot see it."""
+    picture = io.BytesIO()
+    figure.savefig(picture, format="png")
+    source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"
+    # Its ink is dark, so it brings its own paper.
+    style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
+    return f'<img alt="{escape(told)}" src="{source}" style="{style}">'
+
+
+def card(inside: str, rim: str) -> str:
     style = f"max-width:54em;line-height:1.5;margin:.3em 0;padding:.3em 0 .3em 1em;border-left:4px solid {rim}"
     return f'<div style="{style}">{inside}</div>'
 
 
-def _heading(text: str) -> str:
+def heading(text: str) -> str:
     return f'<div style="font-weight:600">{escape(text)}</div>'
 
 
-def _line(text: str) -> str:
+def line(text: str) -> str:
     return f"<div>{escape(text)}</div>"
 
 

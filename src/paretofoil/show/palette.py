@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 INK = "#222222"
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#a0468f", "#6b7280"
-MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o"}
+SKY = "#56b4e9"
+MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o", SKY: "s"}
 """The marker of each colour: all can be filled or hollow."""
 MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
 """From a foil that loses to one that wins; never so dark that an arrow would vanish on it."""
@@ -18,7 +19,7 @@ class Mark:
     """How one command is drawn on a landscape."""
 
     name: str
-    """The name of the search, or "original"."""
+    """The name of the search, "original" or "attainable"."""
     label: str
     colour: str
     size: float
@@ -29,6 +30,7 @@ class Mark:
 
 
 ORIGINAL = Mark("original", "original command", INK, 11)
+ATTAINABLE = Mark("attainable", "what can be had", SKY, 14)
 MARKS = (
     Mark("cf-zoo", "CF-ZOO", GREEN, 21),
     Mark("exact", "Exact", BLUE, 9),

@@ -6,6 +6,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import Objective
+from paretofoil.core.proven_range import ProvenRange
 from paretofoil.show.quantity import beside, exact, inward, join, percent, short
 
 LITTLE = 0.1
@@ -43,6 +44,24 @@ def restrictions(found: Answer) -> str:
         if i not in found.kept:
             parts.append(f"a weight of {low} to {high} for {found.objectives[i].name}")
     return join(parts) if parts else ""
+
+
+def proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
+    """ "Any weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 do it as well; this is proven."."""
+    sides = [(float(a), float(b), float(c)) for a, b, c in zip(proven.low, proven.high, command, strict=True)]
+    ends = [inward(*side) for side in sides]
+    wide = [f"{a} to {b} for {o.name}" for o, (a, b) in zip(found.objectives, ends, strict=True) if float(a) < float(b)]
+    if len(wide) < 2:
+        return ""  # no weight changes alone
+    rest = ", with the rest as it is," if len(wide) < len(sides) else ""
+    return f"Any weights of {join(wide)} that sum to 1{rest} do it as well; this is proven."
+
+
+def next_step(found: Answer) -> str:
+    """What to do when no preferences of the region lead to the foil."""
+    if (found.low > 0).any() or (found.high < 1).any():
+        return "Ask about another foil or another moment, or allow other weights."
+    return "All weights that sum to 1 were looked at: ask about another foil or another moment."
 
 
 def has(found: Answer) -> str:

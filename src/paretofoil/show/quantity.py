@@ -67,14 +67,19 @@ def short_change(objective: Objective, old: float, new: float) -> str:
     bounded = never_negative(objective)
     if objective.probability:
         was = f"{beside(100 * before, 100 * after, _tenths)} %"
-        becomes = _phrase(objective, clean(100 * after))
     else:
-        was, becomes = _signed(objective, beside(before, after)), _phrase(objective, exact(after))
-    if bounded and after < 0:
-        becomes = f"{_phrase(objective, exact(-after))} {_excess(objective)}"
-    if bounded and after == 0:
-        becomes = _none(objective)
-    return f"{becomes} instead of {'none' if bounded and before == 0 else was}"
+        was = _signed(objective, beside(before, after))
+    return f"{wish(objective, new)} instead of {'none' if bounded and before == 0 else was}"
+
+
+def wish(objective: Objective, number: float) -> str:
+    """One wish in all its digits: it was checked in these."""
+    amount = _amount(objective, number)
+    if never_negative(objective) and amount == 0:
+        return _none(objective)
+    if never_negative(objective) and amount < 0:
+        return f"{_phrase(objective, exact(-amount))} {_excess(objective)}"
+    return _phrase(objective, clean(100 * amount) if objective.probability else exact(amount))
 
 
 def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:

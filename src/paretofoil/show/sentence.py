@@ -6,17 +6,17 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome, Start
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.start import Start
 from paretofoil.show import preference
-from paretofoil.show.quantity import change, join, listing, percent, result, short, short_change, span, value
+from paretofoil.show.action_words import action_word, instead
+from paretofoil.show.attainable_words import ending, results
+from paretofoil.show.quantity import change, join, listing, percent, short, short_change, span, value
 
-CAVEAT = "Such a command is something to ask for; it need not be achievable."
-AMBIGUOUS = ("all", "any", "none", "nothing")
-"""Names of actions that stand in quotes, since they would be read as something else."""
 MANY = 3
 """From so many changed objectives on, only their old and new numbers are told."""
 DECIMALS = 9
@@ -32,7 +32,7 @@ def one_line(found: Answer) -> str:
         now = " now" if found.time else ""
         numbers = found.objectives, found.original, found.command
         wish = preference.changes(*numbers) if found.preferences else f"asked for {_changes(*numbers)}"
-        return f"Had you{now} {wish}, the agent would have {_instead(found)}."
+        return f"Had you{now} {wish}, the agent would have {instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         under = f"With {where}, under" if where else "Under"
         margin = f" ({_margin(found)})" if found.kappa > 0 else ""
@@ -41,7 +41,7 @@ def one_line(found: Answer) -> str:
         return f"{under} no {which} would the agent have {did} here{margin}; this is proven."
     where = f", with {where}," if where else ""
     none = "No preferences were" if found.preferences else "No command was"
-    return f"{none} found{where} under which the agent would have {_instead(found)} here."
+    return f"{none} found{where} under which the agent would have {instead(found)} here."
 
 
 def paragraph(found: Answer) -> str:
@@ -51,7 +51,7 @@ def paragraph(found: Answer) -> str:
         return _text([*parts, *_advice(found)])
     under = "these preferences" if found.preferences else "that command"
     of_foil, of_chosen = (preference.share(found, action, after=True) for action in (found.foil, found.chosen))
-    foil, chosen = _action(found, found.foil), _action(found, found.chosen)
+    foil, chosen = action_word(found, found.foil), action_word(found, found.chosen)
     parts += [f"Under {under} {foil} {preference.has(found)} {of_foil} and {chosen} {of_chosen}.", _unchanged(found)]
     if found.consequence is not None and found.original_consequence is not None:
         parts.append(_consequences(found, found.consequence, found.original_consequence))
@@ -60,7 +60,7 @@ def paragraph(found: Answer) -> str:
     if found.proven_range is not None:
         parts.append(_proven_range(found, found.proven_range, found.command))
     parts.append(_proof(found) if found.outcome is Outcome.PROVEN_OPTIMAL else _doubt(found))
-    return _text([*parts, _fewer(found), "" if found.preferences else CAVEAT])
+    return _text([*parts, _fewer(found), ending(found)])
 
 
 def _text(sentences: Sequence[str]) -> str:
@@ -69,7 +69,7 @@ def _text(sentences: Sequence[str]) -> str:
 
 def _situation(found: Answer) -> str:
     """ "With 8 treasure and 2 steps of time left, the agent chooses right here (70 %; down has 20 %)."."""
-    chosen, foil = _action(found, found.chosen), _action(found, found.foil)
+    chosen, foil = action_word(found, found.chosen), action_word(found, found.foil)
     worth = "" if found.values is None else "worth "
     others = f"{foil} {preference.has(found)} {preference.share(found, found.foil)}"
     asked = preference.situation(found) if found.preferences else _asked(found)
@@ -93,20 +93,6 @@ def _outside(found: Answer) -> str:
         return ""
     names = join([found.objectives[i].name for i in found.outside])
     return f"Such a wish about {names} lies outside what the agent was trained on."
-
-
-def _action(found: Answer, action: int) -> str:
-    name = found.actions[action]
-    return f'"{name}"' if name.lower() in AMBIGUOUS else name
-
-
-def _instead(found: Answer) -> str:
-    """ "gone down instead of right", "mined rather than turned left"."""
-    foil, chosen = found.phrases[found.foil], found.phrases[found.chosen]
-    verb, _, rest = chosen.partition(" ")
-    if rest and foil.startswith(f"{verb} "):
-        return f"{foil} instead of {rest}"
-    return f"{foil} rather than {chosen}"
 
 
 def _changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
@@ -146,7 +132,7 @@ def _smallest(found: Answer) -> str:
     alone = f" of {join([found.objectives[i].name for i in found.alone])} alone" if found.alone else ""
     where = f", with {_restrictions(found)}," if _restrictions(found) else ""
     margin = f" {_margin(found)}" if found.kappa > 0 else ""
-    return f"{alone}{where} that lets {_action(found, found.foil)} win{margin}"
+    return f"{alone}{where} that lets {action_word(found, found.foil)} win{margin}"
 
 
 def _size(found: Answer) -> str:
@@ -190,6 +176,8 @@ def rounded_up(number: float, digits: int = 4) -> str:
 
 def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
     """The proven box, with a bound per objective."""
+    if found.preferences:
+        return preference.proven_range(found, proven, command)
     sides = zip(found.objectives, proven.low, proven.high, command, found.original, strict=True)
     # An objective that keeps its number may have a long one, which is not told again.
     spans = [span(o, float(a), float(b), float(c) if c != old else None) for o, a, b, c, old in sides]
@@ -202,10 +190,10 @@ def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> st
 
 def _consequences(found: Answer, new: Consequence, old: Consequence) -> str:
     """What the command leads to, beside what the original one does."""
-    led, notes = _results(found.objectives, new), _runs(new, old) + _stopped(new, old)
+    led, notes = results(found, new), _runs(new, old) + _stopped(new, old)
     if np.allclose(new.achieved, old.achieved) and np.allclose(new.error, old.error):
         return f"Issued here, it leads to the same in the end{notes}: {led}."
-    reached = "what it asks for" if _fulfilled(found, old) else _results(found.objectives, old)
+    reached = "what it asks for" if _fulfilled(found, old) else results(found, old)
     return f"Issued here, it leads to {led} in the end{notes}; the original command leads to {reached}."
 
 
@@ -222,12 +210,6 @@ def _stopped(new: Consequence, old: Consequence) -> str:
         return ""
     share = f"{percent(1 - new.finished)} of them are " if new.finished else ""
     return f" ({share}stopped by the step limit)"
-
-
-def _results(objectives: Sequence[Objective], achieved: Consequence) -> str:
-    rewards = objectives[: len(achieved.achieved)]  # a horizon is no return
-    triples = zip(rewards, achieved.achieved, achieved.error, strict=True)
-    return listing(rewards, [result(o, float(mean), float(error)) for o, mean, error in triples])
 
 
 def _fulfilled(found: Answer, old: Consequence) -> bool:
@@ -265,14 +247,12 @@ def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
     spent = f"{found.total_queries:,} queries were spent"
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
-        return [
-            _range(found),
-            _odds(found),
-            "Ask about another foil or another moment, or widen what may be asked for.",
-        ]
+        wider = "Ask about another foil or another moment, or widen what may be asked for."
+        return [_range(found), _odds(found), preference.next_step(found) if found.preferences else wider]
     reason = found.stop.sentence if found.stop.early else ""
     if found.certificate is not None:
-        bound = f"any answer changes the command by more than {rounded_down(found.lower_bound)} (scaled)"
+        what = "weights" if found.preferences else "command"
+        bound = f"any answer changes the {what} by more than {rounded_down(found.lower_bound)} (scaled)"
         return [f"{spent}; {bound}." if found.lower_bound > 0 else f"{spent}.", reason, "Try a larger limit."]
     hint = 'Try a larger budget, or, if the policy can be looked into, search="exact".'
     return [f"{spent}, which proves nothing.", reason, hint]
@@ -294,6 +274,6 @@ def _odds(found: Answer) -> str:
     if found.values is not None or not 0 < found.kappa <= LARGE_KAPPA:
         return ""
     times = rounded_up(math.exp(found.kappa))
-    foil = _action(found, found.foil)
+    foil = action_word(found, found.foil)
     which = "preferences" if found.preferences else "commands"
     return f"Only {which} count under which {foil} is at least {times} times as likely as any other action."

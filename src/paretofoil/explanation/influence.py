@@ -1,0 +1,274 @@
+"""Does my wish matter here? In how much of the command region each action is chosen: proven, or estimated."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollout
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.decision import Decision, Episode
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.influence import Influence, Nearest, Share
+from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.limit import Limits, Stop, now
+from paretofoil.core.policy import FoldablePolicy, TabularPolicy, as_policy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.ask import ask
+from paretofoil.explanation.explain import Subject, moments_of
+from paretofoil.explanation.influence_alone import alone, turned
+from paretofoil.explanation.influence_sample import actions_at, likely_share, random_commands
+from paretofoil.explanation.influence_scores import influence_scores
+from paretofoil.explanation.noise import clearance
+from paretofoil.explanation.pose import Box, paper_box, pose
+from paretofoil.proof.share import Leaves, ShareEffort, prove_shares
+from paretofoil.search.boundary import Boundary
+from paretofoil.search.exact import Exact
+
+_STEPS_TO_NEAREST = Boundary(max_queries=400)
+_LOOKED_INTO, _DRAWN = 512, 16
+"""Boxes in which a change is looked for where none is known, and commands that are tried in each."""
+
+_ROUNDED = 1.02
+"""How many times as far as the nearest command one with few digits may be."""
+
+
+@dataclass(frozen=True)
+class InfluenceEffort:
+    """What an influence may take."""
+
+    seconds: float = 1.0
+    """For the proof about one moment; what it has not decided by then stays open."""
+    undecided: float = 0.01
+    """The proof stops when nothing is proven in no more than this share of the region."""
+    samples: int = 10_000
+    """Random commands that the policy is asked about."""
+    seed: int = 0
+    """Of these."""
+
+    def __post_init__(self) -> None:
+        if not (0 < self.seconds < np.inf and 0 <= self.undecided < 1 and 1 <= self.samples <= 100_000_000):
+            raise InvalidInput.expected("seconds > 0, undecided from 0 to 1 and at least 1 sample", self)
+
+
+def influence(
+    subject: Subject,
+    decision: Decision,
+    *,
+    seconds: float = InfluenceEffort.seconds,
+    undecided: float = InfluenceEffort.undecided,
+    samples: int = InfluenceEffort.samples,
+    seed: int = InfluenceEffort.seed,
+    box: Box = "reachable",
+    space: CommandSpace | None = None,
+    actions: Sequence[str] | None = None,
+) -> Influence:
+    """How much the command decides at one moment: for each valid action the share of commands that choose it.
+
+    An action is chosen where its score is the largest among the valid ones, the first of equals, as the agent acts;
+    kappa plays no part. Shares are proven intervals where the policy can be looked into and commands are a box: a
+    part of the region counts for an action only if the action wins there by more than float32 can change, so that
+    ties stay undecided. Beside them, and alone for a black box or preferences, stands what samples say, with its
+    exact confidence interval. That no command changes the action is proven for preferences, too.
+
+    Args:
+        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
+        decision: a decision of a rollout, or of `Agent.decision_at`.
+        seconds, undecided: when the proof stops.
+        samples, seed: random commands that the policy is asked about.
+        box: shares of what can still be fulfilled of the space, or of the whole of the "paper"'s box.
+        space: the box of commands; an agent brings its own.
+        actions: the names of the actions; an agent brings its own.
+    """
+    agent = subject if isinstance(subject, Agent) else None
+    policy = agent.policy if agent else as_policy(subject)
+    the_space = space or (agent.space if agent else None)
+    if the_space is None:
+        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
+    first = decision.valid_actions[0] if decision.valid_actions else 0
+    question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
+    effort = InfluenceEffort(seconds, undecided, samples, seed)
+    found = _Asking(question, effort).answer(agent.actions if agent else actions)
+    return replace(found, agent=agent.name if agent else "", time=decision.time)
+
+
+def influence_episode(
+    agent: Agent,
+    episode: Episode | Sequence[float] | np.ndarray,
+    *,
+    times: Sequence[int] | None = None,
+    seconds: float = InfluenceEffort.seconds,
+    undecided: float = InfluenceEffort.undecided,
+    samples: int = InfluenceEffort.samples,
+    seed: int = InfluenceEffort.seed,
+    box: Box = "reachable",
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> InfluenceProfile:
+    """How much the command decides at each moment of an episode.
+
+    Args:
+        agent: whose episode it is.
+        episode: a rollout, or the command of one.
+        times: the moments to ask about; all if not given.
+        seconds, undecided, samples, box: as in `influence`, for each moment.
+        seed: of the sampled commands, and of the rollout.
+        progress: called with the number of moments that are done, and of all.
+    """
+    if not isinstance(episode, Episode):
+        episode = rollout(agent, episode, seed=seed)
+    decisions = moments_of(episode, times)
+    found: list[Influence] = []
+    for decision in decisions:
+        progress(len(found), len(decisions))
+        found.append(
+            influence(agent, decision, seconds=seconds, undecided=undecided, samples=samples, seed=seed, box=box)
+        )
+    progress(len(found), len(decisions))
+    objectives: tuple = tuple(agent.space.objectives)
+    return InfluenceProfile(agent.name, objectives, agent.actions, episode.command, episode.achieved, tuple(found))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """What is proven of the shares of the valid actions, and how."""
+
+    lower: np.ndarray  # (A,)
+    upper: np.ndarray  # (A,)
+    inert: bool = False
+    proven: bool = True
+    stop: Stop = Stop.COMPLETE
+    boxes: int = 0
+    slack: float = 0.0
+    deviation: float = 0.0
+    leaves: Leaves | None = None
+
+
+class _Asking:
+    """Collects what is to be known about one question's region."""
+
+    def __init__(self, question: Question, effort: InfluenceEffort) -> None:
+        self.question, self.effort = question, effort
+        self.valid = np.array(question.valid_actions)
+        self.batch = QuestionBatch([question])
+        self.batch.keep_clear(clearance(self.batch))  # first: what else is asked of a random policy means nothing
+        self.chosen = int(actions_at(self.batch, question.command[None], "original")[0])
+
+    def answer(self, names: Sequence[str] | None) -> Influence:
+        began, question = now(), self.question
+        drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
+        picked = actions_at(self.batch, drawn, "sample")
+        lines = alone(self.batch, self.chosen, self.effort.seconds / 4)
+        known = [drawn[picked != self.chosen], self._steps(), turned(question, lines)]
+        nearest = self._nearest(np.concatenate(known))
+        bounds = self._prove(known=nearest is not None)
+        if nearest is None and bounds.leaves is not None:
+            nearest = self._nearest(self._inside(bounds.leaves))
+        counts = [int((picked == action).sum()) for action in self.valid]
+        rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
+        return Influence(
+            agent="",
+            time=0,
+            objectives=tuple(question.space.objectives),  # type: ignore[arg-type]
+            actions=tuple(names) if names is not None else tuple(f"action {i}" for i in range(self._num_actions())),
+            chosen=self.chosen,
+            command=question.command,
+            low=question.low,
+            high=question.high,
+            shares=tuple(Share(*row, *likely_share(row[-1], len(drawn))) for row in rows),
+            samples=len(drawn),
+            inert=bounds.inert,
+            proven=bounds.proven,
+            alone=lines,
+            nearest=nearest,
+            scores=influence_scores(self.batch),
+            stop=bounds.stop,
+            boxes=bounds.boxes,
+            slack=bounds.slack,
+            deviation=bounds.deviation,
+            seconds=now() - began,
+        )
+
+    def _num_actions(self) -> int:
+        return int(self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original").shape[1])
+
+    def _foils(self) -> list[Question]:
+        return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
+
+    def _steps(self) -> np.ndarray:
+        """(N, d): what a search from the command finds for each foil."""
+        answers = ask(self._foils(), replace(_STEPS_TO_NEAREST, seed=self.effort.seed))
+        found = [answer.command for answer in answers if answer.command is not None]
+        return np.array(found).reshape(len(found), self.question.space.size)
+
+    def _inside(self, leaves: Leaves) -> np.ndarray:
+        """(N, d): random commands in boxes in which others may be chosen, those with most room for them first."""
+        others = leaves.most[:, self.valid != self.chosen].sum(axis=1)
+        order = np.argsort(-others, kind="stable")[:_LOOKED_INTO]
+        found = leaves[np.repeat(order[others[order] > 0], _DRAWN)]
+        drawn = np.random.default_rng(self.effort.seed).random(found.low.shape)
+        shares = found.low + drawn * (found.high - found.low)
+        commands: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
+        return commands
+
+    def _nearest(self, commands: np.ndarray) -> Nearest | None:
+        """The nearest of commands (N, d) under which the policy, asked again, chooses another action."""
+        actions = actions_at(self.batch, commands, "verify")
+        commands, actions = commands[actions != self.chosen], actions[actions != self.chosen]
+        if not len(commands):
+            return None
+        distances = self.question.space.distance(commands, self.question.command)
+        best = int(distances.argmin())
+        return self._in_few_digits(Nearest(commands[best], int(actions[best]), float(distances[best])))
+
+    def _in_few_digits(self, found: Nearest) -> Nearest:
+        """The same with numbers that can be told, as far as the policy, asked again, makes the same of them."""
+        space, decimals = self.question.space, 1 - np.floor(np.log10(self.question.space.scale)).astype(int)
+        if space.simplex:
+            return found
+        tried = [
+            [round(*n) for n in zip(found.command.tolist(), (decimals + k).tolist(), strict=True)] for k in range(6)
+        ]
+        commands = np.clip(np.array(tried), self.question.low, self.question.high)
+        same = np.flatnonzero(actions_at(self.batch, commands, "verify") == found.action)
+        distances = space.distance(commands, self.question.command)
+        near = [i for i in same if distances[i] <= _ROUNDED * found.distance]
+        return Nearest(commands[near[0]], found.action, float(distances[near[0]])) if near else found
+
+    def _prove(self, known: bool) -> _Bounds:
+        """What can be proven; `known` says that some command is known to change the action."""
+        policy, count = self.question.policy, len(self.valid)
+        if count == 1:
+            return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
+        if self.question.space.simplex and isinstance(policy, FoldablePolicy | TabularPolicy) and not known:
+            return self._prove_inert()
+        if self.question.space.simplex or not isinstance(policy, FoldablePolicy):
+            return _Bounds(np.zeros(count), np.ones(count), proven=False)
+        deadline = now() + self.effort.seconds
+        found = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
+        if found.inert and known:  # the policy refutes its own inside: nothing is proven
+            return _Bounds(np.zeros(count), np.ones(count), proven=False)
+        how = (found.stop, found.boxes, found.slack, found.deviation, found.leaves)
+        return _Bounds(found.lower, found.upper, found.inert, True, *how)
+
+    def _prove_inert(self) -> _Bounds:
+        """Of preferences: a foil that is proven to be chosen nowhere has the share 0, and all others are open."""
+        foils = self._foils()
+        batch = QuestionBatch(foils)
+        batch.keep_clear(self.batch.clearance)
+        findings = Exact(seed=self.effort.seed).run(batch, Limits(self.effort.seconds / len(foils)))
+        certificates = [finding.certificate for finding in findings]
+        never = [certificate is not None and certificate.status == "infeasible" for certificate in certificates]
+        upper = np.ones(len(self.valid))
+        upper[self.valid != self.chosen] = ~np.array(never)
+        inert = all(never)
+        return _Bounds(
+            np.where(inert, upper, 0.0),
+            upper,
+            inert,
+            any(never),
+            Stop.PROVEN if inert else findings[never.index(False)].stop,
+            sum(certificate.boxes for certificate in certificates if certificate),
+            max((certificate.slack for certificate in certificates if certificate), default=0.0),
+            max((certificate.deviation for certificate in certificates if certificate), default=0.0),
+        )

@@ -1,0 +1,278 @@
+"""Proven shares: in how much of a region the greedy policy chooses each action, by branch and bound.
+
+Boxes of commands are split until each is settled: in it, one action is proven to beat every other. In a box that is
+not, the lines that bound the differences of two actions still cut off the parts where one of them is proven to lose,
+and the volume of such a part is known exactly.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from paretofoil.core.limit import Stop, now
+from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof.bound import HalfSpaces, upper_bounds
+from paretofoil.proof.deviation import PROBES, seen_off
+from paretofoil.proof.margin import MarginNetwork, rounding_pads
+from paretofoil.proof.share_volume import share_below
+
+SLACK = 1e-5
+"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
+_CAUTION = 4
+"""The slack is at least this many times the deviation that the probes show."""
+_SMALLEST = 1e-8
+"""Boxes smaller than this are left undecided: float32 could not tell their halves apart."""
+_SUMMING = 1e-9
+"""More than rounding can do to a sum of volumes."""
+_BATCH = 512
+"""Boxes that are split at once, at most."""
+_WORK = 1 << 30
+"""Products of a batch of boxes, so that wide networks take fewer boxes at once and look at the clock in time."""
+
+
+@dataclass(frozen=True)
+class ShareEffort:
+    """When to stop."""
+
+    undecided: float = 0.01
+    """At this share of the region in which nothing is proven ..."""
+    max_boxes: int = 1_000_000
+    deadline: float = np.inf
+    """... or before it; on the clock of `now`."""
+    inert: bool = True
+    """While no second action is proven to be chosen anywhere, go on until none is left: perhaps there is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """Boxes of the region in shares of its width; each command lies in one of them."""
+
+    low: np.ndarray  # (B, d)
+    high: np.ndarray  # (B, d)
+    alive: np.ndarray  # (B, A) bool: the actions that are not proven to lose everywhere in the box
+    sure: np.ndarray  # (B, A): in at least which part of the region each action is chosen here
+    most: np.ndarray  # (B, A): and in at most which
+
+    def __getitem__(self, index: np.ndarray | slice) -> "Leaves":
+        return Leaves(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
+
+    def __add__(self, other: "Leaves") -> "Leaves":
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
+        return Leaves(*(np.concatenate(pair) for pair in pairs))
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @cached_property
+    def settled(self) -> np.ndarray:
+        """(B,) bool: only one action is left."""
+        alive: np.ndarray = self.alive.sum(axis=1) == 1
+        return alive
+
+    @cached_property
+    def undecided(self) -> np.ndarray:
+        """(B,): the part of the region in which it is open here what is chosen."""
+        return np.where(self.settled, 0.0, np.maximum(_volumes(self.low, self.high) - self.sure.sum(axis=1), 0.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenShares:
+    """For each valid action: in at least, and in at most, which share of the region it is chosen."""
+
+    lower: np.ndarray  # (A,)
+    upper: np.ndarray  # (A,)
+    stop: Stop
+    boxes: int
+    slack: float
+    """How far the deployed policy's margins may be from the folded ones."""
+    deviation: float
+    """The largest such distance that was measured, at random commands."""
+    leaves: Leaves
+    """The boxes that the region was split into."""
+
+    @property
+    def open(self) -> Leaves:
+        """The boxes in which more than one action is left."""
+        return self.leaves[~self.leaves.settled]
+
+    @property
+    def inert(self) -> bool:
+        """Whether one action is proven to be chosen under every command of the region."""
+        return bool(self.leaves.settled.all()) and int((self.upper > 0).sum()) == 1
+
+
+def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
+    """The shares of the valid actions of a question in its region, a box; what its foil is does not matter."""
+    question = batch.questions[row]
+    assert isinstance(question.policy, FoldablePolicy)
+    folded = question.policy.fold(question.state)
+    off = _deviation(batch, row, folded)
+    slack = max(SLACK, _CAUTION * off, batch.clearance)
+    return _Proving(Contest.of(folded, question, slack)).run(effort, off)
+
+
+def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
+    """The largest difference between the policy's margins of any two valid actions and the folded ones."""
+    question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
+    shares = np.random.default_rng(0).random((PROBES, question.space.size))
+    shares[::2] = np.round(shares[::2])
+    commands = question.low + shares * (question.high - question.low)
+    asked = batch.scores_at(np.full(PROBES, row), commands, "verify")[:, valid].astype(np.float64)
+    return float(np.ptp(asked - folded.logits(commands)[:, valid], axis=1).max())
+
+
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The valid actions of one state against each other, over commands as shares of the region's width."""
+
+    weights: tuple[np.ndarray, ...]
+    biases: tuple[np.ndarray, ...]
+    folded: FoldedPolicy
+    valid: tuple[int, ...]
+    reach: np.ndarray  # (d,): the size of the terms that a command is made of
+    blur: np.ndarray  # (d,): how far off a command may be seen
+    slack: float
+    high: np.ndarray  # (d,): the upper corner of the region, 1 but where it has no width
+    _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folded: FoldedPolicy, question: Question, slack: float) -> "Contest":
+        low, width = question.low, question.high - question.low
+        scale = np.where(width > 0, width, 1.0)
+        weights = (folded.weights[0] * scale, *folded.weights[1:])
+        biases = (folded.weights[0] @ low + folded.biases[0], *folded.biases[1:])
+        off = seen_off(low, question.high)
+        valid, reach = question.valid_actions, np.abs(low) + width + off
+        return cls(weights, biases, folded, valid, reach, off / scale, slack, (width > 0).astype(np.float64))
+
+    def lines(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Where a line is below 0, the first action of the pair is proven to lose to the second, by the slack.
+
+        `some` are positions among the valid actions; pairs are all ordered ones of them, the first changing slowest.
+        """
+        lines = upper_bounds(self._network(some), low - self.blur, high + self.blur)
+        return HalfSpaces(lines.slopes, lines.offsets + np.abs(lines.slopes) @ self.blur + self.slack)
+
+    def _network(self, some: tuple[int, ...]) -> MarginNetwork:
+        """The differences of the logits of all ordered pairs."""
+        if some not in self._networks:
+            first, second = _pairs(some)
+            ahead, behind = ([self.valid[i] for i in side] for side in (first, second))
+            pads = rounding_pads(*self._with_last(self.folded.weights, self.folded.biases, ahead, behind), self.reach)
+            weights, biases = self._with_last(self.weights, self.biases, ahead, behind)
+            self._networks[some] = MarginNetwork(tuple(weights), tuple(biases), self.folded.activations, pads)
+        return self._networks[some]
+
+    @staticmethod
+    def _with_last(
+        weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], ahead: list[int], behind: list[int]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        return (
+            [*weights[:-1], weights[-1][ahead] - weights[-1][behind]],
+            [*biases[:-1], biases[-1][ahead] - biases[-1][behind]],
+        )
+
+    def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
+        """What is proven in boxes low, high (B, d), in which only the actions alive (B, A) are in question."""
+        left, sure, most = alive.copy(), np.zeros(alive.shape), np.zeros(alive.shape)
+        kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
+        for kind, flags in enumerate(kinds):
+            rows, some = np.flatnonzero(kind_of.reshape(-1) == kind), np.flatnonzero(flags)
+            beaten = self._beaten(tuple(some.tolist()), low[rows], high[rows])
+            left[np.ix_(rows, some)] &= (beaten < 1.0).all(axis=2)
+            among = left[np.ix_(rows, some)]
+            open_to = 1.0 - beaten.transpose(0, 2, 1)  # (B, action, rival): where the rival may be ahead
+            against = np.where(among[:, None, :] & ~np.eye(len(some), dtype=bool), open_to, 0.0).sum(axis=2)
+            sure[np.ix_(rows, some)] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
+            most[np.ix_(rows, some)] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
+        volumes = _volumes(low, high)[:, None]
+        return Leaves(low, high, left, sure * volumes, most * volumes)
+
+    def _beaten(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """(B, action, rival): in at least which share of the box the action loses to the rival; 1 is everywhere."""
+        first, second = (np.searchsorted(some, side) for side in _pairs(some))
+        beaten = np.zeros((len(low), len(some), len(some)))
+        if len(some) > 1:
+            lines = self.lines(some, low, high)
+            share = np.minimum(share_below(lines.slopes, lines.offsets, low, high), 1.0 - 1e-15)
+            beaten[:, first, second] = np.where(lines.highest(low, high) < 0.0, 1.0, share)
+        return beaten
+
+
+def _pairs(some: tuple[int, ...]) -> tuple[list[int], list[int]]:
+    pairs = [(a, b) for a in some for b in some if a != b]
+    return [a for a, _ in pairs], [b for _, b in pairs]
+
+
+def _volumes(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """(B,): of boxes low, high (B, d); coordinates without width do not count. Halves of halves of 1 are exact."""
+    width = high - low
+    volumes: np.ndarray = np.where(width > 0, width, 1.0).prod(axis=1)
+    return volumes
+
+
+class _Proving:
+    """Splits the boxes with the largest undecided part, until little enough is left."""
+
+    def __init__(self, contest: Contest) -> None:
+        self.contest = contest
+        count, dim = len(contest.valid), len(contest.high)
+        self.stretch = np.linalg.norm(contest.weights[0], axis=0)
+        corners, parts = np.zeros((0, dim)), np.zeros((0, count))
+        self.pool = Leaves(corners, corners, parts.astype(bool), parts, parts)
+        self.settled = self.stuck = self.pool
+        self.seen = 0
+
+    def run(self, effort: ShareEffort, off: float) -> ProvenShares:
+        contest = self.contest
+        low, high = np.zeros((1, len(contest.high))), contest.high[None]
+        alive = np.ones((1, len(contest.valid)), dtype=bool)
+        network_work = sum(weight.size for weight in contest.weights) * (len(contest.high) + len(contest.valid))
+        take, most = 1, min(_BATCH, max(1, _WORK // network_work))
+        while True:
+            self._add(contest.judge(low, high, alive))
+            stop = self._stop(effort)
+            if stop is not None:
+                return self._shares(stop, off)
+            take = min(2 * take, most)
+            low, high, alive = self._halves(take)
+
+    def _add(self, fresh: Leaves) -> None:
+        self.seen += len(fresh)
+        small = (fresh.high - fresh.low).max(axis=1, initial=0.0) < _SMALLEST
+        self.settled = self.settled + fresh[fresh.settled]
+        self.stuck = self.stuck + fresh[small & ~fresh.settled]
+        self.pool = self.pool + fresh[~small & ~fresh.settled]
+
+    def _stop(self, effort: ShareEffort) -> Stop | None:
+        chosen = [(part.sure > 0).any(axis=0) for part in (self.settled, self.pool, self.stuck)]
+        one = effort.inert and np.any(chosen, axis=0).sum() <= 1
+        if not len(self.pool) or (not one and self.pool.undecided.sum() <= effort.undecided):
+            return Stop.COMPLETE if len(self.stuck) else Stop.PROVEN
+        if self.seen >= effort.max_boxes:
+            return Stop.OUT_OF_BOXES
+        return Stop.OUT_OF_TIME if now() >= effort.deadline else None
+
+    def _halves(self, take: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Take the boxes with the largest undecided parts out of the pool, and halve them."""
+        count = len(self.pool)
+        order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
+        chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
+        rows = np.arange(len(chosen))
+        axis = np.argmax((chosen.high - chosen.low) * self.stretch, axis=1)
+        middle = (chosen.low[rows, axis] + chosen.high[rows, axis]) / 2
+        high_of_left, low_of_right = chosen.high.copy(), chosen.low.copy()
+        high_of_left[rows, axis] = low_of_right[rows, axis] = middle
+        low, high = np.concatenate([chosen.low, low_of_right]), np.concatenate([high_of_left, chosen.high])
+        return low, high, np.tile(chosen.alive, (2, 1))
+
+    def _shares(self, stop: Stop, off: float) -> ProvenShares:
+        leaves = self.settled + self.pool + self.stuck
+        sure, most = leaves.sure.sum(axis=0), leaves.most.sum(axis=0)
+        if not leaves.settled.all():  # else volumes are halves of halves, and their sums exact
+            sure, most = np.maximum(sure - _SUMMING, 0.0), np.where(most > 0, most + _SUMMING, 0.0)
+        most = np.minimum(most, 1.0 - (sure.sum() - sure))
+        return ProvenShares(sure, most, stop, self.seen, self.contest.slack, off, leaves)

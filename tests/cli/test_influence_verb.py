@@ -1,0 +1,40 @@
+"""`paretofoil influence`: a profile, one moment, JSON, a picture."""
+
+from PIL import Image
+
+from paretofoil.core.influence import Influence
+from paretofoil.core.influence_profile import InfluenceProfile
+
+EXAMPLE = ["influence", "deep-sea-treasure", "--command", "1,-1", "--samples", "200", "--quiet"]
+
+
+def test_a_profile_is_a_table_with_words_and_a_picture(run, tmp_path):
+    told = run(*EXAMPLE, "--plot", "it.png").out
+    assert "their scores: KL, flip" not in told
+    assert "the authors' KL, flip" in told
+    assert "The wish decides at 1 of 1 moment." in told
+    with Image.open(tmp_path / "it.png") as picture:
+        assert picture.width > 800
+
+
+def test_one_moment_is_one_sentence(run):
+    told = run(*EXAMPLE, "--at", "0").out
+    assert told.startswith("Here your wish decides: ")
+    assert told.count("\n") == 1
+
+
+def test_json_is_that_of_the_library(run):
+    assert InfluenceProfile.from_json(run(*EXAMPLE, "--json").out).agent == "deep-sea-treasure"
+    assert Influence.from_json(run(*EXAMPLE, "--json", "--at", "0").out).samples == 200
+
+
+def test_a_moment_that_never_comes_is_refused(run):
+    assert "error: expected moments from 0 to 0 of this episode, got 7" in run(*EXAMPLE, "--at", "7", code=2).err
+
+
+def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_proven(run):
+    assert "a figure's file that ends in" in run(*EXAMPLE, "--plot", "it.docx", code=2).err
+
+
+def test_the_verb_has_help(run):
+    assert "Usage" in run("influence", "--help").out

@@ -1,0 +1,80 @@
+"""Influence as JSON: it survives, and what is not whole, or cannot be true, is refused with a sentence."""
+
+import json
+from typing import Any
+
+import pytest
+from influences import black_box, inert, influence, profile
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.influence import Influence
+from paretofoil.core.influence_profile import InfluenceProfile
+
+DERIVED = {"schema", "verdict", "undecided", "changed"}
+"""The schema has tests of its own; the others follow from the rest, and are written but not read."""
+
+
+@pytest.mark.parametrize("value", [influence(), inert(), black_box(), profile()], ids=["some", "inert", "black", "all"])
+def test_json_survives_unchanged(value: Influence | InfluenceProfile) -> None:
+    assert type(value).from_json(value.to_json()).to_json() == value.to_json()
+
+
+def test_what_follows_from_the_rest_is_told_and_not_read() -> None:
+    told = influence().to_dict()
+    assert told["schema"] == "paretofoil/influence/1"
+    assert told["verdict"] == "decides"
+    assert told["undecided"] == pytest.approx(1 - 0.371 - 0.621)
+    assert told["changed"] == pytest.approx([0.371, 0.379])
+    assert Influence.from_dict(told | {"verdict": "inert"}).verdict == "decides"
+
+
+@pytest.mark.parametrize("field", sorted(set(influence().to_dict()) - DERIVED))
+def test_a_document_that_lacks_a_field_is_refused_by_its_name(field: str) -> None:
+    broken = influence().to_dict()
+    del broken[field]
+    with pytest.raises(InvalidInput, match=f"expected a whole influence of schema .*'{field}'"):
+        Influence.from_json(json.dumps(broken))
+
+
+@pytest.mark.parametrize("field", sorted(set(influence().to_dict()) - DERIVED - {"agent"}))
+def test_a_field_of_the_wrong_type_is_refused(field: str) -> None:
+    with pytest.raises(InvalidInput, match=f"expected a whole influence of schema .*{field}"):
+        Influence.from_json(json.dumps(influence().to_dict() | {field: "x"}))
+
+
+def changed_share(**changes: Any) -> list[dict[str, Any]]:
+    shares: list[dict[str, Any]] = json.loads(json.dumps(influence().to_dict()["shares"]))
+    shares[1] |= changes
+    return shares
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"chosen": 2}, "a chosen action that is valid, got 2"),
+        ({"shares": changed_share(action=4)}, "different actions from 0 to 3"),
+        ({"shares": changed_share(action=3)}, "different actions from 0 to 3"),
+        ({"shares": changed_share(lower=0.5, upper=0.4)}, "shares with lower <= upper"),
+        ({"shares": changed_share(lower=0.5, upper=0.6)}, "shares that sum to 1"),
+        ({"shares": changed_share(upper=1.5)}, "a number from 0.0 to 1.0"),
+        ({"shares": changed_share(sampled=1)}, "as many sampled commands as there are"),
+        ({"command": [8.0]}, "commands of 2 objectives"),
+        ({"nearest": {"command": [8.0], "action": 1, "distance": 0.1}}, "commands of 2 objectives"),
+        ({"nearest": {"command": [8.0, 1.0], "action": 9, "distance": 0.1}}, "different actions from 0 to 3"),
+        ({"inert": True}, "a share of 1 where no command matters"),
+        ({"samples": 0}, "a number from 1 to"),
+        ({"stop": "tired"}, "one of complete, proven"),
+    ],
+)
+def test_what_cannot_be_true_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidInput, match=f"expected a whole influence of schema .*{message}"):
+        Influence.from_json(json.dumps(influence().to_dict() | changes))
+
+
+def test_moments_of_other_agents_are_refused() -> None:
+    told = profile().to_dict()
+    told["actions"] = ["a", "b", "c", "d"]
+    with pytest.raises(InvalidInput, match="moments with the same objectives and actions"):
+        InfluenceProfile.from_json(json.dumps(told))
+    with pytest.raises(InvalidInput, match="a command of 2 numbers"):
+        InfluenceProfile.from_json(json.dumps(profile().to_dict() | {"command": [1.0]}))

@@ -1,0 +1,249 @@
+"""What can be had, in seas that dither by construction: the closest command that delivers, or that none is known."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paretofoil as pf
+from paretofoil import envs
+from paretofoil.core.attainable import DELIVERED
+from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.explanation import attainable as module
+from paretofoil.explanation.consequence import Issued
+from paretofoil.search import Boundary
+
+QUICK = Boundary(max_queries=300)
+
+
+def some_decisions(agent: pf.Agent, count: int) -> list[pf.Decision]:
+    decisions = [d for episode in pf.rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
+    return [decisions[i] for i in np.random.default_rng(7).permutation(len(decisions))[:count]]
+
+
+def margin(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, foil: int) -> float:
+    scores = agent.policy.log_probs(decision.state[None], command[None])[0]
+    return float(scores[foil] - max(scores[a] for a in decision.valid_actions if a != foil))
+
+
+DITHERS, DIVES = 10.0, 4.0
+"""Up to so much treasure the sea's agent goes down; from the lower of both on it then comes up again, for ever."""
+
+
+def in_row_0(states: np.ndarray) -> np.ndarray:
+    return np.asarray(states)[:, 0] > 0.5
+
+
+def sea(dithers: float = DITHERS, dives: float = DIVES, by: float = 5.0, front: Any = ()) -> pf.Agent:
+    """Right for more treasure than `dithers`; for more than `dives` down and up again, for less down, `by` so much."""
+
+    def policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        treasure, top = np.asarray(commands)[:, 0], in_row_0(states)
+        scores = np.tile([-9.0, 0.0, -9.0, -9.0], (len(states), 1))  # up, down, left, right
+        scores[:, 3] = np.where(treasure > dithers, 5.0, np.where(treasure > dives, -5.0, -by))
+        scores[:, 0] = np.where(~top & (treasure > dives), 5.0, -9.0)
+        return scores
+
+    entry = envs.entry("deep-sea-treasure")
+    space = CommandSpace([1, -50], [124, -1], entry.objectives)
+    return pf.Agent("sea", policy, entry, space, np.reshape(front, (-1, 2)).astype(float))
+
+
+def why_not_down(agent: pf.Agent, command: Any = (16.0, -9.0), **options: Any) -> pf.Answer:
+    """At the second decision, where down leads to a treasure of 2 in three steps in all."""
+    return pf.explain(agent, pf.decision_in(agent, command, 1), foil="down", search=QUICK, **options)
+
+
+def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -> None:
+    answer = why_not_down(sea())
+    assert answer.consequence.finished == 0.0
+    assert answer.attainable.command.tolist() == [2.0, -2.0]
+    assert answer.attainable.asked.tolist() == [2.0, -3.0]
+    assert answer.attainable.missed == 0.0
+    assert answer.attainable.consequence.achieved.tolist() == [2.0, -3.0]
+    ending = "To really get down: ask for 2 treasure and 3 steps of time in all; rolled out, it delivers exactly that."
+    assert answer.paragraph().endswith(ending)
+
+
+def test_where_every_command_dithers_none_is_known() -> None:
+    answer = why_not_down(sea(dives=-100.0))
+    assert answer.found
+    assert not answer.attainable.known
+    assert answer.attainable.tried > 10
+    told = f"no command is known that then delivers what it asks for; {answer.attainable.tried} were rolled out."
+    assert answer.paragraph().endswith(told)
+
+
+def test_a_smallest_change_that_delivers_is_said_to() -> None:
+    answer = why_not_down(sea(dithers=2.5, dives=2.5), (16.0, -3.0))
+    assert answer.attainable.command.tolist() == answer.command.tolist() != [2.0, -2.0]
+    assert answer.attainable.distance == answer.distance
+    assert 0 < answer.attainable.missed <= DELIVERED
+    assert "ask for just that; rolled out, it delivers what it asks for to within 1 %: 2 treasure" in answer.paragraph()
+
+
+def test_the_papers_wider_box_makes_nothing_easier_to_deliver() -> None:
+    """Going down takes a step less than is asked for: 2 % of the agent's 49 steps, 0.5 % of the paper's 199."""
+    agent = sea(dithers=2.5, dives=2.5)
+    answer = why_not_down(agent, (16.0, -4.0), box="paper")
+    assert answer.command[1] == -3.0
+    assert answer.attainable.command.tolist() == [2.0, -2.0]
+    assert answer.attainable.distance == pytest.approx(
+        agent.paper_space.distance(np.array([2.0, -2.0]), answer.original)
+    )
+
+
+def test_a_foil_that_wins_by_less_than_kappa_is_not_had() -> None:
+    assert why_not_down(sea(by=0.1)).attainable.known
+    assert not why_not_down(sea(by=0.03)).attainable.known
+    assert why_not_down(sea(by=0.03), kappa=0.02).attainable.known
+
+
+def test_what_the_user_keeps_is_kept() -> None:
+    assert not why_not_down(sea(), keep=["time"]).attainable.known
+    kept = why_not_down(sea(), (16.0, -3.0), keep=["time"])
+    assert kept.attainable.command.tolist() == [2.0, -2.0]
+    held = why_not_down(sea(), ranges={"treasure": (3.0, 20.0)})
+    assert 3.0 <= held.attainable.command[0] <= 2.0 + DELIVERED * 123
+    assert not why_not_down(sea(), ranges={"treasure": (3.5, 20.0)}).attainable.known
+
+
+def test_of_several_the_closest_to_the_original_command_is_told() -> None:
+    """In Fruit-Tree many points of the front can still be had after the foil: none of them is closer."""
+    agent, num_farther = pf.load_agent("fruit-tree"), 0
+    for decision in some_decisions(agent, 12):
+        for answer in pf.explain_decision(agent, decision, search=QUICK):
+            others = agent.front - decision.collected
+            others = others[[margin(agent, decision, command, answer.foil) >= answer.kappa for command in others]]
+            led = np.stack([pf.consequence(agent, decision, command).achieved for command in others])
+            kept = np.abs(led - others - decision.collected).max(axis=1) < 1e-9
+            away = agent.space.distance(others[kept], decision.command)
+            assert answer.attainable.distance <= away.min() + 1e-9
+            num_farther += int((away > away.min() + 1e-9).sum())
+    assert num_farther > 10, "or there was nothing to choose from"
+
+
+@pytest.mark.parametrize("name", ["branch-path", "deep-sea-treasure", "reward-line"])
+def test_giving_up_on_what_is_lost_loses_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = pf.load_agent(name)
+    questions = [(d, a) for d in some_decisions(agent, 10) for a in pf.explain_decision(agent, d, search=QUICK)]
+    monkeypatch.setattr(module, "OVERRUN", np.inf)
+    for decision, answer in questions:
+        if answer.found:
+            again = module.find_attainable(agent, decision, answer.asked.question, answer.command)
+            assert again.distance == answer.attainable.distance
+
+
+def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ditherers would go on for 200 steps: 30 are asked for at most, and half of 49 are allowed more."""
+    rounds: list[list[Issued]] = []
+    issue = module.issue
+
+    def spy(*given: Any, **options: Any) -> Any:
+        rounds.append(issue(*given, **options))
+        return rounds[-1]
+
+    monkeypatch.setattr(module, "issue", spy)
+    assert not why_not_down(sea(dives=-100.0), ranges={"time": (-30.0, -1.0)}).attainable.known
+    [issued] = rounds  # what a part of an episode led to is not asked for
+    assert all(one.lost for one in issued)
+    assert 24 < max(one.consequence.steps for one in issued) <= 30 + 0.5 * 49 + 2
+
+
+def test_only_what_is_overrun_by_half_its_range_is_lost() -> None:
+    """Of 123 treasure and 49 steps; what is still to come is never lost."""
+    answer = why_not_down(sea())
+    place = module._Place(sea(), pf.decision_in(sea(), (16.0, -9.0), 1), answer.asked.question)
+    left = np.array([[-61.0, -5.0], [-62.0, -5.0], [3.0, 24.0], [3.0, 25.0], [124.0, -50.0]])
+    assert place._lost(left).tolist() == [False, True, False, True, False]
+
+
+def test_with_few_commands_the_way_leads_beyond_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in an environment that is stepped one by one, where nothing is drawn at random."""
+    monkeypatch.setattr(module, "_effort", lambda agent: module._Effort(8))
+    assert why_not_down(sea()).attainable.command.tolist() == [2.0, -2.0]
+
+
+def test_with_few_commands_the_front_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_effort", lambda agent: module._Effort(2))
+    monkeypatch.setattr(module, "ROUNDS", 0)
+    assert why_not_down(sea(front=[[124, -19], [2, -3]])).attainable.command.tolist() == [2.0, -2.0]
+    assert not why_not_down(sea()).attainable.known
+
+
+def test_an_agent_that_does_otherwise_where_it_is_rolled_out_has_nothing_to_offer() -> None:
+    """The decision's state says row 1; its snapshot is in row 0, where the agent goes right whatever is asked."""
+
+    def policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        right = in_row_0(states) | (np.asarray(commands)[:, 0] > DITHERS)
+        return np.where(right[:, None], [-9.0, 0.0, -9.0, 5.0], [-9.0, 5.0, -9.0, 0.0])
+
+    agent = replace(sea(), policy=policy)
+    decision = pf.decision_in(agent, (16.0, -9.0), 1)
+    state = decision.state.copy()
+    state[:2] = 0.0, 1.0
+    answer = pf.explain(agent, replace(decision, state=state), foil="down", search=QUICK)
+    assert answer.found
+    assert answer.attainable.tried == 0
+
+
+def test_a_horizon_is_asked_for_and_not_delivered() -> None:
+    """The same sea, with the steps left as a third number."""
+    plain = sea()
+    space = CommandSpace([1, -50, 1], [124, -1, 50], (*plain.space.objectives, Objective("horizon", "steps")))
+    agent = pf.Agent(
+        "sea", lambda s, c: plain.policy.log_probs(s, c[:, :2]), plain.environment, space, np.zeros((0, 3))
+    )
+    answer = why_not_down(agent, (16.0, -9.0, 9.0))
+    assert answer.attainable.command[:2].tolist() == [2.0, -2.0]
+    assert answer.attainable.consequence.achieved.tolist() == [2.0, -3.0]
+
+
+def test_means_are_told_with_many_runs_where_chance_plays() -> None:
+    agent = pf.load_agent("breakable-bottles-realised")
+    answers = [a for d in some_decisions(agent, 3) for a in pf.explain_decision(agent, d, search=QUICK)]
+    known = [a for a in answers if a.attainable is not None and a.attainable.known]
+    assert known
+    assert {a.attainable.consequence.repeats for a in known} == {2000}
+    assert all("in the mean of 2,000 runs" in a.paragraph() for a in known if a.attainable.consequence.error.any())
+
+
+def test_alternatives_have_their_own_and_know_their_start() -> None:
+    agent = pf.load_agent("minecart")
+    decision = pf.decision_in(agent, (0.28, 1.22, -1.16), 5)
+    answer = pf.explain(agent, decision, foil="right", search=QUICK, k=3)
+    assert answer.alternatives
+    for other in answer.alternatives:
+        assert other.attainable is not None
+        assert other.start is not None
+        assert other.start.issued == pytest.approx(decision.command + decision.collected)
+        assert other.start.command == pytest.approx(other.command + decision.collected)
+        locked = [i for i in range(3) if other.alone and i not in other.alone]
+        if other.attainable.known:
+            assert (other.attainable.command[locked] == decision.command[locked]).all()
+
+
+def test_a_sparse_answer_is_no_restriction_of_what_can_be_had() -> None:
+    answer = why_not_down(sea(), sparse=True)
+    assert answer.alone == (0,)
+    assert answer.attainable.command.tolist() == [2.0, -2.0]
+
+
+def test_nothing_is_sought_where_nothing_can_be_rolled_out_or_nobody_asks() -> None:
+    agent = sea()
+    assert why_not_down(agent, attainable=False).attainable is None
+    stored = pf.Decision.from_json(pf.decision_in(agent, (16.0, -9.0), 1).to_json())
+    answer = pf.explain(agent, stored, foil="down", search=QUICK)
+    assert answer.found
+    assert answer.attainable is None
+    alone = pf.explain(agent.policy, stored, foil=1, space=agent.space, search=QUICK)
+    assert alone.attainable is None
+
+
+def test_an_answer_of_before_reads_as_one_for_which_nothing_was_sought() -> None:
+    values = json.loads(why_not_down(sea()).to_json())
+    assert pf.Answer.from_dict(values).attainable.asked.tolist() == [2.0, -3.0]
+    del values["attainable"]
+    assert pf.Answer.from_dict(values).attainable is None

@@ -1,0 +1,69 @@
+"""Influence written by hand: what it says, shows and stores is known without any proof."""
+
+from typing import Any
+
+import numpy as np
+from answers import ACTIONS, TIME, TREASURE
+
+from paretofoil.core.influence import Alone, Influence, Nearest, Scores, Share, Turn
+from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.limit import Stop
+
+
+def influence(**changes: Any) -> Influence:
+    """Right is chosen under 8 treasure and 2 steps; other commands choose down, and none chooses up."""
+    values: dict[str, Any] = {
+        "agent": "mine",
+        "time": 4,
+        "objectives": (TREASURE, TIME),
+        "actions": ACTIONS,
+        "chosen": 3,
+        "command": np.array([8.0, -2.0]),
+        "low": np.array([1.0, -40.0]),
+        "high": np.array([124.0, -1.0]),
+        "shares": (
+            Share(0, 0.0, 0.0, 0, 0.0, 0.0004),
+            Share(1, 0.371, 0.379, 3750, 0.3655, 0.3846),
+            Share(3, 0.621, 0.629, 6250, 0.6154, 0.6345),
+        ),
+        "samples": 10_000,
+        "inert": False,
+        "proven": True,
+        "alone": (
+            Alone(0, 0.301, 0.302, 0.3018, Turn(5.2, 1), None),
+            Alone(1, 0.0, 0.0, 0.0, None, None),
+        ),
+        "nearest": Nearest(np.array([5.5, -2.1]), 1, 0.0203),
+        "scores": Scores(0.4, 0.3, 0.1, 0.35, 298),
+        "stop": Stop.PROVEN,
+        "boxes": 75,
+        "slack": 1e-5,
+        "deviation": 2e-6,
+        "seconds": 0.1,
+    }
+    return Influence(**(values | changes))
+
+
+def inert(**changes: Any) -> Influence:
+    shares = (Share(1, 0.0, 0.0, 0, 0.0, 0.0004), Share(3, 1.0, 1.0, 10_000, 0.9996, 1.0))
+    still = tuple(Alone(i, 0.0, 0.0, 0.0, None, None) for i in range(2))
+    values = {
+        "shares": shares,
+        "inert": True,
+        "alone": still,
+        "nearest": None,
+        "scores": Scores(0.0, 0.0, 0.0, 0.0, 298),
+    }
+    return influence(**(values | changes))
+
+
+def black_box(**changes: Any) -> Influence:
+    """The same of a policy that cannot be looked into."""
+    shares = (Share(1, 0.0, 1.0, 3750, 0.3655, 0.3846), Share(3, 0.0, 1.0, 6250, 0.6154, 0.6345))
+    return influence(**({"shares": shares, "proven": False, "alone": (), "stop": Stop.COMPLETE} | changes))
+
+
+def profile(*moments: Influence) -> InfluenceProfile:
+    eight = np.array([8.0, -8.0])
+    told = moments or (influence(time=0), inert(time=1), black_box(time=2))
+    return InfluenceProfile("mine", (TREASURE, TIME), ACTIONS, eight, eight, told)

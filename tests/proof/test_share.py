@@ -1,0 +1,235 @@
+"""Proven shares: volumes never too large, planted regions found, and the deployed policy inside the intervals."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import factorial, prod
+
+import numpy as np
+import pytest
+from networks import LayeredPolicy, random_layers
+
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.limit import Stop
+from paretofoil.core.policy import Activation, FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof.margin import MarginNetwork
+from paretofoil.proof.share import Contest, ProvenShares, ShareEffort, prove_shares
+from paretofoil.proof.share_volume import share_below
+
+
+def exact_share(weights: list[Fraction], room: Fraction) -> Fraction:
+    """The share of the unit cube in which weights . x < room, in fractions."""
+    terms = (
+        (-1) ** sum(corner)
+        * max(room - sum(w * v for w, v in zip(weights, corner, strict=True)), Fraction(0)) ** len(weights)
+        for corner in product((0, 1), repeat=len(weights))
+    )
+    return sum(terms, Fraction(0)) / (factorial(len(weights)) * prod(weights))
+
+
+def exact_share_of_box(slopes: np.ndarray, offset: float, low: np.ndarray, high: np.ndarray) -> Fraction:
+    """The share of a box in which slopes . z + offset < 0."""
+    sides = [tuple(map(Fraction, side)) for side in zip(slopes.tolist(), low.tolist(), high.tolist(), strict=True)]
+    lowest = Fraction(offset) + sum(min(slope * start, slope * end) for slope, start, end in sides)
+    return exact_share([abs(slope) * (end - start) for slope, start, end in sides], max(-lowest, Fraction(0)))
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4, 6])
+def test_a_volume_is_exact_and_never_too_large(dim: int) -> None:
+    generator = np.random.default_rng(dim)
+    for _ in range(60):
+        low, width = generator.normal(size=dim), 2.0 ** -generator.integers(0, 12, size=dim)
+        high = low + width
+        slopes = generator.normal(size=dim) / width  # all of some size over the box
+        offset = -float(slopes @ (low + generator.random(dim) * width))
+        [[found]] = share_below(slopes[None, None], np.array([[offset]]), low[None], high[None])
+        true = exact_share_of_box(slopes, offset, low, high)
+        assert Fraction(float(found)) <= true
+        assert float(true) - found < (0.06 if dim == 6 else 0.02)
+
+
+@pytest.mark.parametrize("small", [1e-3, 1e-5, 1e-8, 1e-12, 1e-200, 0.0])
+def test_weights_of_any_size_never_make_a_volume_too_large(small: float) -> None:
+    for dim in (2, 3, 5, 10):
+        slopes = np.array([1.0, *([small] * (dim - 1))])
+        for room in (0.25, 0.5, 0.9):
+            [[found]] = share_below(slopes[None, None], np.array([[-room]]), np.zeros((1, dim)), np.ones((1, dim)))
+            mean = room - small * (dim - 1) / 2  # as long as the cut meets no other side
+            assert found <= mean + 1e-15
+            assert found >= room - small * (dim - 1) - 1e-6
+
+
+def test_a_half_space_that_holds_all_or_nothing_of_a_box_is_told_so() -> None:
+    slopes, low, high = np.ones((1, 2, 2)), np.zeros((1, 2)), np.ones((1, 2))
+    assert share_below(slopes, np.array([[-2.5, 0.5]]), low, high).tolist() == [[1.0, 0.0]]
+
+
+def linear(weight: list[list[float]], bias: list[float], precision: type[np.floating] = np.float32) -> LayeredPolicy:
+    return LayeredPolicy(FoldedPolicy((np.array(weight, dtype=float),), (np.array(bias, dtype=float),), ()), precision)
+
+
+def asked(policy: LayeredPolicy, dim: int, **changes: object) -> QuestionBatch:
+    """About the unit box, or what is given."""
+    actions = tuple(range(len(policy.fold(np.zeros(1)).biases[-1])))
+    given = {"command": np.full(dim, 0.5), "valid_actions": actions, "space": CommandSpace(np.zeros(dim), np.ones(dim))}
+    values = {**given, **changes}
+    foil = values["valid_actions"][0]  # type: ignore[index]
+    return QuestionBatch([Question(policy, np.zeros(1), foil=foil, kappa=0.0, **values)])  # type: ignore[arg-type]
+
+
+def holds(found: ProvenShares, true: list[float], width: float = 0.011) -> bool:
+    inside = (found.lower <= np.array(true) + 1e-12) & (np.array(true) <= found.upper + 1e-12)
+    return bool(inside.all() and (found.upper - found.lower <= width).all())
+
+
+def test_the_shares_of_a_linear_policy_are_the_areas_of_its_regions() -> None:
+    corner = linear([[0.0, 0.0], [1.0, 1.0]], [0.0, -0.5])  # the second is chosen above a diagonal
+    assert holds(prove_shares(asked(corner, 2), ShareEffort()), [0.125, 0.875])
+    three = linear([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [0.0, -0.3, -0.6])
+    assert holds(prove_shares(asked(three, 2), ShareEffort()), [0.18, 0.62, 0.2])
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3, 4])
+def test_the_shares_of_a_product_of_half_spaces_are_known(dim: int) -> None:
+    """relu(x_i - 0.7) summed: the first action is chosen where every number is below 0.7, nearly."""
+    steep = 1000.0
+    weights = (np.eye(dim), np.stack([np.zeros(dim), np.full(dim, steep)]))
+    biases = (np.full(dim, -0.7), np.array([0.1, 0.0]))
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    found = prove_shares(asked(policy, dim), ShareEffort(0.02 if dim > 2 else 0.01))
+    assert holds(found, [0.7**dim + 0.00007 * dim, 1 - 0.7**dim - 0.00007 * dim], 0.021 + 0.0002)
+
+
+def test_in_a_box_far_from_0_shares_are_those_of_its_own_width() -> None:
+    space = CommandSpace(np.array([100.0, -7.0]), np.array([104.0, -5.0]))
+    policy = linear([[0.0, 0.0], [1.0, 0.0]], [0.0, -101.0])
+    assert holds(prove_shares(asked(policy, 2, space=space, command=space.low), ShareEffort()), [0.25, 0.75])
+
+
+def test_an_objective_without_width_does_not_count() -> None:
+    policy = linear([[0.0, 0.0], [1.0, 1.0]], [0.0, -0.8])
+    ends = {"low": np.array([0.0, 0.5]), "high": np.array([1.0, 0.5])}
+    assert holds(prove_shares(asked(policy, 2, **ends), ShareEffort()), [0.3, 0.7])
+    point = prove_shares(asked(policy, 2, low=np.full(2, 0.5), high=np.full(2, 0.5)), ShareEffort())
+    assert point.inert
+    assert (point.lower.tolist(), point.upper.tolist()) == ([0.0, 1.0], [0.0, 1.0])
+
+
+def test_actions_that_are_not_valid_have_no_share_and_take_none() -> None:
+    policy = linear([[0.0], [1.0], [0.0]], [0.0, -0.25, 50.0])  # the third would win everywhere
+    found = prove_shares(asked(policy, 1, valid_actions=(0, 1)), ShareEffort())
+    assert holds(found, [0.25, 0.75])
+
+
+def test_equals_stay_undecided() -> None:
+    found = prove_shares(asked(linear([[1.0], [1.0], [0.0]], [0.0, 0.0, 0.5]), 1), ShareEffort(max_boxes=200))
+    assert found.lower[:2].tolist() == [0.0, 0.0]
+    assert found.upper[0] == pytest.approx(0.5, abs=1e-3)
+    assert found.lower[2] == pytest.approx(0.5, abs=1e-3)
+    assert found.upper[2] == pytest.approx(0.5, abs=1e-3)  # cut by one rival, though no other has a share to take off
+    assert not found.inert
+
+
+def test_a_state_in_which_one_action_always_wins_is_inert_in_any_dimension() -> None:
+    for dim in (1, 3, 6, 12):
+        policy = random_layers(dim, (dim, 16, 3), ("sigmoid",))
+        above = LayeredPolicy(
+            FoldedPolicy(policy.folded.weights, (policy.folded.biases[0], np.array([0.0, 60.0, 0.0])), ("sigmoid",))
+        )
+        found = prove_shares(asked(above, dim), ShareEffort())
+        assert found.inert
+        assert found.stop is Stop.PROVEN
+        assert found.lower.tolist() == found.upper.tolist() == [0.0, 1.0, 0.0]
+
+
+def test_while_only_one_action_is_known_the_proof_goes_on_beyond_its_goal() -> None:
+    """A sliver of the region, less than the goal, chooses another action."""
+    weights, biases = (np.ones((1, 1)), np.array([[0.0], [1000.0]])), (np.array([-0.999]), np.array([0.1, 0.0]))
+    policy = LayeredPolicy(FoldedPolicy(weights, biases, ("relu",)))
+    early = prove_shares(asked(policy, 1), ShareEffort(0.05, inert=False))
+    assert early.lower[1] == 0.0
+    assert prove_shares(asked(policy, 1), ShareEffort(0.05)).lower[1] > 0.0
+
+
+def test_a_proof_that_runs_out_is_still_one() -> None:
+    policy = random_layers(5, (3, 24, 24, 4), ("sigmoid", "relu"))
+    short, long = (prove_shares(asked(policy, 3), ShareEffort(1e-3, max_boxes=n)) for n in (40, 20_000))
+    assert short.stop is Stop.OUT_OF_BOXES
+    assert (short.lower <= long.upper).all()
+    assert (short.upper >= long.lower).all()
+    assert short.upper.sum() > 1.0
+
+
+CASES: list[tuple[tuple[int, ...], tuple[Activation, ...]]] = [
+    ((2, 24, 3), ("sigmoid",)),
+    ((2, 16, 16, 4), ("relu", "tanh")),
+    ((3, 24, 24, 4), ("sigmoid", "relu")),
+    ((5, 24, 2), ("tanh",)),
+]
+
+
+@pytest.mark.parametrize(("widths", "activations"), CASES)
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_every_command_of_a_settled_box_is_decided_as_proven(
+    widths: tuple[int, ...], activations: tuple[Activation, ...], precision: type[np.floating]
+) -> None:
+    for seed in range(4):
+        made = random_layers(seed, widths, activations)
+        batch = asked(LayeredPolicy(made.folded, precision), widths[0])
+        found = prove_shares(batch, ShareEffort(0.02, max_boxes=3000))
+        leaves, generator = found.leaves, np.random.default_rng(seed)
+        assert (leaves.high - leaves.low).prod(axis=1).sum() == pytest.approx(1.0, abs=1e-12)
+        owners = np.repeat(np.arange(len(leaves)), 20)
+        points = leaves.low[owners] + generator.random((len(owners), widths[0])) * (leaves.high - leaves.low)[owners]
+        chosen = batch.scores_at(np.zeros(len(points), dtype=int), points, "test").argmax(axis=1)
+        assert leaves.alive[owners, chosen].all()
+        even = batch.scores_at(np.zeros(20_000, dtype=int), generator.random((20_000, widths[0])), "test").argmax(
+            axis=1
+        )
+        share = np.bincount(even, minlength=widths[-1]) / 20_000
+        assert (share >= found.lower - 0.02).all()
+        assert (share <= found.upper + 0.02).all()
+
+
+@pytest.mark.parametrize(("widths", "activations"), CASES)
+def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_off(
+    widths: tuple[int, ...], activations: tuple[Activation, ...]
+) -> None:
+    generator = np.random.default_rng(0)
+    policy, actions = random_layers(1, widths, activations), tuple(range(widths[-1]))
+    [question] = asked(policy, widths[0]).questions
+    contest = Contest.of(policy.folded, question, 0.01)
+    wide = Contest(**{**contest.__dict__, "blur": np.full(widths[0], 0.02), "_networks": {}})
+    low = generator.random((200, widths[0])) * 0.9
+    high = low + 0.1
+    lines = wide.lines(actions, low, high)
+    points = low + generator.random(low.shape) * 0.1
+    off = points + generator.choice([-0.02, 0.02], size=low.shape)
+    logits = policy.folded.logits(off)
+    pairs = [(a, b) for a in actions for b in actions if a != b]
+    margins = logits[:, [a for a, _ in pairs]] - logits[:, [b for _, b in pairs]]
+    values = (lines.slopes * points[:, None, :]).sum(axis=2) + lines.offsets
+    assert (values >= margins + 0.01 - 1e-9).all()
+    assert isinstance(wide._network(actions), MarginNetwork)
+
+
+@dataclass(frozen=True, eq=False)
+class Shifted:
+    """A policy that is deployed with other numbers than its inside has."""
+
+    inside: FoldedPolicy
+    shift: np.ndarray
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return self.inside.logits(np.asarray(commands)) + self.shift
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        return self.inside
+
+
+def test_how_far_the_deployed_policy_is_from_its_inside_is_allowed_for() -> None:
+    inside = FoldedPolicy((np.array([[0.0], [1.0]]),), (np.array([0.0, -0.5]),), ())
+    found = prove_shares(asked(Shifted(inside, np.array([0.03, 0.0])), 1), ShareEffort(max_boxes=500))  # type: ignore[arg-type]
+    assert found.deviation == pytest.approx(0.03)
+    assert found.lower[0] <= 0.53 <= found.upper[0]

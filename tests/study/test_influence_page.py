@@ -1,0 +1,52 @@
+"""The page on goal influence: its measures are the usual ones, and it follows from its rows."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from studies import saved_agent
+
+from paretofoil.reproduce import Plan, experiment
+from paretofoil.reproduce.influence import AUTHORS, Scored, auroc, spearman
+from paretofoil.reproduce.measurement import read_measurements
+from paretofoil.reproduce.paper import ENVIRONMENTS
+from paretofoil.study.parquet import open_parquet
+
+
+def test_the_rank_correlation_is_1_for_any_rising_curve_and_none_where_nothing_varies() -> None:
+    assert spearman([1, 2, 3, 4], [1, 10, 11, 100]) == pytest.approx(1.0)
+    assert spearman([1, 2, 3, 4], [4, 3, 2, 1]) == pytest.approx(-1.0)
+    assert spearman([1, 1, 1], [1, 2, 3]) is None
+    assert spearman([1, 2], [1, 2]) is None
+
+
+def test_the_area_under_the_curve_counts_pairs_in_order_and_ties_half() -> None:
+    assert auroc([0.1, 0.2, 0.3], [False, False, True]) == 1.0
+    assert auroc([0.1, 0.2, 0.3, 0.2], [True, False, True, True]) == pytest.approx((0 + 1 + 0.5) / 3)
+    assert auroc([0.1, 0.2], [True, True]) is None
+
+
+def test_the_authors_summary_has_every_environment_and_no_share_beyond_1() -> None:
+    assert list(AUTHORS) == list(ENVIRONMENTS)
+    assert {len(line) for line in AUTHORS.values()} == {11}
+    assert all(number is None or abs(number) <= 1 for line in AUTHORS.values() for number in line[1:])
+
+
+def test_the_page_is_made_again_from_its_rows(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    plan = Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
+    report = experiment("influence")(plan)
+    again = experiment("influence")(replace(plan, recorded=True))
+    assert again.to_markdown() == report.to_markdown()
+
+
+def test_rows_and_proofs_agree_with_the_scan(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    plan = Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
+    experiment("influence")(plan)
+    path = plan.out / "rows" / "influence.parquet"
+    rows = read_measurements(path, Scored, open_parquet(path, "rows")[1])
+    assert rows
+    for row in rows:
+        assert row.lower - 0.02 <= row.fraction <= row.upper + 0.02  # a grid of 100 x 100 is no exact area
+        assert not (row.inert and row.active)
