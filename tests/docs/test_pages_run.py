@@ -24,6 +24,9 @@ LANGUAGES = {"python", "sh", "output", "text"}
 NOT_RUN = {
     "make demo": "sets up an environment; .ci/run does, and the two commands that it runs are in other blocks",
     "make test": "is this",
+    "git clone": "needs a network; tests/docs/test_getting_started.py goes on from a copy",
+    "cd paretofoil": "into what was cloned",
+    "pip install .": "tests/docs/test_getting_started.py does, in a new environment",
     "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
     "paretofoil study run my-agent --workers 8": "eight processes; tests/study runs it with two",
     "paretofoil study run my-agent --engine": "needs a cluster at that address; tests/study starts one",
