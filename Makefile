@@ -1,9 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,docs,art,dask,ray,parquet,sb3
+EXTRAS := dev,docs,art,dask,ray,parquet,sb3,web
 
-.PHONY: help demo test check format docs notebooks agents results seeds bench mutants clean
+.PHONY: help demo test check format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -13,7 +13,7 @@ demo: $(VENV)/installed ## set up, and see the main job work
 	$(BIN)/paretofoil agents
 	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 5 --foil down --plot demo.png
 
-test: $(VENV)/tested ## set up, and run the tests
+test: $(VENV)/tested browser ## set up, and run the tests
 	$(BIN)/pytest
 
 check: $(VENV)/tested ## format, lint and types
@@ -24,6 +24,23 @@ check: $(VENV)/tested ## format, lint and types
 format: $(VENV)/tested ## format and repair what can be repaired
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+AXE := .tools/axe.js
+AXE_VERSION := 4.14.0
+
+browser: $(AXE) ## what the tests of the page look through: Chromium, and axe-core, which finds what is hard to use
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
+	  { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet chromium; } || \
+	  echo "Chromium is not there: the tests of the page will be skipped (install it, or run make as root)."
+
+$(AXE):
+	@mkdir -p $(@D)
+	@{ npm pack --silent --pack-destination $(@D) axe-core@$(AXE_VERSION) > /dev/null && \
+	  tar -xzOf $(@D)/axe-core-$(AXE_VERSION).tgz package/axe.min.js > $@ && rm $(@D)/*.tgz; } || \
+	  { rm -f $@; echo "axe-core could not be fetched: its tests will be skipped (they need npm)."; }
+
+screenshots: $(VENV)/tested browser ## pictures of the page for docs/images
+	$(BIN)/python benchmarks/screenshots.py --out docs/images
 
 # The theme tells of its successor on every build; nothing is to be done about it until then.
 docs: $(VENV)/tested ## build the site into site/ (offline; open site/index.html)

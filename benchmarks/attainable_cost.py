@@ -11,7 +11,7 @@ import numpy as np
 
 import paretofoil as pf
 
-NUM_DECISIONS, TIMES = 6, 5
+NUM_DECISIONS, TIMES = 6, 3
 
 
 def main(names: list[str]) -> None:

@@ -119,6 +119,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("form.between(relaxed[-1]) if relaxed else form", "form", "the form before the last activation is taken"),
     ),
     *_in(
+        "search/exact_table.py",
+        "search/test_exact_table.py",
+        (" table.rounding, _CAUTION", " _CAUTION", "an agent that computes in float32 refutes the proof"),
+    ),
+    *_in(
         "proof/preference_range.py",
         "proof/test_preference_range.py",
         ("return proof.closed and np.isinf(proof.lower)", "return proof.closed", "a counterexample proves a range"),
@@ -202,7 +207,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("(told * weights[:, None, :]).sum(axis=2)", "told.sum(axis=2)", "values are not weighted"),
         ("values.shape[2] != self.objectives", "False", "values of other objectives are taken"),
         ("if not space.simplex:", "if False:", "a box of commands is taken for preferences"),
-        ('outputs="q-values"', "outputs=None", "values are taken for what they look like"),
     ),
     *_in(
         "proof/joint.py",

@@ -8,7 +8,7 @@ from folded import KINDS, _folded, _Place
 from networks import random_layers
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedValues
+from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedValues, Policy
 from paretofoil.core.question import Question
 
 
@@ -43,8 +43,13 @@ def random_envelope(
 
 def envelope_question(policy: EnvelopePolicy, seed: int, share: float = 0.01, **changes: object) -> Question:
     """Random preferences, and a foil that is not worth most under them."""
+    return value_question(policy, policy.folded.network.weights[0].shape[1], seed, share, **changes)
+
+
+def value_question(policy: Policy, dim: int, seed: int, share: float = 0.01, **changes: object) -> Question:
+    """The same for any policy that tells values."""
     rng = np.random.default_rng(seed)
-    space = CommandSpace.preferences([f"objective {i}" for i in range(policy.folded.network.weights[0].shape[1])])
+    space = CommandSpace.preferences([f"objective {i}" for i in range(dim)])
     command = rng.dirichlet(np.ones(space.size))
     worth = policy.log_probs(np.zeros((1, 1)), command[None])[0]
     foil = int(rng.choice([a for a in range(len(worth)) if a != worth.argmax()]))

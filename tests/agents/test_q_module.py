@@ -90,9 +90,16 @@ class Several(nn.Module):
         return [weights]
 
 
+class OtherObjectives(nn.Module):
+    def forward(self, state: Tensor, weights: Tensor) -> Tensor:
+        return weights[:, None, :2].repeat(1, 4, 1)
+
+
 def test_what_is_no_module_of_values_of_preferences_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"the shape \(rows, actions, 3\), got the shape \(1, 3\)"):
         pf.from_q_module(Flat(), STATE, SPACE)
+    with pytest.raises(InvalidInput, match=r"the shape \(rows, actions, 3\), got the shape \(1, 4, 2\)"):
+        pf.from_q_module(OtherObjectives(), STATE, SPACE)
     with pytest.raises(InvalidInput, match=r"the shape \(rows, actions, 3\), got list"):
         pf.from_q_module(Several(), STATE, SPACE)
     with pytest.raises(InvalidInput, match="expected a torch module, got int"):

@@ -10,7 +10,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
 from paretofoil.core.influence_profile import InfluenceProfile
 
-DERIVED = {"schema", "verdict", "undecided", "changed"}
+DERIVED = {"schema", "sentence", "verdict", "undecided", "changed"}
 """The schema has tests of its own; the others follow from the rest, and are written but not read."""
 
 
@@ -22,6 +22,7 @@ def test_json_survives_unchanged(value: Influence | InfluenceProfile) -> None:
 def test_what_follows_from_the_rest_is_told_and_not_read() -> None:
     told = influence().to_dict()
     assert told["schema"] == "paretofoil/influence/1"
+    assert told["sentence"] == str(influence())
     assert told["verdict"] == "decides"
     assert told["undecided"] == pytest.approx(1 - 0.371 - 0.621)
     assert told["changed"] == pytest.approx([0.371, 0.379])

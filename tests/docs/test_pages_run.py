@@ -28,6 +28,9 @@ NOT_RUN = {
     "cd paretofoil": "into what was cloned",
     "pip install .": "tests/docs/test_getting_started.py does, in a new environment",
     "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
+    "pip install": "needs a package index; test_readme_as_installed.py installs the package without one",
+    "paretofoil serve": "runs until it is stopped; tests/web and tests/browser start it",
+    "curl": "needs a server that runs; tests/web asks the same",
     "paretofoil study run my-agent --workers 8": "eight processes; tests/study runs it with two",
     "paretofoil study run my-agent --engine": "needs a cluster at that address; tests/study starts one",
 }

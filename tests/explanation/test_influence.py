@@ -205,6 +205,8 @@ def test_what_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, **wrong)  # type: ignore[arg-type]
     with pytest.raises(pf.InvalidInput, match="expected the command space of a policy"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]))
+    with pytest.raises(pf.InvalidInput, match="expected 2 action names"):
+        pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, actions=["only one"])
 
 
 def test_the_confidence_interval_is_clopper_and_pearsons() -> None:

@@ -7,6 +7,7 @@ from math import factorial, prod
 
 import numpy as np
 import pytest
+from folded import KINDS, generate
 from networks import LayeredPolicy, random_layers
 
 from paretofoil.core.command import CommandSpace
@@ -212,6 +213,29 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     values = (lines.slopes * points[:, None, :]).sum(axis=2) + lines.offsets
     assert (values >= margins + 0.01 - 1e-9).all()
     assert isinstance(wide._network(actions), MarginNetwork)
+
+
+@pytest.mark.parametrize("kind", range(len(KINDS)))
+def test_what_is_planted_in_hostile_networks_is_in_a_box_that_allows_it(kind: int) -> None:
+    """Needles, ties, edges and numbers far from 0; around each planted command, as near as float64 can tell."""
+    for seed in range(kind, 6 * len(KINDS), len(KINDS)):
+        case, generator = generate(seed), np.random.default_rng(seed)
+        question, batch = case.question, QuestionBatch([case.question])
+        found = prove_shares(batch, ShareEffort(0.01, max_boxes=300, inert=False))
+        width = question.high - question.low
+        around = generator.normal(size=(60, len(width))) * 0.1 ** generator.integers(1, 16, size=(60, 1))
+        near = np.concatenate([case.planted[None], case.planted + around * width])
+        commands = np.clip(near, question.low, question.high)
+        valid = list(question.valid_actions)
+        chosen = batch.scores_at(np.zeros(len(commands), dtype=int), commands, "test")[:, valid].argmax(axis=1)
+        shares = np.where(width > 0, (commands - question.low) / np.where(width > 0, width, 1.0), 0.0)
+        low, high = found.leaves.low[:, None], found.leaves.high[:, None]
+        leaf, command = np.nonzero(((low <= shares) & (shares <= high)).all(axis=2))
+        assert set(command) == set(range(len(commands)))
+        # On the side that two boxes share, the one that rounding put it in must allow it.
+        allowed = np.zeros(len(commands), dtype=bool)
+        np.logical_or.at(allowed, command, found.leaves.alive[leaf, chosen[command]])
+        assert allowed.all(), str(case)
 
 
 @dataclass(frozen=True, eq=False)

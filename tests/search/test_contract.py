@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 from policies import LinearPolicy, random_pcn, random_question
-from valued import envelope_question, random_envelope
+from valued import envelope_question, random_envelope, value_question
 
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.value_policy import from_q_table
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
@@ -76,6 +77,12 @@ def value_questions() -> list[Question]:
     return [envelope_question(policy, seed) for seed in (0, 3, 4, 6, 7, 9)]
 
 
+def table_questions() -> list[Question]:
+    table = 10.0 * np.random.default_rng(1).normal(size=(4, 5, 3))
+    policy = from_q_table(lambda state: table)
+    return [value_question(policy, 3, seed) for seed in (0, 1, 2, 4, 5, 7)]
+
+
 LOOK_AT_LOGITS = ("white-cw", "projected-cw")
 """How the names of searches begin that need logits, which values of the preferences are not."""
 OF_VALUES = [search for search in ALL if not search.name.startswith(LOOK_AT_LOGITS)]
@@ -84,7 +91,7 @@ each_search_and_shape = pytest.mark.parametrize(
     ("search", "pose_questions"),
     [
         *((search, shape) for shape in (network_questions, preference_questions) for search in ALL),
-        *((search, value_questions) for search in OF_VALUES),
+        *((search, shape) for shape in (value_questions, table_questions) for search in OF_VALUES),
     ],
     ids=lambda part: part.name if isinstance(part, Search) else part.__name__,
 )
@@ -136,8 +143,11 @@ def test_on_preferences_the_foil_truly_wins_and_the_weights_sum_to_1(search: Sea
 
 
 @each_of_values
-def test_on_values_of_the_preferences_the_foil_is_truly_worth_most_and_the_weights_sum_to_1(search: Search) -> None:
-    assert check(value_questions(), search) > 0
+@pytest.mark.parametrize("pose_questions", [value_questions, table_questions])
+def test_on_values_the_foil_is_truly_worth_most_and_the_weights_sum_to_1(
+    search: Search, pose_questions: Callable[[], list[Question]]
+) -> None:
+    assert check(pose_questions(), search) > 0
 
 
 @each_search

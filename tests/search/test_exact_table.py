@@ -95,6 +95,24 @@ def test_a_foil_that_is_never_worth_most_is_proven_infeasible() -> None:
     assert answer.outcome is pf.Outcome.PROVEN_INFEASIBLE
 
 
+def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_proven_distance() -> None:
+    rng, asked = np.random.default_rng(0), 0
+    for seed in range(60):
+        table = (10.0 * rng.normal(size=2) + rng.normal(size=(3, 4, 2))).astype(np.float32)
+        policy, weights = pf.from_q_table(lambda state, table=table: table), rng.dirichlet(np.ones(2))
+        foil = int(policy.log_probs(np.zeros((1, 1)), weights[None])[0].argsort()[seed % 2])
+        space = pf.CommandSpace.preferences(["fuel", "ore"])
+        answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space, kappa=0.0)
+        if answer.found:
+            asked += 1
+            assert answer.outcome is pf.Outcome.PROVEN_OPTIMAL
+            way = (answer.closest - weights) / np.linalg.norm(answer.closest - weights)
+            below = weights + answer.lower_bound * (1 - np.geomspace(1e-9, 1e-4, 200))[:, None] * way
+            worth = np.einsum("nd,avd->nav", below.astype(np.float32), table).max(axis=2)
+            assert not (worth.argmax(axis=1) == foil).any()
+    assert asked > 10
+
+
 def test_two_policies_of_a_coverage_set_meet_where_they_are_worth_the_same() -> None:
     space = pf.CommandSpace.preferences(["fuel", "ore"])
     policy = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]])

@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from influences import black_box, inert, influence, profile
 
+from paretofoil.core.command import Objective
 from paretofoil.core.influence import Alone, Influence, Share
 from paretofoil.show.influence_figure import BAND, OPEN, figure_influence, look, stacked
 from paretofoil.show.influence_words import span, tenths, told_share
@@ -42,7 +44,8 @@ def test_what_is_neither_found_nor_proven_is_told_so() -> None:
 
 def test_a_wide_interval_stands_beside_the_sample() -> None:
     wide = Share(3, 0.1, 0.9, 6250, 0.6154, 0.6345)
-    assert told_share(wide, 10_000) == "about 62 % (61 to 64 %, sampled); proven: 10 to 90 %"
+    assert told_share(wide, 10_000) == "about 62 % (61 to 64 %, sampled; 10 to 90 %, proven)"
+    assert told_share(replace(wide, lower=0.01, upper=0.99), 10_000) == "about 62 % (61 to 64 %, sampled)"
 
 
 @pytest.mark.parametrize("upper", [0.0, 0.3])
@@ -102,6 +105,18 @@ def test_a_long_profile_goes_on_in_bands() -> None:
     figure = figure_influence(profile(*(influence(time=time) for time in range(BAND + 5))))
     assert [len(axes.get_xticks()) for axes in figure.axes] == [BAND, 5]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
+
+
+def test_a_long_title_is_broken_where_the_picture_ends() -> None:
+    objectives = tuple(Objective(f"an objective with a long name {i}") for i in "abcdef")
+    wide = influence(
+        objectives=objectives, command=np.ones(6), low=np.zeros(6), high=np.ones(6), alone=(), nearest=None
+    )
+    figure = figure_influence(replace(profile(wide), objectives=objectives, command=np.ones(6)))
+    figure.canvas.draw()
+    title = figure._suptitle.get_window_extent()  # type: ignore[attr-defined]
+    assert title.x0 >= 0
+    assert title.x1 <= figure.bbox.width
 
 
 def test_no_two_actions_look_alike() -> None:

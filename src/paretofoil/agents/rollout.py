@@ -33,18 +33,35 @@ def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 
     return [_episode(episodes, row) for row in range(len(episodes))]
 
 
-def _episode(episodes: Episodes, row: int) -> Episode:
-    length = int(episodes.lengths[row])
+def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np.ndarray, *, seed: int = 0) -> Episode:
+    """What follows if the command is issued at a decision of a rollout: the rest of the episode, with its moments.
+
+    Its decisions count time, and what was collected, from the start of the whole episode, whose return it tells.
+    """
+    if decision.snapshot is None:
+        raise InvalidInput.expected("a decision from a rollout (it carries the environment's state)", "one without")
+    issued = as_vector(command, "the command", agent.space.size)
+    seeds = np.full(1, seed, dtype=np.uint64)
+    act, start = greedy(agent.policy), decision.snapshot
+    episodes = run_episodes(agent.batch_env(), act, issued[None], seeds, snapshot=start, keep_snapshots=True)
+    return _episode(episodes, 0, decision)
+
+
+def _episode(episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
+    """One of the episodes; since a decision, if they did not begin at the start."""
+    length, first = int(episodes.lengths[row]), 0 if since is None else since.time
+    before = np.zeros(episodes.commands.shape[2]) if since is None else since.collected
     decisions = tuple(
         Decision(
             state=episodes.observations[row, t],
             command=episodes.commands[row, t],
             valid_actions=tuple(np.flatnonzero(episodes.masks[row, t]).tolist()),
             action=int(episodes.actions[row, t]),
-            collected=episodes.commands[row, 0] - episodes.commands[row, t],
-            time=t,
+            collected=before + episodes.commands[row, 0] - episodes.commands[row, t],
+            time=first + t,
             snapshot=episodes.snapshots[row][t] if episodes.snapshots else None,
         )
         for t in range(length)
     )
-    return Episode(episodes.commands[row, 0], decisions, episodes.returns[row], bool(episodes.terminated[row]))
+    achieved = before[: episodes.rewards.shape[2]] + episodes.returns[row]
+    return Episode(episodes.commands[row, 0], decisions, achieved, bool(episodes.terminated[row]))

@@ -26,13 +26,14 @@ class TablePolicy:
 
     def table(self, state: np.ndarray) -> ValueTable:
         """Asked for twice: a proof about one table says nothing of another."""
-        told, again = (np.array(self.vectors(np.array(state)), dtype=np.float64) for _ in range(2))
+        told, again = (np.array(self.vectors(np.array(state))) for _ in range(2))
         if not np.array_equal(told, again):
             raise InvalidInput.expected(
                 "the same values whenever they are asked for",
                 "others (is dropout left on? call eval() on the module, each time: some agents turn it on again)",
             )
-        return ValueTable(told)
+        unit = np.finfo(told.dtype).eps / 2 if told.dtype.kind == "f" else 2.0**-53
+        return ValueTable(told.astype(np.float64), max(float(unit), 2.0**-53))
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """What the actions are worth (N, num_actions)."""
@@ -84,11 +85,12 @@ def from_q_table(vectors: Callable[[np.ndarray], Any]) -> TablePolicy:
 
     Args:
         vectors: the values of each action at a state, one vector for each weight of a support (GPI) or policy of a
-            set: the action is chosen of which one is worth most.
+            set: the action is chosen of which one is worth most. Give them in the precision that the agent computes in,
+            as float32 numbers if it does: proofs allow for its rounding.
     """
 
     def with_vectors(state: np.ndarray) -> np.ndarray:
-        told = np.asarray(vectors(state), dtype=np.float64)
+        told = np.asarray(vectors(state))
         return told[:, None, :] if told.ndim == 2 else told
 
     return TablePolicy(with_vectors)

@@ -16,6 +16,7 @@ from paretofoil.cli import (
     never,
     reproduce,
     searches,
+    serve,
     study,
     train,
 )
@@ -40,6 +41,7 @@ app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")
 app.add_typer(study.app, name="study")
 app.command("reproduce")(reproduce.reproduce)
+app.command("serve")(serve.serve)
 
 
 def _show_version(wanted: bool) -> None:

@@ -2,7 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +19,7 @@ from paretofoil.cli.options import (
     Seconds,
     Seed,
     StartCommand,
+    check_web,
 )
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from paretofoil.cli.progress import Bar
     from paretofoil.core.answer import Answer
     from paretofoil.core.decision import Episode
+    from paretofoil.explanation.flip_map import FlipMap
 
 
 def episode(
@@ -38,6 +41,7 @@ def episode(
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON instead of words.")] = False,
     plot: Plot = None,
+    html: Annotated[Path | None, typer.Option(help="Save it as a page that needs no server, into this file.")] = None,
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
@@ -54,6 +58,8 @@ def episode(
     limits, moments = Limits(seconds, queries), None if times is None else read_times(times)
     if plot is not None:
         check_figure_path(plot)
+    if html is not None:
+        check_web()
     loaded = load_agent(agent)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     with bars(quiet) as start:
@@ -77,6 +83,21 @@ def episode(
         flips.plot(plot)
         if not as_json:
             say((f"The picture is in {plot}.", "dim"))
+    if html is not None:
+        _save_page(
+            html, agent, flips, seed, {"search": search, "seconds": seconds, "queries": queries, "box": box}, quiet
+        )
+        if not as_json:
+            say((f"The page is in {html}.", "dim"))
+
+
+def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dict[str, Any], quiet: bool) -> None:
+    from paretofoil.cli.progress import bars
+    from paretofoil.web.standalone import save_page
+
+    with bars(quiet) as start:
+        bar = start("saving")
+        save_page(path, agent, flips, seed=seed, options=options, tell=bar)
 
 
 Show = Callable[[Sequence["Answer"], int], None]

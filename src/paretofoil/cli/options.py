@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -84,6 +85,13 @@ def allow_typed(modules: list[str] | None) -> list[str] | None:
         if os.getcwd() not in sys.path and "" not in sys.path:
             sys.path.append(os.getcwd())
     return modules
+
+
+def check_web() -> None:
+    """Refuse, before anything is computed, what needs packages that are not installed."""
+    for package in ("fastapi", "uvicorn"):
+        if find_spec(package) is None:
+            raise InvalidInput.expected('what the page needs (pip install "paretofoil[web]")', f"no {package}")
 
 
 _COMMAND = (

@@ -174,7 +174,7 @@ class Influence:
         values = {name: plain(getattr(self, name)) for name in _READERS if name not in _RECORDS}
         records = {name: [asdict(item) for item in getattr(self, name)] for name in _RECORDS}
         derived = {"scores": asdict(self.scores), "verdict": self.verdict, "undecided": self.undecided}
-        return {"schema": SCHEMA, **values, **records, **derived, "changed": list(self.changed)}
+        return {"schema": SCHEMA, "sentence": str(self), **values, **records, **derived, "changed": list(self.changed)}
 
     def to_json(self, indent: int | None = None) -> str:
         return write_document(self.to_dict(), indent)

@@ -74,7 +74,8 @@ class InfluenceProfile:
     def to_dict(self) -> dict[str, Any]:
         names = ("agent", "actions", "command", "achieved", "moments")
         values = {name: plain(getattr(self, name)) for name in names}
-        return {"schema": SCHEMA, **values, "objectives": [asdict(objective) for objective in self.objectives]}
+        objectives = [asdict(objective) for objective in self.objectives]
+        return {"schema": SCHEMA, "sentence": str(self), **values, "objectives": objectives}
 
     def to_json(self, indent: int | None = None) -> str:
         return write_document(self.to_dict(), indent)

@@ -122,6 +122,13 @@ class ValueTable:
     """What actions are worth at one state under preferences w: the most of w . vectors, over each action's vectors."""
 
     vectors: np.ndarray  # (num_actions, vectors, d)
+    unit: float = 2.0**-53
+    """What rounding can do to a number, relatively, in the precision that the agent itself computes in."""
+
+    @property
+    def rounding(self) -> float:
+        """How far off a difference of what two actions are worth may be, as the agent computes it."""
+        return 2 * (self.vectors.shape[2] + 1) * self.unit * float(np.abs(self.vectors).max())
 
     def __post_init__(self) -> None:
         if self.vectors.ndim != 3 or 0 in self.vectors.shape or not np.isfinite(self.vectors).all():

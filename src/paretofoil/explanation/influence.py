@@ -170,7 +170,7 @@ class _Asking:
             agent="",
             time=0,
             objectives=tuple(question.space.objectives),  # type: ignore[arg-type]
-            actions=tuple(names) if names is not None else tuple(f"action {i}" for i in range(self._num_actions())),
+            actions=self._named(names),
             chosen=self.chosen,
             command=question.command,
             low=question.low,
@@ -189,8 +189,13 @@ class _Asking:
             seconds=now() - began,
         )
 
-    def _num_actions(self) -> int:
-        return int(self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original").shape[1])
+    def _named(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """The names of all actions, made of their numbers if none are given."""
+        asked = self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original")
+        made = tuple(f"action {i}" for i in range(asked.shape[1])) if names is None else tuple(names)
+        if len(made) != asked.shape[1]:
+            raise InvalidInput.expected(f"{asked.shape[1]} action names", list(made))
+        return made
 
     def _foils(self) -> list[Question]:
         return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]

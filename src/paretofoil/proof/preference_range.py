@@ -144,7 +144,7 @@ class _Growth:
     def _proves_by_table(self, table: ValueTable, low: np.ndarray, high: np.ndarray) -> bool:
         """Whether one vector of the foil is worth more than all of the rivals, everywhere."""
         others = table.vectors[list(self.inside.rivals)].reshape(-1, len(low))
-        error = _ROUNDING * float(np.abs(table.vectors).max())
+        error = _ROUNDING * float(np.abs(table.vectors).max()) + table.rounding
         return any(
             least(vector - others, low, high).min(initial=np.inf) >= self.level + error
             for vector in table.vectors[self.inside.foil]

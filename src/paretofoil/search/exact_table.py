@@ -15,7 +15,9 @@ from paretofoil.search.parts.budget import Budget
 _CAUTION = 4
 """The slack is at least this many times the deviation that the probes show."""
 TOLERANCE = 1e-6
-"""Of the distance: the problems are solved exactly, but for rounding."""
+"""Of the distance: the problems are solved exactly, but for rounding ..."""
+_GAP, _SHARE = 1e-3, 0.01
+"""... which in float32 is more; but no more than this distance, and this share of the answer's own."""
 _SLACK = 1e-9
 """By which share of the largest value answers keep clear of kappa, and proofs allow for less."""
 
@@ -27,7 +29,7 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")
     table = policy.table(question.state)
     off = _deviation(batch, row, table)
-    slack = max(_SLACK * float(np.abs(table.vectors).max()), _CAUTION * off, batch.clearance)
+    slack = max(_SLACK * float(np.abs(table.vectors).max()), table.rounding, _CAUTION * off, batch.clearance)
     budget = Budget(batch, limits, rows=np.array([row]))
     lower, problems = np.inf, 0
     ordered = polytopes(table, question, question.kappa - slack)  # from the least bound to the largest
@@ -39,14 +41,15 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
     if np.isfinite(lower):
         _ask_nearest(budget, polytopes(table, question, question.kappa + slack))
     upper = float(budget.size[0])
+    tolerance = max(TOLERANCE, min(_GAP, _SHARE * upper))
     if np.isfinite(lower) and lower > upper + TOLERANCE:  # the policy refutes its own table: nothing is proven
         lower = 0.0
-    status: Status = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= TOLERANCE else "gap"
+    status: Status = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= tolerance else "gap"
     certificate = Certificate(
         status=status,
         lower=min(lower, upper),
         upper=upper,
-        tolerance=TOLERANCE,
+        tolerance=tolerance,
         boxes=problems,
         seconds=now() - began,
         kappa=question.kappa,

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.influence import Influence, Share
@@ -19,6 +20,8 @@ BAND = 30
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 HATCHES = ("", "///", "...", "xxx")
 """Of actions beyond the colours: a colour comes again with the next hatch."""
+LETTERS = 11
+"""Of a title on an inch."""
 OPEN = 0.35
 """How strong the colour of what is sampled and not proven is."""
 
@@ -38,7 +41,8 @@ def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) 
         _draw_band(panel, band, across)
     panels[-1].set_xlabel("time step")
     figure.supylabel("share of all commands", fontsize=10)
-    figure.suptitle(f"{profile.agent}, asked for {values(profile.objectives, profile.command)}", fontsize=11)
+    title = f"{profile.agent}, asked for {values(profile.objectives, profile.command)}"
+    figure.suptitle(fill(title, int(LETTERS * figure.get_figwidth())), fontsize=11)
     handles = _legend(profile)
     columns = min(len(handles), 6 if across > 14 else 4)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)

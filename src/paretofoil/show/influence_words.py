@@ -7,7 +7,9 @@ from paretofoil.core.influence_profile import InfluenceProfile
 from paretofoil.show.quantity import join, short_change
 
 WIDE = 0.1
-"""Proven intervals that are wider are told beside what samples say."""
+"""Proven intervals that are wider are told beside what samples say ..."""
+IDLE = 0.9
+"""... and those that are still wider say nothing."""
 
 
 def influence_sentence(found: Influence) -> str:
@@ -52,8 +54,8 @@ def told_share(share: Share, samples: int) -> str:
     """ "62 to 63 %" if that is proven, "about 62 % (61 to 63 %, sampled)" if not."""
     if share.upper - share.lower <= WIDE:
         return span(share.lower, share.upper)
-    likely = f"about {100 * share.sampled / samples:.0f} % ({span(share.likely_low, share.likely_high)}, sampled)"
-    return f"{likely}; proven: {span(share.lower, share.upper)}" if share.upper - share.lower < 1 else likely
+    told = f"about {100 * share.sampled / samples:.0f} % ({span(share.likely_low, share.likely_high)}, sampled"
+    return f"{told})" if share.upper - share.lower > IDLE else f"{told}; {span(share.lower, share.upper)}, proven)"
 
 
 def span(low: float, high: float) -> str:

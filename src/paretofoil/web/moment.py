@@ -1,0 +1,99 @@
+"""Episodes and their moments, rolled out once and kept: pictures, networks and questions are about the same ones."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollout, rollout_from
+from paretofoil.core.command import as_vector
+from paretofoil.core.decision import Decision, Episode
+from paretofoil.core.document import write_document
+from paretofoil.core.errors import InvalidInput
+from paretofoil.web.memory import Memory
+
+EPISODES_BYTES = 64 << 20
+DECISION_BYTES = 2000
+"""What a decision takes in memory beside its state, with the environment's."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """Which episode: whose, under which command and seed, and what was issued instead from some moment on."""
+
+    agent: str
+    command: tuple[float, ...]
+    seed: int = 0
+    since: int | None = None
+    issued: tuple[float, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        return write_document({"episode": [self.agent, self.command, self.seed, self.since, self.issued]})
+
+    @property
+    def original(self) -> "Course":
+        """The episode that it departs from."""
+        return Course(self.agent, self.command, self.seed)
+
+
+class Moments:
+    """The episodes of agents that are found by name, by what was asked for."""
+
+    def __init__(self, find: Callable[[str], Agent]) -> None:
+        self.agent = find
+        self._kept: Memory[Episode] = Memory(EPISODES_BYTES)
+
+    def episode(self, course: Course) -> Episode:
+        kept = self._kept.get(course.key)
+        if kept is None:
+            kept = self._roll_out(course)
+            self._kept.put(course.key, kept, len(kept) * (DECISION_BYTES + kept[0].state.nbytes))
+        return kept
+
+    def decision(self, course: Course, time: int) -> Decision:
+        episode = self.episode(course)
+        return episode[_place(episode, time, last=len(episode) - 1)]
+
+    def snapshot(self, course: Course, time: int) -> Any:
+        """The environment's state at a moment; the one behind the last decision is the end."""
+        episode = self.episode(course)
+        place = _place(episode, time, last=len(episode))
+        if place < len(episode):
+            return episode[place].snapshot
+        start = None if course.since is None else episode[0].snapshot
+        return _end(self.agent(course.agent), episode, start, course.seed)
+
+    def _roll_out(self, course: Course) -> Episode:
+        agent = self.agent(course.agent)
+        if course.since is None or course.issued is None:
+            return rollout(agent, checked(agent, course.command), seed=course.seed)
+        since = self.decision(course.original, course.since)
+        return rollout_from(agent, since, checked(agent, course.issued), seed=course.seed)
+
+
+def checked(agent: Agent, command: Sequence[float]) -> np.ndarray:
+    """A command that the agent's policy can be asked with."""
+    return agent.space.checked(as_vector(command, "the command", agent.space.size), "the command")
+
+
+def _place(episode: Episode, time: int, last: int) -> int:
+    first = episode[0].time
+    if not first <= time <= first + last:
+        raise InvalidInput.expected(f"a moment from {first} to {first + last} of this episode", time)
+    return time - first
+
+
+def _end(agent: Agent, episode: Episode, start: Any, seed: int) -> Any:
+    """The state in which an episode ended: its steps are taken again, with the same chance."""
+    env, row = agent.batch_env(), np.zeros(1, dtype=np.int64)
+    seeds = np.full(1, seed, dtype=np.uint64)
+    if start is None:
+        env.reset(seeds)
+    else:
+        env.restore(start, seeds)
+    for decision in episode:
+        env.step(row, np.array([decision.action]))
+    return env.snapshot(0)

@@ -1,0 +1,81 @@
+/** What an answer rests on, for those who want to know: numbers, proof, and the lines that give the same answer. */
+
+import { button, copy, el, save } from "./dom.js";
+import { percent, quantity, short, wishes } from "./words.js";
+
+/** @param {{answer: Object, paragraph?: string, python?: string}} result */
+export function answerDetails(state, result) {
+  const { agent } = state;
+  const { answer } = result;
+  return el(
+    "details",
+    { class: "more-about" },
+    el("summary", {}, "Details, proof and export"),
+    result.paragraph && el("p", {}, result.paragraph),
+    el(
+      "dl",
+      { class: "facts" },
+      rows(agent, answer).flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]),
+    ),
+    answer.certificate && el("p", { class: "small" }, answer.certificate.assumptions),
+    result.python &&
+      el("pre", { tabindex: 0, "aria-label": "Python lines that give this answer" }, el("code", {}, result.python)),
+    el("div", { class: "deeds" }, exports(state, result)),
+  );
+}
+
+function rows(agent, answer) {
+  const { actions } = agent;
+  const [chosen, foil] = [answer.chosen, answer.foil];
+  const found = answer.command !== null;
+  const queries = Object.values(answer.queries).reduce((sum, count) => sum + count, 0);
+  return [
+    ["Outcome", `${answer.outcome}, by ${answer.search}`],
+    found && [
+      "Size of the change",
+      `${short(answer.distance)} of the ranges (${answer.norm}); none below ${short(answer.lower_bound)}`,
+    ],
+    found && [
+      `Probability of ${actions[foil]}`,
+      `${percent(answer.probabilities[foil])} → ${percent(answer.counterfactual_probabilities[foil])}`,
+    ],
+    found && [
+      `Probability of ${actions[chosen]}`,
+      `${percent(answer.probabilities[chosen])} → ${percent(answer.counterfactual_probabilities[chosen])}`,
+    ],
+    answer.proven_range && ["Proven range", rangeWords(agent, answer.proven_range)],
+    answer.consequence && ["Issued here, it leads to", wishes(agent.objectives, answer.consequence.achieved)],
+    answer.original_consequence && [
+      "Your wish leads to",
+      wishes(agent.objectives, answer.original_consequence.achieved),
+    ],
+    answer.certificate && ["Proof", proofWords(answer.certificate)],
+    ["Effort", `${queries.toLocaleString("en")} queries, ${short(answer.seconds, 2)} s`],
+  ].filter(Boolean);
+}
+
+function rangeWords(agent, range) {
+  return agent.objectives
+    .map((objective, i) => {
+      const ends = [range.low[i], range.high[i]];
+      const [first, second] = objective.cost ? ends.reverse() : ends;
+      return `${objective.name} ${quantity(objective, first)} to ${quantity(objective, second)}`;
+    })
+    .join(", ");
+}
+
+function proofWords(certificate) {
+  const count = certificate.boxes.toLocaleString("en");
+  const boxes = `${count} ${certificate.boxes === 1 ? "box" : "boxes"} of commands bounded`;
+  if (certificate.status === "infeasible") return `no command of the region does it; ${boxes}`;
+  return `no command closer than ${short(certificate.lower)} does it; ${boxes}`;
+}
+
+function exports(state, result) {
+  const name = `${state.agent.name}-${state.time}-${state.agent.actions[state.foil]}`;
+  const lines = button("Copy the Python lines", () => copy(result.python, lines));
+  return [
+    result.python && lines,
+    button("Save as JSON", () => save(`${name}.json`, JSON.stringify(result.answer, null, 1), "application/json")),
+  ];
+}

@@ -1,0 +1,244 @@
+/** The command space, alive: drag the command and see what the agent would do, with no request. */
+
+import { colourOf, parts, themed } from "./colours.js";
+import { contour, marginsOf, placesOf } from "./contour.js";
+import { draftMap } from "./draft.js";
+import { createSpaceControls } from "./space_controls.js";
+import { el } from "./dom.js";
+import { axisName, createFrame, ticksOf } from "./frame.js";
+import {
+  drawAnswer,
+  drawContour,
+  drawFront,
+  drawMark,
+  drawNames,
+  drawOriginal,
+  drawPath,
+  drawProbe,
+  drawRange,
+} from "./marks.js";
+import { askMap } from "./black_box.js";
+import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
+import { PAINTED, computeMap, isOutside, paint } from "./regions.js";
+import { decisionOf } from "./state.js";
+import { signed } from "./words.js";
+
+const KAPPA = 0.05;
+/** Milliseconds after which a hand counts as resting. */
+const REST = 150;
+/** Shares of a range that count as "in this slice". */
+const NEAR = 0.02;
+/** How strongly a mark is drawn that lies in another slice. */
+const FAINT = 0.4;
+
+/** @param {import("./state.js").Store} store */
+export function createCommandSpace(scope, store, journey) {
+  const canvas = el("canvas", { class: "space", tabindex: 0, role: "application" });
+  const controls = createSpaceControls(scope, store, canvas);
+  const painting = document.createElement("canvas");
+  painting.width = painting.height = PAINTED;
+  let slice = "",
+    map = null,
+    places = [],
+    asked = 0,
+    resting = 0;
+
+  /** The map is computed only when the slice is another one; what lies on it is drawn each time. */
+  function draw(state) {
+    const begun = performance.now();
+    const region = regionOf(state.agent, decisionOf(state));
+    const probe = state.probe || decisionOf(state).command;
+    const view = viewOf(state);
+    const fresh = remap(state, view, probe);
+    drawAll(state, view, probe);
+    if (fresh) window.paretofoil.lastRedraw = performance.now() - begun;
+    controls.show(state, region, probe, places);
+  }
+
+  function remap(state, view, probe) {
+    const decision = decisionOf(state);
+    const others = probe.filter((_, i) => !view.axes.includes(i));
+    const key = JSON.stringify([
+      state.agent.name,
+      state.episode.command,
+      state.time,
+      view,
+      others,
+      Boolean(state.folded),
+      state.dark,
+    ]);
+    if (key === slice) return false;
+    slice = key;
+    if (state.folded) {
+      rest(() => keep(computeMap(state.folded, decision.valid_actions, probe, view.axes, view), view));
+      return keep(draftMap(state.folded, decision.valid_actions, probe, view.axes, view), view);
+    }
+    map = null;
+    places = [];
+    if (!state.agent.computable) askServer(state, view, probe);
+    return false;
+  }
+
+  /** Once the hand rests, the whole map takes the place of its draft. */
+  function rest(compute) {
+    clearTimeout(resting);
+    window.paretofoil.lastWhole = null;
+    resting = setTimeout(() => {
+      const begun = performance.now();
+      compute();
+      draw(store.get());
+      window.paretofoil.lastWhole = performance.now() - begun;
+    }, REST);
+  }
+
+  async function askServer(state, view, probe) {
+    const mine = ++asked;
+    const found = await askMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
+    if (mine !== asked || !found) return;
+    keep(found, view);
+    draw(store.get());
+  }
+
+  function keep(made, view) {
+    map = made;
+    const colours = Array.from({ length: map.actions }, (_, action) => parts(colourOf(action)));
+    painting.getContext("2d").putImageData(paint(map, colours, parts(themed("--paper"))), 0, 0);
+    places = placesOf(map, (node) => isOutside(node, view.axes, view));
+    return true;
+  }
+
+  function drawAll(state, view, probe) {
+    const { width, height } = fit(canvas);
+    const pen = canvas.getContext("2d");
+    const frame = createFrame(width, height, view, view.axes);
+    pen.clearRect(0, 0, width, height);
+    drawAxes(pen, frame, state, view);
+    pen.save();
+    pen.beginPath();
+    pen.rect(frame.box.x, frame.box.y, frame.box.width, frame.box.height);
+    pen.clip();
+    if (view.simplex && probe.length > 2) clipToPreferences(pen, frame, view);
+    drawInside(pen, frame, state, view, probe);
+    pen.restore();
+    drawOriginal(pen, frame, decisionOf(state).command);
+    drawProbe(pen, frame, probe);
+  }
+
+  function drawInside(pen, frame, state, view, probe) {
+    const { box } = frame;
+    const decision = decisionOf(state);
+    if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
+    if (map && state.foil !== null)
+      drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
+    if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
+    const left = state.agent.front.map((point) => point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])));
+    drawFront(
+      pen,
+      frame,
+      left,
+      left.map((point) => !near(view, point, probe)),
+    );
+    drawPath(
+      pen,
+      frame,
+      state.episode.decisions.map(({ command }) => command),
+      state.time,
+    );
+    const { answer } = state.answer.result || {};
+    if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
+    if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command);
+    for (const [search, command] of answersOf(state)) {
+      pen.globalAlpha = near(view, command, probe) ? 1 : FAINT;
+      drawMark(pen, ...Object.values(frame.place(command)), search);
+    }
+    pen.globalAlpha = 1;
+  }
+
+  function take(event) {
+    const { left, top, width, height } = canvas.getBoundingClientRect();
+    const state = store.get();
+    const frame = createFrame(width, height, viewOf(state), viewOf(state).axes);
+    controls.moveTo(frame.values(event.clientX - left, event.clientY - top));
+  }
+
+  canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), take(event)));
+  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && take(event));
+  canvas.addEventListener("keydown", (event) => controls.nudge(event));
+  const watcher = new ResizeObserver(() => draw(store.get()));
+  watcher.observe(canvas);
+  scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
+  scope.draw(
+    ["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"],
+    draw,
+  );
+  journey.fold();
+  return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
+}
+
+function fit(canvas) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const dots = window.devicePixelRatio || 1;
+  const [wide, high] = [Math.round(width * dots), Math.round(height * dots)];
+  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+  canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
+  return { width, height };
+}
+
+function drawAxes(pen, frame, state, view) {
+  const { box } = frame;
+  const [first, second] = view.axes.map((i) => state.agent.objectives[i]);
+  const ends = view.axes.map((i) => [view.low[i], view.high[i]]);
+  const at = (i, value) => frame.place(view.low.map((x, j) => (j === view.axes[i] ? value : x)));
+  pen.fillStyle = themed("--muted");
+  pen.strokeStyle = themed("--line");
+  pen.font = `12px ${themed("--font")}`;
+  pen.textAlign = "center";
+  pen.textBaseline = "alphabetic";
+  for (const { value, label } of ticksOf(first, ...ends[0]))
+    pen.fillText(label, at(0, value).x, box.y + box.height + 17);
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  for (const { value, label } of ticksOf(second, ...ends[1])) pen.fillText(label, box.x - 7, at(1, value).y);
+  pen.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
+  pen.fillStyle = themed("--ink");
+  pen.font = `600 13px ${themed("--font")}`;
+  pen.textAlign = "center";
+  pen.fillText(axisName(first), box.x + box.width / 2, box.y + box.height + 38);
+  pen.save();
+  pen.translate(14, box.y + box.height / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.fillText(axisName(second), 0, 0);
+  pen.restore();
+}
+
+/** Two weights leave something for the others: below the line on which they sum to 1. */
+function clipToPreferences(pen, frame, view) {
+  const corner = (x, y) => frame.place(view.low.map((_, i) => (i === view.axes[0] ? x : i === view.axes[1] ? y : 0)));
+  pen.beginPath();
+  for (const { x, y } of [corner(0, 0), corner(1, 0), corner(0, 1)]) pen.lineTo(x, y);
+  pen.clip();
+}
+
+/** The part of the region that is drawn, and the two objectives that span it. */
+function viewOf(state) {
+  const decision = decisionOf(state);
+  return { ...zoomed(regionOf(state.agent, decision), decision.command, zoomOf(state)), axes: axesOf(state) };
+}
+
+/** Every answer that is known here, by the search that gave it. */
+function answersOf({ answer: { result }, gathered }) {
+  const all = [result, ...Object.values(gathered)].map((told) => told?.answer).filter((answer) => answer?.command);
+  const deliver = result?.answer.attainable?.command;
+  return [...(deliver ? [["attainable", deliver]] : []), ...all.map(({ search, command }) => [search, command])];
+}
+
+/** Whether a point lies in the slice that is drawn. */
+function near(view, point, probe) {
+  return point.every(
+    (x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1),
+  );
+}
+
+function crosses(view, range, probe) {
+  return probe.every((x, i) => view.axes.includes(i) || (x >= range.low[i] - 1e-9 && x <= range.high[i] + 1e-9));
+}

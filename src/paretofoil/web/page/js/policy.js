@@ -1,0 +1,122 @@
+/**
+ * The policy at one state, computed here: affine layers with activations between, of the command alone.
+ *
+ * The weights arrive as float32. They are kept as float64: the engine computes in float64 anyway, and would convert
+ * each number each time it is read.
+ */
+
+/** @typedef {{weight: Float64Array, bias: Float64Array, inputs: number, outputs: number, activation: string}} Layer */
+/** @typedef {{layers: Layer[], size: number, actions: number}} Policy */
+
+/** Rows that are computed together, so that each weight is read once for all of them. */
+const ROWS = 4;
+
+/**
+ * @param {{layers: Array<{weight: string, bias: string, inputs: number, outputs: number, activation: string}>}} folded
+ * @returns {Policy}
+ */
+export function readPolicy(folded) {
+  const layers = folded.layers.map((layer) => ({ ...layer, weight: decode(layer.weight), bias: decode(layer.bias) }));
+  return { layers, size: layers[0].inputs, actions: layers.at(-1).outputs };
+}
+
+/** Base64 of little-endian float32. */
+function decode(text) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const view = new DataView(bytes.buffer);
+  return Float64Array.from({ length: bytes.length / 4 }, (_, i) => view.getFloat32(4 * i, true));
+}
+
+/**
+ * @param {Policy} policy
+ * @param {Float64Array} commands (count x size), row by row
+ * @returns {Float64Array} (count x actions)
+ */
+export function logits(policy, commands, count) {
+  const padded = Math.ceil(count / ROWS) * ROWS;
+  let hidden = new Float64Array(padded * policy.size);
+  hidden.set(commands);
+  for (const layer of policy.layers) {
+    hidden = affine(hidden, padded, layer);
+    activate(hidden, layer.activation);
+  }
+  return hidden.subarray(0, count * policy.actions);
+}
+
+/** Four rows and two outputs at a time: most of the work of a map is done here, and eight sums fill the registers. */
+function affine(rows, count, { weight, bias, inputs, outputs }) {
+  const made = new Float64Array(count * outputs);
+  for (let row = 0; row < count; row += ROWS) {
+    const first = row * inputs,
+      second = first + inputs,
+      third = second + inputs,
+      fourth = third + inputs;
+    for (let output = 0; output < outputs; output += 2) {
+      const other = Math.min(output + 1, outputs - 1); // an odd last output is computed twice
+      const start = output * inputs,
+        start2 = other * inputs;
+      let a = bias[output],
+        b = a,
+        c = a,
+        d = a;
+      let e = bias[other],
+        f = e,
+        g = e,
+        h = e;
+      for (let i = 0; i < inputs; i++) {
+        const w = weight[start + i],
+          v = weight[start2 + i];
+        const p = rows[first + i],
+          q = rows[second + i],
+          r = rows[third + i],
+          s = rows[fourth + i];
+        a += w * p;
+        b += w * q;
+        c += w * r;
+        d += w * s;
+        e += v * p;
+        f += v * q;
+        g += v * r;
+        h += v * s;
+      }
+      const at = row * outputs + output,
+        next = row * outputs + other;
+      made[at] = a;
+      made[at + outputs] = b;
+      made[at + 2 * outputs] = c;
+      made[at + 3 * outputs] = d;
+      made[next] = e;
+      made[next + outputs] = f;
+      made[next + 2 * outputs] = g;
+      made[next + 3 * outputs] = h;
+    }
+  }
+  return made;
+}
+
+/** In place; one loop for each kind, since a call for each number would take longer than the number. */
+function activate(values, kind) {
+  if (kind === "relu") for (let i = 0; i < values.length; i++) values[i] = values[i] > 0 ? values[i] : 0;
+  else if (kind === "sigmoid") for (let i = 0; i < values.length; i++) values[i] = 1 / (1 + Math.exp(-values[i]));
+  else if (kind === "tanh") for (let i = 0; i < values.length; i++) values[i] = Math.tanh(values[i]);
+}
+
+/**
+ * The probabilities of all actions under one command; those that are not valid have 0.
+ * @param {Policy} policy
+ * @param {number[]} command
+ * @param {number[]} valid
+ * @returns {number[]}
+ */
+export function probabilities(policy, command, valid) {
+  return shares(logits(policy, Float64Array.from(command), 1), 0, policy.actions, valid);
+}
+
+/** From the logits that begin at a place to probabilities over the valid actions. */
+export function shares(scores, start, actions, valid) {
+  const most = Math.max(...valid.map((action) => scores[start + action]));
+  const made = new Array(actions).fill(0);
+  let sum = 0;
+  for (const action of valid) sum += made[action] = Math.exp(scores[start + action] - most);
+  return made.map((weight) => weight / sum);
+}

@@ -1,0 +1,145 @@
+/** The map of all actions' regions: a slice through the command space, asked at the nodes of a grid. */
+
+import { logits } from "./policy.js";
+
+/** Nodes on each side of the map. */
+export const NODES = 61;
+/** Pixels between two nodes. */
+const FINE = 6;
+/** Pixels on each side of the painted map. */
+export const PAINTED = (NODES - 1) * FINE + 1;
+const LEVELS = 32;
+/** Shades from an action that barely wins to one that is sure. */
+
+/**
+ * The commands at the nodes: two objectives run, the others stay as in the probe. Rows go from the highest value of
+ * the second objective down, as a picture is painted.
+ * @param {{low: number[], high: number[], simplex: boolean}} region
+ * @returns {Float64Array} (NODES² x size)
+ */
+export function nodesOf(probe, [across, up], region) {
+  const size = probe.length;
+  const commands = new Float64Array(NODES * NODES * size);
+  for (let row = 0; row < NODES; row++) {
+    const y = between(region, up, 1 - row / (NODES - 1));
+    for (let column = 0; column < NODES; column++) {
+      const start = (row * NODES + column) * size;
+      for (let i = 0; i < size; i++) commands[start + i] = probe[i];
+      commands[start + across] = between(region, across, column / (NODES - 1));
+      commands[start + up] = y;
+      if (region.simplex) balance(commands, start, size, across, up);
+    }
+  }
+  return commands;
+}
+
+function between(region, i, share) {
+  return region.low[i] + share * (region.high[i] - region.low[i]);
+}
+
+/**
+ * Preferences sum to 1: the others share what the two leave, in their own proportions. Where the two leave less than
+ * nothing there is no preference; what lies there is clipped away, and the nearest one is asked about instead.
+ */
+function balance(commands, start, size, across, up) {
+  if (size === 2) return void (commands[start + up] = 1 - commands[start + across]);
+  let others = 0;
+  for (let i = 0; i < size; i++) if (i !== across && i !== up) others += commands[start + i];
+  const two = commands[start + across] + commands[start + up];
+  const left = Math.max(0, 1 - two);
+  for (let i = 0; i < size; i++) {
+    if (i === across || i === up) commands[start + i] /= Math.max(1, two);
+    else commands[start + i] = others > 0 ? (commands[start + i] / others) * left : left / (size - 2);
+  }
+}
+
+/** Whether a node of the map lies where there are no preferences. */
+export function isOutside(node, [across, up], region) {
+  if (!region.simplex || region.low.length === 2) return false;
+  const x = between(region, across, (node % NODES) / (NODES - 1));
+  const y = between(region, up, 1 - Math.floor(node / NODES) / (NODES - 1));
+  return x + y > 1 + 1e-9;
+}
+
+/**
+ * A map from scores at the nodes.
+ * @param {Float64Array} scores (NODES² x actions)
+ * @param {number[]} valid
+ */
+export function mapOf(scores, actions, valid) {
+  const count = NODES * NODES;
+  const winners = new Uint8Array(count);
+  const surety = new Float64Array(count);
+  for (let node = 0; node < count; node++) {
+    const start = node * actions;
+    let best = valid[0];
+    for (const action of valid) if (scores[start + action] > scores[start + best]) best = action;
+    let sum = 0;
+    for (const action of valid) sum += Math.exp(scores[start + action] - scores[start + best]);
+    winners[node] = best;
+    surety[node] = 1 / sum;
+  }
+  return { scores, actions, valid, winners, surety };
+}
+
+/** The map of a policy that the page can compute. */
+export function computeMap(policy, valid, probe, axes, region) {
+  return mapOf(logits(policy, nodesOf(probe, axes, region), NODES * NODES), policy.actions, valid);
+}
+
+/**
+ * Paint a map, between the nodes by interpolated scores, so that borders are smooth.
+ * @param {number[][]} colours red, green, blue of each action
+ * @param {number[]} paper what a colour fades into where its action is unsure
+ * @returns {ImageData}
+ */
+export function paint(map, colours, paper) {
+  const image = new ImageData(PAINTED, PAINTED);
+  const pixels = new Uint32Array(image.data.buffer);
+  const shades = colours.map((colour) => shadesOf(colour, paper));
+  for (let row = 0; row < NODES - 1; row++) {
+    for (let column = 0; column < NODES - 1; column++) paintCell(map, pixels, shades, row, column);
+  }
+  return image;
+}
+
+function shadesOf(colour, paper) {
+  return Uint32Array.from({ length: LEVELS + 1 }, (_, level) => {
+    const strength = 0.2 + 0.42 * (level / LEVELS);
+    const [red, green, blue] = colour.map((part, i) => Math.round(paper[i] + (part - paper[i]) * strength));
+    return ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+  });
+}
+
+function paintCell(map, pixels, shades, row, column) {
+  const a = row * NODES + column,
+    b = a + 1,
+    c = a + NODES,
+    d = c + 1;
+  const { winners, surety, scores, actions, valid } = map;
+  const alike = winners[a] === winners[b] && winners[a] === winners[c] && winners[a] === winners[d];
+  for (let y = 0; y <= FINE; y++) {
+    const v = y / FINE;
+    for (let x = 0; x <= FINE; x++) {
+      const u = x / FINE;
+      const wa = (1 - u) * (1 - v),
+        wb = u * (1 - v),
+        wc = (1 - u) * v,
+        wd = u * v;
+      let best = winners[a];
+      if (!alike) {
+        let most = -Infinity;
+        for (const action of valid) {
+          const score =
+            wa * scores[a * actions + action] +
+            wb * scores[b * actions + action] +
+            wc * scores[c * actions + action] +
+            wd * scores[d * actions + action];
+          if (score > most) [most, best] = [score, action];
+        }
+      }
+      const sure = wa * surety[a] + wb * surety[b] + wc * surety[c] + wd * surety[d];
+      pixels[(row * FINE + y) * PAINTED + column * FINE + x] = shades[best][(sure * LEVELS) | 0];
+    }
+  }
+}

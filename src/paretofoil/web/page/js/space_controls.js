@@ -1,0 +1,202 @@
+/** Beside the map: which two objectives it shows, sliders for all, what the agent would do, and what the marks mean. */
+
+import { work } from "./api.js";
+import { colourOf, markOf } from "./colours.js";
+import { announce, button, el, refill, save } from "./dom.js";
+import { questionOf } from "./journey.js";
+import { drawMark } from "./marks.js";
+import { probabilities } from "./policy.js";
+import { axesOf, regionOf, within, zoomOf } from "./region.js";
+import { balanced, commandSliders } from "./sliders.js";
+import { decisionOf } from "./state.js";
+import { percent, sign, signed, wishes } from "./words.js";
+
+/** Searches whose answers are put side by side on the map. */
+const GATHERED = ["exact", "boundary", "cf-zoo", "nearest-front", "local-zoo"];
+/** Of a range, for one press of an arrow key. */
+const NUDGE = 1 / 60;
+
+/** @param {import("./state.js").Store} store */
+export function createSpaceControls(scope, store, canvas) {
+  const { agent } = store.get();
+  const sliders = commandSliders(agent, agent.space, (probe) => store.set({ probe }));
+  const told = el("p", { class: "probe-words" });
+  const bars = el("ul", { class: "probe-bars" });
+  const axes = agent.objectives.length > 2 ? axisChoice(agent, store) : null;
+  const legend = el("ul", { class: "legend", "aria-label": "What the marks mean" });
+  const gather = button("Ask every search", () => gatherAll(store, gather), {
+    title: "Put the answer of each search on the map",
+  });
+  const reach = button("To the answer", () => store.set({ probe: store.get().answer.result.answer.command }), {
+    title: "Take the answer in hand: the map becomes the slice through it",
+  });
+  const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
+
+  const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
+  const closer = button("+", () => zoom(2), { class: "round", "aria-label": "Zoom in" });
+  const wider = button("−", () => zoom(0.5), { class: "round", "aria-label": "Zoom out" });
+
+  /** Move the command in hand to these values of the two objectives. */
+  function moveTo(values) {
+    const state = store.get();
+    let probe = [...(state.probe || decisionOf(state).command)];
+    axesOf(state).forEach(
+      (i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])),
+    );
+    store.set({ probe: within(regionOf(agent, decisionOf(state)), probe) });
+  }
+
+  function nudge(event) {
+    const [across, up] =
+      { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key] || [];
+    if (across === undefined) return;
+    event.preventDefault();
+    const state = store.get();
+    const region = regionOf(agent, decisionOf(state));
+    const probe = state.probe || decisionOf(state).command;
+    const by = [across, up];
+    moveTo(axesOf(state).map((i, k) => probe[i] + (by[k] * NUDGE * (region.high[i] - region.low[i])) / zoomOf(state)));
+  }
+
+  function show(state, region, probe, places) {
+    sliders.limit(region);
+    sliders.show(probe);
+    axes?.show(axesOf(state));
+    gather.hidden = state.foil === null;
+    reset.hidden = !state.probe;
+    reach.hidden = !state.answer.result?.answer.command;
+    told.textContent = `Asked for ${wishes(agent.objectives, probe)}`;
+    const shares = sharesOf(state, probe);
+    if (shares) fillBars(bars, state, shares);
+    fillLegend(legend, state, places);
+    closer.disabled = zoomOf(state) >= 64;
+    wider.disabled = zoomOf(state) <= 1;
+    const best = shares ? agent.actions[shares.indexOf(Math.max(...shares))] : "";
+    canvas.setAttribute(
+      "aria-label",
+      `Map of what the agent would do. ${told.textContent}: ${best}. Arrow keys move the wish.`,
+    );
+    if (document.activeElement === canvas) announce(`${told.textContent}: ${best}`);
+  }
+
+  const node = el(
+    "div",
+    { class: "space-controls" },
+    axes?.node,
+    told,
+    bars,
+    sliders.node,
+    el(
+      "div",
+      { class: "deeds" },
+      closer,
+      wider,
+      reach,
+      reset,
+      gather,
+      button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob))),
+    ),
+  );
+  return { node, legend, show, moveTo, nudge };
+}
+
+function sharesOf(state, probe) {
+  const decision = decisionOf(state);
+  if (state.folded) return probabilities(state.folded, probe, decision.valid_actions);
+  return state.probe ? null : decision.probabilities;
+}
+
+function fillBars(list, state, shares) {
+  const { valid_actions: valid } = decisionOf(state);
+  const best = shares.indexOf(Math.max(...shares));
+  list.replaceChildren(
+    ...valid.map((action) => {
+      const name = state.agent.actions[action];
+      return el(
+        "li",
+        { class: `action${action === best ? " chosen" : ""}`, "data-action": name },
+        el(
+          "span",
+          { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } },
+          sign(name) || name.charAt(0),
+        ),
+        el("span", { class: "action-name" }, name),
+        el(
+          "span",
+          { class: "bar" },
+          el("span", { class: "fill", vars: { "--share": shares[action], "--colour": colourOf(action) } }),
+        ),
+        el("span", { class: "share", "data-share": shares[action] }, percent(shares[action])),
+      );
+    }),
+  );
+}
+
+function fillLegend(list, state, places) {
+  const searches = [state.answer.result?.answer, ...Object.values(state.gathered).map(({ answer }) => answer)];
+  const found = [...new Set(searches.filter((answer) => answer?.command).map((answer) => answer.search))];
+  refill(
+    list,
+    [...places]
+      .sort((a, b) => b.share - a.share)
+      .map(({ action, share }) =>
+        el(
+          "li",
+          {},
+          el("span", { class: "patch", vars: { "--colour": colourOf(action) } }),
+          `${signed(state.agent.actions[action])} ${percent(share)}`,
+        ),
+      ),
+    el("li", {}, el("span", { class: "dot-now" }), "the wish now"),
+    el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
+    el("li", {}, el("span", { class: "square" }), "learned goals"),
+    state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
+    found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
+    state.answer.result?.answer.attainable?.command &&
+      el("li", {}, markPicture("attainable"), markOf("attainable").label),
+    state.answer.result?.answer.proven_range && el("li", {}, el("span", { class: "dashed" }), "proven range"),
+  );
+}
+
+function markPicture(search) {
+  const canvas = el("canvas", { width: 40, height: 40, class: "mark", "aria-hidden": "true" });
+  drawMark(canvas.getContext("2d"), 20, 20, search, 14);
+  return canvas;
+}
+
+function axisChoice(agent, store) {
+  const selects = ["across", "up"].map((label, k) => {
+    const select = el(
+      "select",
+      { "aria-label": `Objective that runs ${label}`, on: { change: () => choose(k, Number(select.value)) } },
+      agent.objectives.map((objective, i) => el("option", { value: i }, objective.name)),
+    );
+    return select;
+  });
+  /** Picking the objective of the other axis swaps the two. */
+  function choose(k, i) {
+    const axes = [...axesOf(store.get())];
+    if (axes[1 - k] === i) axes[1 - k] = axes[k];
+    axes[k] = i;
+    store.set({ axes });
+  }
+  return {
+    node: el("p", { class: "axis-choice" }, "Across ", selects[0], " up ", selects[1]),
+    show: (axes) => selects.forEach((select, k) => (select.value = String(axes[k]))),
+  };
+}
+
+async function gatherAll(store, from) {
+  const state = store.get();
+  from.disabled = true;
+  for (const search of GATHERED) {
+    try {
+      const result = await work("answers", questionOf(state, state.foil, { ...state.options, search }));
+      if (store.get().answer !== state.answer) break;
+      store.set({ gathered: { ...store.get().gathered, [search]: result } });
+    } catch (error) {
+      announce(`${search}: ${error.message}`);
+    }
+  }
+  from.disabled = false;
+}

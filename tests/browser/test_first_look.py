@@ -1,0 +1,83 @@
+"""The first look: somebody who knows nothing picks, watches, asks, and is shown."""
+
+from visit import QUESTION, Visit
+
+
+def test_somebody_who_knows_nothing_gets_from_the_first_page_to_an_answer(visit: Visit) -> None:
+    page = visit.open()
+    page.get_by_role("button", name="Deep Sea Treasure Steer").click()
+    page.get_by_role("button", name="Ask for treasure 8 time 8 steps").click()
+    page.get_by_role("heading", name="It goes right").wait_for()
+    page.get_by_role("button", name="down: Why not?").click()
+    sentence = page.locator(".answer .sentence")
+    sentence.wait_for()
+    assert "the agent would have gone down instead of right" in sentence.inner_text()
+    assert page.locator(".answer .change-row").count() == 2
+    assert "Proven: at most" in page.locator(".answer .seal").inner_text()
+
+
+def test_every_world_has_a_picture(visit: Visit) -> None:
+    page = visit.open()
+    page.wait_for_selector(".world-card")
+    visit.until(page, "[...document.querySelectorAll('.world img')].every((i) => i.complete && i.naturalWidth)")
+    assert page.locator(".world img").count() >= 8
+
+
+def test_an_episode_is_watched_to_its_end_unasked(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure", reduced_motion="no-preference")
+    page.get_by_role("button", name="Ask for 2 treasure and 3 steps of time").click()
+    page.get_by_text("The end: it gets 2 treasure and 3 steps of time, as you asked.").wait_for()
+
+
+def test_a_step_changes_picture_wish_and_address(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0")
+    page.wait_for_selector(".stage")
+    before = page.get_attribute(".stage .scene", "src")
+    page.get_by_role("button", name="One step forward").click()
+    page.get_by_text("Still to get: 8 treasure and 7 steps of time.").wait_for()
+    assert page.get_attribute(".stage .scene", "src") != before
+    assert "time=1" in page.url
+    page.get_by_role("button", name="One step back").click()
+    assert page.get_attribute(".stage .scene", "src") == before
+
+
+def test_show_me_plays_what_follows_beside_what_was(visit: Visit) -> None:
+    page = visit.ask()
+    page.locator(".answer .show").first.click()
+    page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
+    assert page.get_by_text("In the end: 8 treasure and 8 steps of time.", exact=True).is_visible()
+    assert page.locator(".show-me .scene").count() == 2
+
+
+def test_a_wish_of_ones_own_is_rolled_out(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure")
+    page.get_by_text("A wish of your own").click()
+    page.get_by_label("time", exact=True).fill("100")
+    page.get_by_role("button", name="Ask for this").click()
+    page.wait_for_selector(".stage")
+    assert "command=" in page.url
+
+
+def test_a_permanent_link_restores_the_view_in_a_new_page(visit: Visit) -> None:
+    first = visit.ask(QUESTION + "&keep=%5B%22treasure%22%5D&explore=space")
+    first.get_by_role("button", name="Zoom out").click()
+    second = visit.ask(first.url.partition("/page/")[2])
+    told = [page.locator(".answer .sentence").inner_text() for page in (first, second)]
+    assert told[0] == told[1]
+    assert first.url == second.url
+    assert "zoom=" in second.url
+    assert second.get_attribute("#tab-space", "aria-selected") == "true"
+
+
+def test_the_browsers_back_button_leads_back(visit: Visit) -> None:
+    page = visit.open()
+    page.get_by_role("button", name="Deep Sea Treasure Steer").click()
+    page.wait_for_selector(".goal")
+    page.go_back()
+    page.wait_for_selector(".world-card")
+
+
+def test_a_foil_that_is_proven_impossible_is_marked_before_one_asks(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5")
+    page.get_by_role("button", name="up: never here as is proven").wait_for()
+    assert page.locator(".answer").is_hidden()

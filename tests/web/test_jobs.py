@@ -1,0 +1,244 @@
+"""Jobs: computed once for all who ask, kept within limits, and really stopped when nobody waits."""
+
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+from visitor import QUESTION, Visitor, visiting
+
+import paretofoil as pf
+from paretofoil.web import desk as desk_module
+from paretofoil.web import jobs as jobs_module
+from paretofoil.web.memory import ENTRY_BYTES, Memory
+
+SLOW = {"agents": ("slow_agent:patient", "deep-sea-treasure")}
+ENDLESS = {**QUESTION, "agent": "slow_agent:patient", "seconds": 60.0, "search": "cf-zoo:thorough"}
+
+
+def jobs_of(visitor: Visitor) -> Any:
+    return visitor.app.state.house.jobs
+
+
+def pids(visitor: Visitor) -> list[int]:
+    return [worker.pid for worker in jobs_of(visitor)._workers]
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def wait_until(true: Any) -> None:
+    while not true():
+        time.sleep(0.02)
+
+
+def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    asked = {**QUESTION, "k": 2, "norm": "l1", "ranges": {"treasure": [1.0, 20.0]}, "kappa": 0.1}
+    told = visitor.wait(visitor.ask("/api/answers", asked))["result"]
+    expected = pf.explain(
+        agent, pf.decision_in(agent, (8, -8), 5), foil="down", k=2, norm="l1", ranges={"treasure": (1, 20)}, kappa=0.1
+    )
+    got = pf.Answer.from_dict(told["answer"])
+    assert (got.outcome, got.distance) == (expected.outcome, expected.distance)
+    assert told["answer"]["command"] == expected.command.tolist()  # type: ignore[union-attr]
+    assert told["sentence"] == str(expected)
+    assert told["paragraph"] == expected.paragraph()
+    assert len(got.alternatives) == len(expected.alternatives)
+
+
+def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -> None:
+    heard: list[dict[str, Any]] = []
+    original = jobs_of(visitor)._hear
+
+    def hear(job: Any, line: bytes) -> None:
+        original(job, line)
+        heard.append({"progress": job.progress, "partial": len(job.partial)})
+
+    jobs_of(visitor)._hear = hear
+    job = visitor.wait(visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0]}))
+    expected = pf.explain_episode(pf.load_agent("branch-path"), (1, 1))
+    told = job["result"]["flip_map"]
+    assert [a["sentence"] for a in told["answers"]] == [str(a) for a in expected.answers]
+    assert heard[0] == {"progress": 0.0, "partial": 0}
+    assert [h["progress"] for h in heard] == sorted(h["progress"] for h in heard)
+    assert heard[-1] == {"progress": 1.0, "partial": len(expected.answers)}
+    assert (job["progress"], job["partial"]) == (1.0, [])
+
+
+def test_the_moments_of_a_flip_map_are_those_asked_for(visitor: Visitor) -> None:
+    key = visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0], "times": [3, 1, 3]})
+    assert set(visitor.wait(key)["result"]["flip_map"]["times"]) == {1, 3}
+
+
+def test_a_question_that_was_answered_is_answered_at_once(visitor: Visitor) -> None:
+    first = visitor.wait(visitor.ask("/api/answers", QUESTION))
+    again = visitor.post("/api/answers", {**QUESTION, "foil": 1, "search": "auto"})  # the same, spelt otherwise
+    assert again.status_code == 200
+    assert again.json() == first
+
+
+def test_what_two_ask_is_computed_once_and_stops_when_both_give_up() -> None:
+    with visiting(**SLOW) as visitor:
+        first, second = (visitor.ask("/api/answers", ENDLESS) for _ in range(2))
+        assert first == second
+        visitor.wait(first, "running")
+        [worker] = pids(visitor)
+        assert visitor.get("/api/health").json()["running"] == 1
+        assert visitor.request("DELETE", f"/api/jobs/{first}").json()["state"] == "running"
+        assert alive(worker)
+        assert visitor.request("DELETE", f"/api/jobs/{first}").json()["state"] == "cancelled"
+        wait_until(lambda: not alive(worker))
+        assert visitor.get("/api/health").json()["running"] == 0
+        assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"  # by a new process
+
+
+def test_a_question_that_was_given_up_can_be_asked_again() -> None:
+    with visiting(**SLOW) as visitor:
+        key = visitor.ask("/api/answers", ENDLESS)
+        visitor.request("DELETE", f"/api/jobs/{key}")
+        assert visitor.job(key)["state"] == "cancelled"
+        assert visitor.ask("/api/answers", ENDLESS) == key
+        assert visitor.wait(key, "running")["error"] is None
+
+
+def test_a_waiting_question_that_is_given_up_is_never_computed() -> None:
+    with visiting(**SLOW) as visitor:
+        running = visitor.ask("/api/answers", ENDLESS)
+        visitor.wait(running, "running")
+        waiting = visitor.ask("/api/answers", QUESTION)
+        assert visitor.request("DELETE", f"/api/jobs/{waiting}").json()["state"] == "cancelled"
+        assert visitor.job(running)["state"] == "running"
+        assert visitor.get("/api/health").json()["waiting"] == 0
+
+
+def test_a_worker_that_is_lost_fails_its_job_and_is_replaced() -> None:
+    with visiting(**SLOW) as visitor:
+        key = visitor.ask("/api/answers", ENDLESS)
+        visitor.wait(key, "running")
+        [worker] = pids(visitor)
+        os.kill(worker, signal.SIGKILL)
+        job = visitor.wait(key)
+        assert (job["state"], job["error"]) == ("failed", "its process was lost; please ask again")
+        assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"
+        assert pids(visitor) != [worker]
+
+
+def test_a_worker_that_died_while_it_was_idle_fails_nothing() -> None:
+    with visiting(**SLOW) as visitor:
+        visitor.wait(visitor.ask("/api/answers", QUESTION))
+        [worker] = pids(visitor)
+        os.kill(worker, signal.SIGKILL)
+        wait_until(lambda: jobs_of(visitor)._workers[0]._process.poll() is not None)
+        assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "time": 2}))["state"] == "done"
+
+
+def test_work_without_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "HARD_SECONDS", 0.2)
+    with visiting(**SLOW) as visitor:
+        job = visitor.wait(visitor.ask("/api/answers", ENDLESS))
+        assert job["error"] == "it took longer than 0.2 seconds and was stopped; please ask again"
+
+
+def test_a_worker_is_replaced_after_so_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs_module, "TASKS_EACH", 1)
+    with visiting() as visitor:
+        seen = set(pids(visitor))
+        for time_ in (2, 5):
+            assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "time": time_}))["state"] == "done"
+            seen |= set(pids(visitor))
+        assert len(seen) == 3
+
+
+def test_what_a_search_refuses_is_told_in_its_words() -> None:
+    with visiting(agents=("slow_agent:blunt",)) as visitor:
+        job = visitor.wait(visitor.ask("/api/answers", {**QUESTION, "agent": "slow_agent:blunt", "search": "exact"}))
+        assert job["state"] == "failed"
+        assert job["error"].startswith("expected ")
+        assert job["result"] is None
+
+
+def test_a_full_queue_says_when_to_come_again() -> None:
+    with visiting(**SLOW, queue=1) as visitor:
+        running = visitor.ask("/api/answers", ENDLESS)
+        visitor.wait(running, "running")
+        visitor.ask("/api/answers", QUESTION)
+        refused = visitor.post("/api/answers", {**QUESTION, "time": 2})
+        assert refused.status_code == 503
+        assert int(refused.headers["retry-after"]) > 0
+        assert "please ask again" in refused.json()["error"]
+        assert visitor.post("/api/answers", QUESTION).status_code == 202  # it waits already: no further room is needed
+
+
+def test_long_work_leaves_a_worker_to_short_questions() -> None:
+    with visiting(**SLOW, workers=2) as visitor:
+        long = {"agent": "slow_agent:patient", "command": [8.0, -8.0], "search": "cf-zoo:thorough", "seconds": 60.0}
+        first, second = (visitor.ask("/api/flip-maps", {**long, "times": [time_]}) for time_ in (0, 1))
+        visitor.wait(first, "running")
+        assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"
+        assert visitor.job(second)["state"] == "waiting"
+
+
+def test_results_are_forgotten_when_there_are_too_many() -> None:
+    with visiting(memory=12_000) as visitor:
+        keys = [visitor.ask("/api/answers", {**QUESTION, "time": t}) for t in (1, 2, 5)]
+        for key in keys:
+            wait_until(lambda key=key: key not in jobs_of(visitor)._open)
+        assert visitor.get(f"/api/jobs/{keys[0]}").status_code == 404
+        assert visitor.job(keys[-1])["state"] == "done"
+        assert jobs_of(visitor)._kept.used <= 12_000
+
+
+def test_memory_forgets_what_was_not_asked_for_longest() -> None:
+    memory: Memory[str] = Memory(3 * (ENTRY_BYTES + 100))
+    for key in "abc":
+        memory.put(key, key, 100)
+    memory.get("a")
+    memory.put("d", "d", 100)
+    assert [memory.get(key) for key in "abcd"] == ["a", None, "c", "d"]
+    memory.put("e", "e", 10**6)
+    assert memory.get("e") is None
+    assert memory.used == 3 * (ENTRY_BYTES + 100)
+    memory.put("a", "again", 50)
+    assert memory.used == 3 * (ENTRY_BYTES + 100) - 50
+
+
+def test_the_event_loop_stays_free_while_workers_prove() -> None:
+    with visiting(**SLOW) as visitor:
+        key = visitor.ask("/api/answers", ENDLESS)
+        visitor.wait(key, "running")
+        for _ in range(20):
+            assert visitor.get("/api/health").json()["running"] == 1
+
+
+def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
+    before = set(threading.enumerate())
+    with visiting(**SLOW, workers=2) as visitor:
+        visitor.wait(visitor.ask("/api/answers", ENDLESS), "running")
+        workers = pids(visitor)
+    assert not any(map(alive, workers))
+    assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("jobs ")]
+
+
+def test_a_desk_that_is_lost_is_replaced() -> None:
+    with visiting(agents=("deep-sea-treasure",)) as visitor:
+        desk = visitor.app.state.house.desk._process
+        os.kill(desk.pid, signal.SIGKILL)
+        wait_until(lambda: desk._process.poll() is not None)
+        assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
+
+
+def test_quick_work_that_is_not_quick_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(desk_module, "HARD_SECONDS", 0.01)
+    with visiting(agents=("slow_agent:patient",)) as visitor:
+        many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}
+        refused = visitor.post("/api/probabilities", {"agent": "slow_agent:patient", **many})
+        assert refused.status_code == 503
+        assert "took longer than 0.01 seconds" in refused.json()["error"]

@@ -1,0 +1,272 @@
+"""What the server refuses: a status that says whose fault it is, one sentence, and nothing of its inside."""
+
+from typing import Any
+
+import httpx
+import pytest
+from visitor import QUESTION, Visitor
+
+from paretofoil.web import guard
+from paretofoil.web.guard import known_host
+from paretofoil.web.settings import Settings
+
+EPISODE = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
+STATE = [0.0] * 22
+
+
+def refused(answer: httpx.Response, status: int, *words: str) -> None:
+    """One sentence with these words, and no more."""
+    assert answer.status_code == status, answer.text
+    assert set(answer.json()) == {"error"}
+    told = answer.json()["error"]
+    assert "\n" not in told
+    assert "Traceback" not in told
+    assert len(told) <= 400
+    for word in words:
+        assert word in told
+
+
+BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
+    ({"agent": "deep-sea-treasur"}, 404, "did you mean deep-sea-treasure?"),
+    ({"agent": "../../../etc/passwd"}, 404, "expected an agent among"),
+    ({"agent": "/etc"}, 404, "expected an agent among"),
+    ({"agent": "x" * 201}, 422, "agent: expected"),
+    ({"command": [8.0]}, 422, "expected the command to have 2 numbers, got 1"),
+    ({"command": [8.0, -8.0, 1.0]}, 422, "expected the command to have 2 numbers, got 3"),
+    ({"command": []}, 422, "command: expected"),
+    ({"command": [1e101, -8.0]}, 422, "command.0: expected"),
+    ({"command": "8,-8"}, 422, "command: expected"),
+    ({"command": [[8.0], [-8.0]]}, 422, "command.0: expected"),
+    ({"time": 8}, 422, "expected a moment from 0 to 7 of this episode, got 8"),
+    ({"time": -1}, 422, "time: expected"),
+    ({"time": 10**400}, 422, "expected whole numbers of at most"),
+    ({"foil": "dwn"}, 422, "did you mean down?"),
+    ({"foil": "right"}, 422, "expected a foil that the agent does not choose, got right"),
+    ({"foil": 7}, 422, "expected an action number from 0 to 3, got 7"),
+    ({"time": 0, "foil": "up"}, 422, "expected a foil among the valid actions down, right, got up"),
+    ({"search": "exat"}, 422, "expected a search among auto"),
+    ({"search": "__import__"}, 422, "expected a search among auto"),
+    ({"kappa": -0.1}, 422, "kappa"),
+    ({"norm": "l3"}, 422, "norm: expected"),
+    ({"box": "huge"}, 422, "box: expected"),
+    ({"keep": ["tresure"]}, 422, "did you mean treasure?"),
+    ({"ranges": {"treasure": [20.0, 30.0]}}, 422, "expected a range of treasure that holds the command's 8"),
+    ({"ranges": {"treasure": [1.0]}}, 422, "ranges.treasure"),
+    ({"k": 0}, 422, "k: expected"),
+    ({"k": 11}, 422, "k: expected"),
+    ({"min_change": 2.0}, 422, "min_change: expected"),
+    ({"seconds": 1e9}, 422, "seconds: expected"),
+    ({"seconds": 0}, 422, "seconds: expected"),
+    ({"queries": 10**9}, 422, "queries: expected"),
+    ({"seed": -1}, 422, "seed: expected"),
+    ({"seed": 2**64}, 422, "seed: expected"),
+    ({"tiem": 5}, 422, "expected no field that is not known, got 'tiem'"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "status", "words"), BAD_QUESTIONS, ids=lambda value: str(value)[:40])
+def test_a_question_that_cannot_be_asked_is_refused_with_a_sentence(
+    visitor: Visitor, wrong: dict[str, Any], status: int, words: str
+) -> None:
+    refused(visitor.post("/api/answers", {**QUESTION, **wrong}), status, words)
+
+
+@pytest.mark.parametrize("field", QUESTION)
+def test_a_question_with_a_field_missing_says_which(visitor: Visitor, field: str) -> None:
+    asked = {name: value for name, value in QUESTION.items() if name != field}
+    refused(visitor.post("/api/answers", asked), 422, f"{field}: expected a value, got none")
+
+
+def test_numbers_that_json_does_not_have_are_refused(visitor: Visitor) -> None:
+    for number in ("NaN", "Infinity", "-Infinity"):
+        body = f'{{"agent": "deep-sea-treasure", "command": [8, {number}]}}'
+        answer = visitor.request("POST", "/api/episodes", content=body, headers={"content-type": "application/json"})
+        refused(answer, 422, f"expected finite numbers, got {number}")
+
+
+@pytest.mark.parametrize("body", ["", "{", "[" * 100_000, '"' + "x" * 10, "null", "[]", "\xff"])
+def test_a_body_that_is_no_question_is_refused(visitor: Visitor, body: str) -> None:
+    content = body.encode("latin-1")
+    answer = visitor.request("POST", "/api/episodes", content=content, headers={"content-type": "application/json"})
+    refused(answer, 422)
+
+
+BAD_OTHERS: list[tuple[str, dict[str, Any], int, str]] = [
+    ("/api/episodes", {**EPISODE, "command": [8.0]}, 422, "2 numbers"),
+    ("/api/episodes", {**EPISODE, "agent": "nobody"}, 404, "expected an agent among"),
+    ("/api/consequences", {**EPISODE, "time": 99, "issued": [5.0, -2.0]}, 422, "a moment from 0 to 7"),
+    ("/api/consequences", {**EPISODE, "time": 1, "issued": [5.0]}, 422, "2 numbers"),
+    ("/api/flip-maps", {**EPISODE, "times": [0, 99]}, 422, "moments from 0 to 7"),
+    ("/api/flip-maps", {**EPISODE, "search": "none"}, 422, "expected a search among"),
+    ("/api/folded", {"agent": "deep-sea-treasure", "state": [1.0, 2.0]}, 422, "expected the state to have 22 numbers"),
+    (
+        "/api/folded",
+        {"agent": "deep-sea-treasure", "state": [1e60, *STATE[1:]]},
+        422,
+        "expected the state to be finite",
+    ),
+    (
+        "/api/probabilities",
+        {"agent": "deep-sea-treasure", "state": STATE, "valid_actions": [4], "commands": [[8.0, -8.0]]},
+        422,
+        "expected actions from 0 to 3, got 4",
+    ),
+    (
+        "/api/probabilities",
+        {"agent": "deep-sea-treasure", "state": STATE, "valid_actions": [0], "commands": [[8.0]] * 10_001},
+        422,
+        "commands: expected",
+    ),
+]
+
+
+@pytest.mark.parametrize(("path", "asked", "status", "words"), BAD_OTHERS)
+def test_other_routes_refuse_as_well(
+    visitor: Visitor, path: str, asked: dict[str, Any], status: int, words: str
+) -> None:
+    refused(visitor.post(path, asked), status, words)
+
+
+@pytest.mark.parametrize(
+    ("query", "status", "words"),
+    [
+        ("agent=deep-sea-treasure&command=8,-8&time=9", 422, "expected a moment from 0 to 8"),
+        ("agent=deep-sea-treasure&command=8,nan&time=0", 422, "expected finite numbers"),
+        ("agent=deep-sea-treasure&command=8,x&time=0", 422, "expected numbers with commas between them"),
+        ("agent=deep-sea-treasure&command=8,-8&time=0&since=1", 422, "expected both since and issued, or neither"),
+        ("agent=..%2F..&command=8,-8&time=0", 404, "expected an agent among"),
+        ("agent=deep-sea-treasure&command=8,-8", 422, "time: expected a value, got none"),
+    ],
+)
+def test_pictures_of_what_does_not_happen_are_refused(visitor: Visitor, query: str, status: int, words: str) -> None:
+    refused(visitor.get(f"/api/pictures?{query}"), status, words)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/agents/nobody",
+        "/api/agents/..",
+        "/api/agents/..%2F..%2Fetc%2Fpasswd/picture.png",
+        "/api/agents/%00",
+        "/api/jobs/0",
+        "/api/jobs/..%2f",
+        "/api/nothing",
+        "/page/../app.py",
+        "/page/%2e%2e/app.py",
+        "/page/..%2fapp.py",
+        "/page//etc/passwd",
+        "/etc/passwd",
+    ],
+)
+def test_what_is_not_there_is_not_found(visitor: Visitor, path: str) -> None:
+    refused(visitor.get(path), 404)
+
+
+def test_another_method_is_told_so(visitor: Visitor) -> None:
+    refused(visitor.request("DELETE", "/api/agents"), 405, "expected another method")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""])
+def test_a_body_that_a_form_could_send_is_refused(visitor: Visitor, kind: str) -> None:
+    answer = visitor.request("POST", "/api/episodes", content=b"{}", headers={"content-type": kind})
+    refused(answer, 415, "application/json")
+
+
+def test_a_body_that_is_too_long_is_refused_before_it_is_read_whole(visitor: Visitor) -> None:
+    sent = 0
+
+    async def endless() -> Any:
+        nonlocal sent
+        while True:
+            sent += 1 << 16
+            yield b" " * (1 << 16)
+
+    answer = visitor.request("POST", "/api/episodes", content=endless(), headers={"content-type": "application/json"})
+    refused(answer, 413, f"at most {guard.BODY_BYTES:,} bytes")
+    assert sent <= guard.BODY_BYTES + (2 << 16)
+
+
+def test_a_body_that_never_comes_is_not_waited_for(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    import anyio
+
+    async def never() -> Any:
+        yield b"{"
+        await anyio.sleep_forever()
+
+    monkeypatch.setattr(guard, "BODY_SECONDS", 0.05)
+    answer = visitor.request("POST", "/api/episodes", content=never(), headers={"content-type": "application/json"})
+    refused(answer, 408)
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:9999"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+    ],
+)
+def test_requests_from_other_sites_are_refused(visitor: Visitor, headers: dict[str, str]) -> None:
+    refused(visitor.post("/api/episodes", EPISODE, headers=headers), 403, "this server's own page")
+    refused(visitor.request("DELETE", "/api/jobs/0", headers=headers), 403)
+    refused(visitor.get("/api/agents", headers=headers), 403)
+
+
+def test_the_own_page_is_let_in_and_may_be_linked_to(visitor: Visitor) -> None:
+    own = {"Origin": "http://127.0.0.1:8765", "Sec-Fetch-Site": "same-origin"}
+    assert visitor.post("/api/episodes", EPISODE, headers=own).status_code == 200
+    assert visitor.get("/page/", headers={"Sec-Fetch-Site": "cross-site"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "[", "192.168.0.9", ""]
+)
+def test_a_name_that_was_bound_to_this_machine_is_refused(visitor: Visitor, host: str) -> None:
+    refused(visitor.get("/api/agents", headers={"Host": host}), 400, "by its own name")
+
+
+def test_a_server_that_others_can_reach_is_known_by_its_numbers_and_not_by_any_name() -> None:
+    wide = Settings(host="0.0.0.0")
+    assert not wide.loopback
+    assert known_host("192.168.0.9:8765", wide)
+    assert known_host("[fe80::1]:8765", wide)
+    assert known_host("localhost", wide)
+    assert not known_host("evil.example", wide)
+
+
+HEADERS = {
+    "content-security-policy": guard.POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+
+
+@pytest.mark.parametrize("path", ["/", "/page/", "/api/agents", "/api/agents/nobody", "/api/nothing", "/api/health"])
+def test_every_answer_has_the_security_headers(visitor: Visitor, path: str) -> None:
+    answer = visitor.get(path)
+    for name, value in HEADERS.items():
+        assert answer.headers[name] == value
+    assert "unsafe" not in answer.headers["content-security-policy"]
+    assert answer.headers["cache-control"] == ("no-store" if path.startswith("/api") else "no-cache")
+
+
+def test_refusals_of_the_guard_have_the_headers_too(visitor: Visitor) -> None:
+    for answer in (visitor.get("/api/agents", headers={"Host": "evil.example"}), visitor.post("/api/nothing", {})):
+        assert HEADERS.items() <= dict(answer.headers).items()
+
+
+def test_an_error_inside_tells_nothing_of_it(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(*asked: Any) -> None:
+        raise RuntimeError("secret detail")
+
+    monkeypatch.setattr(visitor.app.state.house.desk, "do", broken)
+    answer = visitor.post("/api/episodes", EPISODE)
+    refused(answer, 500, "something went wrong inside the server")
+    assert "secret" not in answer.text
+    assert HEADERS.items() <= dict(answer.headers).items()

@@ -1,0 +1,77 @@
+"""`paretofoil serve` as it is typed: a real server, that stops when it is told to."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+
+@contextmanager
+def typed(*arguments: str, **settings: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Safe paths (-P): as for the installed command, the folder in which it is typed is none to import from."""
+    command = [sys.executable, "-P", "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", *arguments]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, start_new_session=True, **pipes, **settings) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def address_of(process: Any) -> str:
+    found = re.search(r"http://\S+:\d+/", process.stdout.readline())
+    assert found, process.stderr.read()
+    return found[0]
+
+
+def test_the_page_is_served_until_it_is_interrupted() -> None:
+    with typed("deep-sea-treasure") as process:
+        address = address_of(process)
+        assert address.startswith("http://127.0.0.1:")
+        page = httpx.get(address, follow_redirects=True)
+        assert page.headers["content-type"].startswith("text/html")
+        assert "server" not in page.headers
+        assert [agent["name"] for agent in httpx.get(f"{address}api/agents").json()] == ["deep-sea-treasure"]
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all that were started from it
+        process.wait()
+        assert "Traceback" not in process.stderr.read()  # type: ignore[union-attr]
+
+
+def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path) -> None:
+    (tmp_path / "own_agents.py").write_text("import paretofoil as pf\nagent = pf.load_agent('branch-path')\n")
+    with typed("own_agents:agent", cwd=tmp_path) as process:
+        asked = {"agent": "own_agents:agent", "command": [1.0, 1.0]}  # by another process, which finds it as well
+        assert httpx.post(f"{address_of(process)}api/episodes", json=asked, timeout=60).status_code == 200
+
+
+def test_a_server_that_others_can_reach_warns() -> None:
+    with typed("deep-sea-treasure", "--host", "0.0.0.0") as process:
+        address_of(process)
+        process.send_signal(signal.SIGINT)
+        assert "warning: whoever can reach this machine" in process.stderr.read()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["nobody"], "expected an agent among"),
+        (["--port", "99999"], "expected a port from 0 to 65535"),
+        (["--workers", "999"], "expected 0 to 256 workers"),
+        (["--folder", "/no/such/folder"], "expected a folder of agents"),
+        (["--host", "300.1.1.1"], "error:"),
+    ],
+)
+def test_what_cannot_be_served_is_one_line(arguments: list[str], words: str) -> None:
+    with typed(*arguments) as process:
+        told, error = process.communicate()
+        assert (process.returncode, told) == (2, "")
+        assert words in error
+        assert "Traceback" not in error

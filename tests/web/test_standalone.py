@@ -1,0 +1,166 @@
+"""An episode as one file: nothing in it runs that is not the page's, and nothing is fetched."""
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paretofoil as pf
+from paretofoil.web.app import page_folder
+from paretofoil.web.bundle import bundled, page_with
+from paretofoil.web.standalone import SEEN, save_page
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a short episode."""
+    path = tmp_path_factory.mktemp("saved") / "episode.html"
+    flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), times=[5, 6], search="nearest-front")
+    options = {"search": "nearest-front", "seconds": None, "queries": None, "box": None}
+    save_page(path, "deep-sea-treasure", flips, seed=0, options=options, tell=lambda done, total: None)
+    return path.read_text()
+
+
+def data_of(page: str) -> dict[str, Any]:
+    [text] = re.findall(r'<script type="application/json" id="episode">(.*?)</script>', page, re.DOTALL)
+    return dict(json.loads(text))
+
+
+def script_of(page: str) -> str:
+    [script] = re.findall(r'<script type="module">(.*?)</script>', page, re.DOTALL)
+    return str(script)
+
+
+def find(page: str, path: str, **fields: Any) -> list[Any]:
+    entries = [entry for entry in data_of(page)["answers"] if entry["path"] == path]
+    return [entry["result"] for entry in entries if fields.items() <= entry["body"].items()]
+
+
+def test_every_question_of_the_moments_is_answered_in_the_file(saved: str) -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    for time in (5, 6):
+        decision = pf.decision_in(agent, (8, -8), time)
+        for foil in set(decision.valid_actions) - {decision.action}:
+            [job] = find(saved, "/api/answers", time=time, foil=agent.actions[foil])
+            expected = pf.explain(agent, decision, foil=foil, search="nearest-front")
+            assert job["state"] == "done"
+            assert job["result"]["sentence"] == str(expected)
+            if expected.command is not None:
+                assert find(saved, "/api/consequences", time=time, issued=expected.command.tolist())
+    assert find(saved, "/api/answers", time=4) == []
+    assert len(find(saved, "/api/folded")) == 2
+
+
+def test_a_saved_answer_is_not_given_to_another_question(saved: str) -> None:
+    bodies = [entry["body"] for entry in data_of(saved)["answers"] if entry["path"] == "/api/answers"]
+    plain = {"search": "auto", "norm": "l2", "keep": [], "ranges": {}, "sparse": False, "k": 1, "kappa": None}
+    for body in bodies:
+        assert plain.items() <= body.items()
+        assert (body["seconds"], body["queries"]) == (None, None)
+
+
+def test_a_picture_stands_in_the_file_once(saved: str) -> None:
+    data = data_of(saved)
+    assert len(set(data["pictures"])) == len(data["pictures"])
+    assert all(picture.startswith("data:image/png;base64,") for picture in data["pictures"])
+    [episode] = find(saved, "/api/episodes")
+    shown = [decision["picture"] for decision in episode["decisions"]] + [episode["end_picture"]]
+    assert all(int(name.removeprefix(SEEN)) < len(data["pictures"]) for name in shown)
+    assert "/api/pictures" not in json.dumps(data)
+
+
+def test_only_the_pages_own_script_may_run_and_nothing_is_fetched(saved: str) -> None:
+    digest = base64.b64encode(hashlib.sha256(script_of(saved).encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}'" in saved
+    assert not re.search(r'(src|href)="(?!data:|#)', saved)
+    assert "http://" not in saved.replace("http://www.w3.org/", "")
+
+
+def test_names_of_strangers_stay_text(tmp_path: Path) -> None:
+    evil = "</script><script>alert(1)</script><!--"
+    page = page_with(page_folder(), json.dumps({"pictures": [], "answers": [{"result": evil}]}), "")
+    assert evil not in page
+    assert data_of(page)["answers"][0]["result"] == evil
+    assert page.count("<script") == 2
+
+
+def write(folder: Path, **modules: str) -> Path:
+    for name, source in modules.items():
+        (folder / f"{name}.js").write_text(source)
+    return folder
+
+
+ONE = """
+function own() { return 1; }
+export const first = () => own();
+"""
+TWO = """
+import { first } from "./one.js";
+function own() { return 2; }
+export async function second() { return first() + own(); }
+"""
+MAIN = """
+import { first as start } from "./one.js";
+import {
+  second,
+} from "./two.js";
+second().then((sum) => console.log(start(), sum));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_names_of_different_modules_never_meet(tmp_path: Path) -> None:
+    script = bundled(write(tmp_path, one=ONE, two=TWO, main=MAIN), "main")
+    done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["1", "3"]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        'import x from "./one.js";',
+        'import * as x from "./one.js";',
+        "export default 1;",
+        'export { a } from "./one.js";',
+    ],
+)
+def test_a_module_that_cannot_be_bundled_is_refused(tmp_path: Path, source: str) -> None:
+    write(tmp_path, main=source, one="")
+    with pytest.raises(pf.InvalidInput, match=r"expected imports and exports of main\.js by their names"):
+        bundled(tmp_path, "main")
+
+
+def test_modules_that_need_each_other_are_refused(tmp_path: Path) -> None:
+    write(tmp_path, main='import { a } from "./one.js";\n', one='import { b } from "./main.js";\nexport const a = 1;\n')
+    with pytest.raises(pf.InvalidInput, match="in a circle"):
+        bundled(tmp_path, "main")
+
+
+def test_the_pages_own_modules_are_all_in_the_file(saved: str) -> None:
+    script = script_of(saved)
+    for path in (page_folder() / "js").glob("*.js"):
+        assert f"const module_{path.stem} = " in script
+
+
+def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
+    flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), times=[0], search="nearest-front")
+    long = replace(flips, times=tuple(range(201)), answers=flips.answers[:1] * 201)
+    with pytest.raises(pf.InvalidInput, match="expected at most 200 moments to save"):
+        save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, tell=lambda done, total: None)
+
+
+def test_the_verb_saves_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    arguments = ["episode", "branch-path", "--command", "1,1", "--times", "0", "--search", "nearest-front"]
+    command = [sys.executable, "-m", "paretofoil", *arguments, "--html", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "The page is in" in done.stdout
+    assert data_of(path.read_text())["answers"]
