@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from commands import command_page
+from command_page import command_page
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
-from notebook import notebook_files
-from reference import reference_page
+from notebook_page import notebook_files
+from reference_page import reference_page
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "security.md": "SECURITY.md"}

@@ -18,7 +18,7 @@ OFFLINE = {
 
 
 class NewEnvironment:
-    """Programs and packages of its own, in a folder; other packages are those of the environment that runs the tests."""
+    """Programs and packages of its own, in a folder; other packages are those of the environment of the tests."""
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False)
