@@ -25,7 +25,7 @@ def notebook_files(file: Path) -> dict[str, str | bytes]:
 def _shown(output: Any, place: str, pictures: dict[str, str | bytes]) -> str:
     """What a cell showed, in the richest form that a page can have; a picture is added to the pictures."""
     if output.output_type == "stream":
-        return f"```text\n{output.text.rstrip()}\n```"
+        return f"```output\n{output.text.rstrip()}\n```"
     data = output.data
     if "image/png" in data:
         name = f"{place}-{len(pictures) + 1}.png"
@@ -33,4 +33,4 @@ def _shown(output: Any, place: str, pictures: dict[str, str | bytes]) -> str:
         return f"![{data.get('text/plain', 'a picture')}]({Path(name).name})"
     if "text/html" in data:
         return f'<div class="shown">\n{data["text/html"].strip()}\n</div>'
-    return f"```text\n{data['text/plain'].rstrip()}\n```"
+    return f"```output\n{data['text/plain'].rstrip()}\n```"
