@@ -1,9 +1,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,art,dask,ray,parquet,sb3,web
+EXTRAS := dev,docs,art,dask,ray,parquet,sb3,web
 
-.PHONY: help demo test check format browser screenshots agents results seeds bench mutants clean
+.PHONY: help demo test check format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
@@ -42,6 +42,13 @@ $(AXE):
 screenshots: $(VENV)/tested browser ## pictures of the page for docs/images
 	$(BIN)/python benchmarks/screenshots.py --out docs/images
 
+# The theme tells of its successor on every build; nothing is to be done about it until then.
+docs: $(VENV)/tested ## build the site into site/ (offline; open site/index.html)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+notebooks: $(VENV)/tested ## run the notebooks of the documentation again, and keep what they show
+	$(BIN)/python website/run_notebooks.py
+
 SHIPPED := src/paretofoil/agents/shipped
 TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) $(3)
 
@@ -79,7 +86,7 @@ mutants: $(VENV)/tested ## break one line at a time and see whether the tests no
 	$(BIN)/python benchmarks/mutants.py --jobs 2 --report $(RESULTS)/mutants.md
 
 clean: ## remove the environment and what was built in it
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
 
 # torch comes first and with its version, so that a CPU build is taken where one is offered.
 $(VENV)/torch: constraints.txt

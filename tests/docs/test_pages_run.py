@@ -24,6 +24,9 @@ LANGUAGES = {"python", "sh", "output", "text"}
 NOT_RUN = {
     "make demo": "sets up an environment; .ci/run does, and the two commands that it runs are in other blocks",
     "make test": "is this",
+    "git clone": "needs a network; tests/docs/test_getting_started.py goes on from a copy",
+    "cd paretofoil": "into what was cloned",
+    "pip install .": "tests/docs/test_getting_started.py does, in a new environment",
     "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
     "pip install": "needs a package index; test_readme_as_installed.py installs the package without one",
     "paretofoil serve": "runs until it is stopped; tests/web and tests/browser start it",

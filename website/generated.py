@@ -1,0 +1,36 @@
+"""Pages of the site that are not written by hand: a hook of MkDocs, which adds them when the site is built."""
+
+from pathlib import Path
+
+from command_page import command_page
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+from notebook_page import notebook_files
+from reference_page import reference_page
+
+ROOT = Path(__file__).parents[1]
+ELSEWHERE = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "security.md": "SECURITY.md"}
+"""Pages that stand at the root, where people look for them, by their names in the site."""
+
+
+def on_config(config: MkDocsConfig) -> None:
+    """Leave out the page for what was not found: a server shows it, and from a folder its links lead nowhere."""
+    config.theme.static_templates.discard("404.html")
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add what is made of the code, of notebooks and of pages at the root."""
+    made: dict[str, str | bytes] = {name: (ROOT / file).read_text() for name, file in ELSEWHERE.items()}
+    made |= {"command-line.md": command_page(), "reference.md": reference_page()}
+    made |= {f"assets/{file}": (ROOT / "website" / file).read_text() for file in ("iframe-worker.js", "site.css")}
+    for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        made |= notebook_files(notebook)
+    for name, content in made.items():
+        files.append(File.generated(config, name, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Links to a notebook, which lead to the notebook where the repository is read, lead to its page."""
+    return markdown.replace(".ipynb)", ".md)")
