@@ -14,7 +14,7 @@ def run_notebook(file: Path) -> Any:
     """The notebook as it is after a run from its first cell to its last, without the times of it."""
     notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": folder}})
+        client = NotebookClient(notebook, timeout=None, resources={"metadata": {"path": folder}})
         manager = client.create_kernel_manager()
         manager.transport = "ipc"  # sockets of this user alone, instead of ports that every user can reach
         manager.ip = str(Path(folder) / "kernel")
