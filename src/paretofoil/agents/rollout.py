@@ -27,10 +27,9 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, time: int, 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
     """One greedy episode for each command, all stepped together; each is the same as alone."""
-    checked = np.stack([as_vector(command, "the command", agent.space.size) for command in commands])
-    seeds = np.full(len(checked), seed, dtype=np.uint64)
-    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), checked, seeds, keep_snapshots=True)
-    return [_episode(episodes, row) for row in range(len(episodes))]
+    checked = np.stack([_checked(agent, command) for command in commands])
+    episodes = _run(agent, checked, seed)
+    return [_episode(agent, episodes, row) for row in range(len(episodes))]
 
 
 def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np.ndarray, *, seed: int = 0) -> Episode:
@@ -40,28 +39,38 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision from a rollout (it carries the environment's state)", "one without")
-    issued = as_vector(command, "the command", agent.space.size)
-    seeds = np.full(1, seed, dtype=np.uint64)
-    act, start = greedy(agent.policy), decision.snapshot
-    episodes = run_episodes(agent.batch_env(), act, issued[None], seeds, snapshot=start, keep_snapshots=True)
-    return _episode(episodes, 0, decision)
+    episodes = _run(agent, _checked(agent, command)[None], seed, decision.snapshot)
+    return _episode(agent, episodes, 0, decision)
 
 
-def _episode(episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
+def _checked(agent: Agent, command: Any) -> np.ndarray:
+    return agent.space.checked(as_vector(command, "the command", agent.space.size), "the command")
+
+
+def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) -> Episodes:
+    seeds, spent = np.full(len(commands), seed, dtype=np.uint64), not agent.space.simplex
+    act = greedy(agent.policy)
+    return run_episodes(agent.batch_env(), act, commands, seeds, snapshot=snapshot, keep_snapshots=True, spent=spent)
+
+
+def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
     """One of the episodes; since a decision, if they did not begin at the start."""
     length, first = int(episodes.lengths[row]), 0 if since is None else since.time
     before = np.zeros(episodes.commands.shape[2]) if since is None else since.collected
+    commands, rewards = episodes.commands[row], episodes.rewards[row]
+    # What was collected is what the command has lost; preferences lose nothing.
+    collected = np.cumsum(rewards, axis=0) - rewards if agent.space.simplex else commands[0] - commands
     decisions = tuple(
         Decision(
             state=episodes.observations[row, t],
-            command=episodes.commands[row, t],
+            command=commands[t],
             valid_actions=tuple(np.flatnonzero(episodes.masks[row, t]).tolist()),
             action=int(episodes.actions[row, t]),
-            collected=before + episodes.commands[row, 0] - episodes.commands[row, t],
+            collected=before + collected[t],
             time=first + t,
             snapshot=episodes.snapshots[row][t] if episodes.snapshots else None,
         )
         for t in range(length)
     )
-    achieved = before[: episodes.rewards.shape[2]] + episodes.returns[row]
-    return Episode(episodes.commands[row, 0], decisions, achieved, bool(episodes.terminated[row]))
+    achieved = before[: rewards.shape[1]] + episodes.returns[row]
+    return Episode(commands[0], decisions, achieved, bool(episodes.terminated[row]))

@@ -48,12 +48,14 @@ def run_episodes(
     *,
     snapshot: Any = None,
     keep_snapshots: bool = False,
+    spent: bool = True,
     lost: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Episodes:
     """Run one episode per command (N, c), from the start or from a snapshot, until all have ended.
 
-    After each step the reward is subtracted from the command; a component beyond the objectives is a
-    horizon and counts down to 1. An episode is given up on as soon as `lost` says so of what is left of its command.
+    After each step the reward is subtracted from the command, unless that is not spent, as preferences are; a component
+    beyond the objectives is a horizon and counts down to 1. An episode is given up on as soon as `lost` says so of what
+    is left of its command.
     """
     commands = np.array(commands, dtype=np.float64)
     num, objectives = len(commands), env.num_objectives
@@ -74,8 +76,9 @@ def run_episodes(
         actions[rows], rewards[rows] = chosen, step.rewards
         steps.append((observations.copy(), masks.copy(), commands.copy(), actions, rewards))
         observations[rows], masks[rows] = step.observations, step.masks
-        commands[:, :objectives] -= rewards
-        commands[:, objectives:] = np.maximum(commands[:, objectives:] - 1.0, 1.0)
+        if spent:
+            commands[:, :objectives] -= rewards
+            commands[:, objectives:] = np.maximum(commands[:, objectives:] - 1.0, 1.0)
         lengths[rows] += 1
         terminated[rows] = step.terminated
         rows = rows[~(step.terminated | step.truncated)]

@@ -54,12 +54,12 @@ def issue(
     env = agent.batch_env()
     repeats = repeats if env.stochastic else 1
     seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
-    each = max(1, TOGETHER // repeats)
+    each, act, spent = max(1, TOGETHER // repeats), greedy(agent.policy), not agent.space.simplex
     issued: list[Issued] = []
     for start in range(0, len(commands), each):
         some = commands[start : start + each]
         runs = np.repeat(some, repeats, axis=0), np.tile(seeds, len(some))
-        episodes = run_episodes(env, greedy(agent.policy), *runs, snapshot=decision.snapshot, lost=lost)
+        episodes = run_episodes(env, act, *runs, snapshot=decision.snapshot, spent=spent, lost=lost)
         issued += _issued(decision, some, episodes)
     return issued
 

@@ -238,8 +238,9 @@ def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> lis
     if decision.time == 0:
         return answers
     found = [a for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    issued = decision.command + decision.collected
-    commands = [a.command + decision.collected for a in found]
+    spent = np.zeros_like(decision.collected) if agent.space.simplex else decision.collected
+    issued = decision.command + spent
+    commands = [a.command + spent for a in found]
     stochastic = agent.environment.stochastic
     episodes = [None] * len(found) if stochastic or not found else rollouts(agent, commands)
     starts = {

@@ -7,6 +7,7 @@ import numpy as np
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import Objective
 from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.start import Start
 from paretofoil.show.quantity import beside, exact, inward, join, percent, short
 
 LITTLE = 0.1
@@ -17,6 +18,14 @@ def situation(found: Answer) -> str:
     """ "Caring 0.25 about fuel and 0.75 about ore"."""
     pairs = zip(found.objectives, found.original, strict=True)
     return f"Caring {join([f'{short(float(weight))} about {o.name}' for o, weight in pairs])}"
+
+
+def from_the_start(start: Start) -> str:
+    """Preferences are held, not used up: the same ones are meant at the start."""
+    if start.leads_here is None:
+        return "Held from the start, these preferences may lead here or not, by chance."
+    leads = "lead to this very state" if start.leads_here else "do not lead to this state at this moment"
+    return f"Held from the start, these preferences {leads}."
 
 
 def changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:

@@ -222,6 +222,8 @@ def _fulfilled(found: Answer, old: Consequence) -> bool:
 
 def _start(found: Answer, start: Start) -> str:
     """The command that this would have been at the start, and whether it leads here."""
+    if found.preferences:
+        return preference.from_the_start(start)
     if np.array_equal(start.issued, found.original):  # nothing was collected yet
         told, which = "Issued at the start, the same command", ""
     else:
