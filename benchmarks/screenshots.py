@@ -75,6 +75,8 @@ def take(browser: Any, address: str, state: State) -> bytes:
         page.locator(selector).first.click()
     page.wait_for_selector(state.ready)
     page.wait_for_timeout(1000 * state.settle)
+    while not page.evaluate("[...document.images].every((image) => image.complete && image.naturalWidth)"):
+        page.wait_for_timeout(100)
     page.evaluate("window.scrollTo(0, 0)")
     picture: bytes = page.locator(state.part).screenshot() if state.part else page.screenshot()
     page.close()

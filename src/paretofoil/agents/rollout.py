@@ -27,7 +27,7 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, time: int, 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
     """One greedy episode for each command, all stepped together; each is the same as alone."""
-    checked = np.stack([_checked(agent, command) for command in commands])
+    checked = np.stack([as_command(agent, command) for command in commands])
     episodes = _run(agent, checked, seed)
     return [_episode(agent, episodes, row) for row in range(len(episodes))]
 
@@ -39,11 +39,12 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision from a rollout (it carries the environment's state)", "one without")
-    episodes = _run(agent, _checked(agent, command)[None], seed, decision.snapshot)
+    episodes = _run(agent, as_command(agent, command)[None], seed, decision.snapshot)
     return _episode(agent, episodes, 0, decision)
 
 
-def _checked(agent: Agent, command: Any) -> np.ndarray:
+def as_command(agent: Agent, command: Any) -> np.ndarray:
+    """A command that the agent's policy can be asked with, or an error that says what is wrong with it."""
     return agent.space.checked(as_vector(command, "the command", agent.space.size), "the command")
 
 

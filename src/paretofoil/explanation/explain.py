@@ -24,7 +24,7 @@ from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, usual_kappa
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of, usual_kappa
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -121,10 +121,7 @@ def explain_decision(
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     names = agent.actions if agent else actions
-    the_space = space or getattr(agent or policy, "space", None)
-    if not isinstance(the_space, CommandSpace):
-        got = "none" if the_space is None else type(the_space).__name__
-        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", got)
+    the_space = space_of(agent or policy, space)
     whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
     margin = usual_kappa(policy, decision) if kappa is None else kappa

@@ -21,7 +21,7 @@ from paretofoil.explanation.influence_alone import alone, turned
 from paretofoil.explanation.influence_sample import actions_at, likely_share, random_commands
 from paretofoil.explanation.influence_scores import influence_scores
 from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import Box, paper_box, pose
+from paretofoil.explanation.pose import Box, paper_box, pose, space_of
 from paretofoil.proof.share import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
@@ -83,9 +83,7 @@ def influence(
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
-    the_space = space or (agent.space if agent else None)
-    if the_space is None:
-        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", "none")
+    the_space = space_of(agent or policy, space)
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
     effort = InfluenceEffort(seconds, undecided, samples, seed)

@@ -21,6 +21,15 @@ Box = Literal["reachable", "paper"]
 """Which commands are searched: those that can still be fulfilled, or all of the box that the paper's authors set."""
 
 
+def space_of(subject: Any, space: CommandSpace | None) -> CommandSpace:
+    """The command space that is given, or else the subject's own: agents have one, and policies of `from_torch`."""
+    known = space or getattr(subject, "space", None)
+    if not isinstance(known, CommandSpace):
+        got = "none" if known is None else type(known).__name__
+        raise InvalidInput.expected("the command space of a policy (space=CommandSpace(low, high, names))", got)
+    return known
+
+
 def paper_box(agent: "Agent | None", box: Box) -> CommandSpace | None:
     """The paper's box, if that is the one that is named; None for what is reachable, which each decision decides."""
     if box not in get_args(Box):

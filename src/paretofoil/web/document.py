@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command
 from paretofoil.core.attainable import DELIVERED
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Episode
@@ -15,7 +16,7 @@ from paretofoil.core.policy import shares, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
 from paretofoil.show.quantity import join, short, values
-from paretofoil.web.moment import Course, Moments, checked
+from paretofoil.web.moment import Course, Moments
 from paretofoil.web.network import computable
 from paretofoil.web.shelf import Shelf
 
@@ -96,7 +97,7 @@ def consequence_document(moments: Moments, course: Course) -> dict[str, Any]:
     """What follows a command that is issued at a moment: one episode's rest, and what it achieves in the mean."""
     agent = moments.agent(course.agent)
     decision = moments.decision(course.original, course.since or 0)
-    after = consequence(agent, decision, checked(agent, course.issued or ()), seed=course.seed)
+    after = consequence(agent, decision, as_command(agent, course.issued or ()), seed=course.seed)
     return {"episode": course_document(moments, course), "consequence": after.to_dict()}
 
 

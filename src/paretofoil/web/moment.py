@@ -1,6 +1,6 @@
 """Episodes and their moments, rolled out once and kept: pictures, networks and questions are about the same ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollout_from
-from paretofoil.core.command import as_vector
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
@@ -69,14 +68,9 @@ class Moments:
     def _roll_out(self, course: Course) -> Episode:
         agent = self.agent(course.agent)
         if course.since is None or course.issued is None:
-            return rollout(agent, checked(agent, course.command), seed=course.seed)
+            return rollout(agent, course.command, seed=course.seed)
         since = self.decision(course.original, course.since)
-        return rollout_from(agent, since, checked(agent, course.issued), seed=course.seed)
-
-
-def checked(agent: Agent, command: Sequence[float]) -> np.ndarray:
-    """A command that the agent's policy can be asked with."""
-    return agent.space.checked(as_vector(command, "the command", agent.space.size), "the command")
+        return rollout_from(agent, since, course.issued, seed=course.seed)
 
 
 def _place(episode: Episode, time: int, last: int) -> int:

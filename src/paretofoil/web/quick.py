@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.pose import find_action, paper_box, pose, restrict
 from paretofoil.search.registry import choose_search
 from paretofoil.web.document import consequence_document, course_document
-from paretofoil.web.moment import Course, Moments, checked
+from paretofoil.web.moment import Course, Moments
 from paretofoil.web.network import folded_document, probabilities_of
 from paretofoil.web.picture import Pictures
 
@@ -75,7 +76,7 @@ def _probabilities(agent: Agent, asked: Fields) -> Any:
     valid = asked["valid_actions"]
     if max(valid) >= len(agent.actions):
         raise InvalidInput.expected(f"actions from 0 to {len(agent.actions) - 1}", max(valid))
-    commands = np.stack([checked(agent, command) for command in asked["commands"]])
+    commands = np.stack([as_command(agent, command) for command in asked["commands"]])
     return probabilities_of(agent, asked["state"], valid, commands)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout
+from paretofoil.agents.rollout import as_command, rollout
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
@@ -17,7 +17,6 @@ from paretofoil.core.policy import shares
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.explain import explain
 from paretofoil.explanation.pose import find_action
-from paretofoil.web.moment import checked
 from paretofoil.web.study.plan import Condition, Task, UserStudy
 
 CHECK_SECONDS = 5.0
@@ -98,7 +97,7 @@ def _pose_steer(task: Task, find: Callable[[str], Agent], condition: Condition) 
     def judge(reply: Any) -> Verdict:
         if not isinstance(reply, list):
             raise InvalidInput.expected("a command as reply", brief(reply))
-        command = checked(agent, reply)
+        command = as_command(agent, reply)
         done = int(np.argmax(_probabilities(agent, decision, command)))
         return Verdict(" ".join(map(repr, command.tolist())), agent.actions[done], done == foil)
 
@@ -139,7 +138,7 @@ def _moment(task: Task, find: Callable[[str], Agent], condition: Condition) -> t
 
 
 def _watched(task: Task, agent: Agent) -> Episode:
-    return rollout(agent, checked(agent, task.watched), seed=task.seed)
+    return rollout(agent, task.watched, seed=task.seed)
 
 
 def _film(task: Task, name: str, agent: Agent, episode: Episode) -> Film:
@@ -173,7 +172,7 @@ def _check_feasible(agent: Agent, decision: Decision, foil: int) -> None:
 
 def _worth(agent: Agent, task: Task) -> float:
     """How well an agent serves under the task's command: how little it misses, or how much it gets of what counts."""
-    command = checked(agent, task.command)
+    command = as_command(agent, task.command)
     start = rollout(agent, command, seed=task.seed)[0]
     achieved = consequence(agent, start, command, seed=task.seed).achieved
     if agent.space.simplex:
