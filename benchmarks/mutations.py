@@ -1113,17 +1113,22 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("episode.decisions[: rule.times]", "episode.decisions[-(rule.times or 99) :]", "the last moments"),
     ),
     *_in(
+        "study/database.py",
+        f"{STUDY} study/test_study_store.py web/test_user_study_replies.py",
+        ('"BEGIN IMMEDIATE"', '"BEGIN DEFERRED"', "two writers begin", "the file lock allows one writer only"),
+        ('connection.execute("ROLLBACK")', 'connection.execute("COMMIT")', "half a chunk is written"),
+        ("Path(path).resolve()", "Path(path)", "two paths, two locks"),
+        ("with self._turn:", "if True:", "two threads write at once"),
+    ),
+    *_in(
         "study/store.py",
         f"{STUDY} study/test_study_store.py",
         ("SET asked = asked + ?", "SET asked = ?", "a run forgets what it asked before"),
-        ('"BEGIN IMMEDIATE"', '"BEGIN DEFERRED"', "two writers begin", "the file lock allows one writer only"),
-        ('self._connection.execute("ROLLBACK")', 'self._connection.execute("COMMIT")', "half a chunk is written"),
         (
             'SELECT count(*) FROM answer").fetchone()[0]:',
             'SELECT count(*) FROM answer").fetchone()[0] > 1e9:',
             "answers of two studies are mixed",
         ),
-        ("Path(path).resolve()", "Path(path)", "two paths, two locks"),
         (
             'ORDER BY agent, search, front, time, foil"',
             'ORDER BY agent, search, front, foil, time"',

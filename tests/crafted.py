@@ -36,8 +36,9 @@ from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront, ProjectedCW
 from paretofoil.show.landscape import Landscape
 from paretofoil.study import Case, CaseRule, make_study, read_about, read_rows, read_runs, run_study
+from paretofoil.study.database import StoreError
 from paretofoil.study.statistics import summarise
-from paretofoil.study.store import Store, StoreError
+from paretofoil.study.store import Store
 from paretofoil.study.study import restore_study
 
 Edit = tuple[int, int]

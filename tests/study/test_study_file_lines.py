@@ -13,8 +13,9 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import CaseRule, Progress, enumerate_cases, make_study, read_rows, read_runs, run_study
 from paretofoil.study.case import Case
+from paretofoil.study.database import StoreError
 from paretofoil.study.statistics import Proportion
-from paretofoil.study.store import Row, Store, StoreError
+from paretofoil.study.store import Row, Store
 from paretofoil.study.study import check_same, fingerprint
 from paretofoil.study.table import Table
 

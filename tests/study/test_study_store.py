@@ -19,7 +19,8 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.search import CFZoo, Exact, NearestFront, ProjectedCW
 from paretofoil.search.registry import Method, methods
 from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
-from paretofoil.study.store import Store, StoreError
+from paretofoil.study.database import StoreError
+from paretofoil.study.store import Store
 from paretofoil.study.study import describe_search, fingerprint, restore_search
 from paretofoil.study.table import rows_table
 

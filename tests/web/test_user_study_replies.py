@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, Phase, settings
 from visitor import Visitor, visiting
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.store import StoreError
+from paretofoil.study.database import StoreError
 from paretofoil.web.app import create_app
 from paretofoil.web.settings import Settings
 from paretofoil.web.study.export import replies_csv
@@ -192,9 +193,17 @@ def test_replies_to_another_study_are_not_mixed(replies: Path) -> None:
 
 def test_one_server_writes_a_file(replies: Path) -> None:
     first = Replies(replies, {})
-    with pytest.raises(StoreError, match="another server is writing"):
+    with pytest.raises(StoreError, match="another process is writing"):
         Replies(replies, {})
     first.close()
+
+
+def test_many_who_come_at_once_get_a_number_each(replies: Path) -> None:
+    file = Replies(replies, {})
+    with ThreadPoolExecutor(8) as threads:
+        people = list(threads.map(lambda number: file.join(key(number), str), range(200)))
+    file.close()
+    assert sorted(person.number for person in people) == list(range(200))
 
 
 def test_files_that_hold_no_replies_are_refused(tmp_path: Path) -> None:

@@ -8,18 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.document import MAX_CHARACTERS, text
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
+from paretofoil.study.database import Database, StoreError
 from paretofoil.study.schema import CASE, ROW, RUN, SCHEMA, TABLES, check_about, read_columns
 from paretofoil.study.study import check_same
-
-
-class StoreError(OSError):
-    """The file could not be written; what it held before is intact."""
 
 
 @dataclass(frozen=True)
@@ -69,73 +64,44 @@ class Store:
     def __init__(
         self, path: str | Path, configuration: Mapping[str, Any], about: Mapping[str, Any] | None = None
     ) -> None:
-        self.path = Path(path).resolve()  # one lock, whatever the path that leads here
-        self._lock = FileLock(f"{self.path}.lock")
-        self._take_lock()
-        try:
-            with _explained(self.path):
-                self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60)
-                self._connection.execute("PRAGMA synchronous = FULL")
+        self.path = Path(path)
+        with _explained(self.path):
+            self._database = Database(self.path)
+            try:
                 self._begin(configuration, about or {})
-        except BaseException:
-            self.close()
-            raise
-
-    def _take_lock(self) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            open(self._lock.lock_file, "a").close()  # an error that says why, where the lock would only wait
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(
-                f"expected {self.path} to be free, got one that another process is writing; wait for it, or stop it"
-            ) from None
-        except OSError as error:
-            raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+            except BaseException:
+                self.close()
+                raise
 
     def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
         """Make the tables of a new file, or check that an old one holds this very study.
 
         A file without any answer, which a failed start leaves, has nothing that could be mixed: it begins anew.
         """
-        with self._transaction():
-            if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for statement in filter(str.strip, TABLES.split(";")):
-                    self._connection.execute(statement)
-            else:
-                stored = check_about(self._connection, self.path)["configuration"]
-                if self._connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
+        with self._database.writing() as connection:
+            if not self._database.make_tables(TABLES):
+                stored = check_about(connection, self.path)["configuration"]
+                if connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
                     check_same(stored, json.loads(json.dumps(configuration)), self.path)
                     return
-                self._connection.execute("DELETE FROM about")
-                self._connection.execute("DELETE FROM run")
+                connection.execute("DELETE FROM about")
+                connection.execute("DELETE FROM run")
             values = {"schema": SCHEMA, "configuration": configuration, **about}
-            self._connection.executemany(
+            connection.executemany(
                 "INSERT INTO about VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
             )
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-            self._connection.execute("COMMIT")
-        except BaseException:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-            raise
-
     def finished(self) -> set[tuple[str, Case]]:
         """The (search, case) pairs that need not be asked again."""
-        with _explained(self.path):
-            rows = self._connection.execute(f"SELECT search, {', '.join(CASE)} FROM answer").fetchall()
+        with _explained(self.path), self._database.reading() as connection:
+            rows = connection.execute(f"SELECT search, {', '.join(CASE)} FROM answer").fetchall()
         return {(text(search), Case(**read_columns(CASE, case, self.path))) for search, *case in rows}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """The number of a run that begins now; rows that are added under it count for it."""
-        with _explained(self.path), self._transaction():
+        with _explained(self.path), self._database.writing() as connection:
             values = (engine, workers, total, json.dumps(machine))
-            made = self._connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0, ?)", values)
+            made = connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0, ?)", values)
         return int(made.lastrowid or 0)
 
     def add(self, rows: Sequence[Row], run: int, seconds: float) -> None:
@@ -147,16 +113,14 @@ class Store:
             )
             for r in rows
         ]
-        with _explained(self.path), self._transaction():
-            self._connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
-            self._connection.execute(
+        with _explained(self.path), self._database.writing() as connection:
+            connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+            connection.execute(
                 "UPDATE run SET asked = asked + ?, seconds = ? WHERE number = ?", (len(rows), seconds, run)
             )
 
     def close(self) -> None:
-        if hasattr(self, "_connection"):
-            self._connection.close()
-        self._lock.release()
+        self._database.close()
 
     def __enter__(self) -> "Store":
         return self

@@ -9,14 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from paretofoil.core.document import MAX_CHARACTERS, brief_words, read_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.store import StoreError
+from paretofoil.study.database import Database, StoreError
 from paretofoil.web.errors import Taken, Unknown
 
 SCHEMA = "paretofoil/user-study-replies/1"
@@ -74,102 +71,67 @@ class Replies:
     """The file, held by the one server that writes it. It may be used from several threads."""
 
     def __init__(self, path: Path, document: Mapping[str, Any]) -> None:
-        self.path = path.resolve()
-        self._guard = Lock()
-        self._lock = FileLock(f"{self.path}.lock")
-        self._take_lock()
-        try:
-            with _explained(self.path):
-                self._connection = sqlite3.connect(self.path, isolation_level=None, timeout=60, check_same_thread=False)
-                self._connection.execute("PRAGMA synchronous = FULL")
+        self.path = path
+        with _explained(self.path):
+            self._database = Database(self.path)
+            try:
                 self._begin(document)
-        except BaseException:
-            self.close()
-            raise
-
-    def _take_lock(self) -> None:
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            open(self._lock.lock_file, "a").close()  # an error that says why, where the lock would only wait
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(f"expected {self.path} to be free, got one that another server is writing") from None
-        except OSError as error:
-            raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
+            except BaseException:
+                self.close()
+                raise
 
     def _begin(self, document: Mapping[str, Any]) -> None:
         """Make the tables of a new file, or check that an old one is of this very study."""
-        with self._transaction():
-            if not self._connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-                for statement in filter(str.strip, TABLES.split(";")):
-                    self._connection.execute(statement)
+        with self._database.writing() as connection:
+            if self._database.make_tables(TABLES):
                 values = {"schema": SCHEMA, "study": document}
                 told = [(name, json.dumps(value, sort_keys=True)) for name, value in values.items()]
-                self._connection.executemany("INSERT INTO about VALUES (?, ?)", told)
-            elif _about(self._connection, self.path)["study"] != document:
+                connection.executemany("INSERT INTO about VALUES (?, ?)", told)
+            elif _about(connection, self.path)["study"] != document:
                 raise InvalidInput.expected(
                     f"{self.path} to hold replies to this very study", "those to another (give --replies a new file)"
                 )
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        with self._guard:
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield
-                self._connection.execute("COMMIT")
-            except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-                raise
-
     def find(self, key: str) -> Participant:
-        with _explained(self.path), self._guard:
-            row = self._row_of(key)
+        with _explained(self.path), self._database.reading() as connection:
+            row = _row_of(connection, key)
         if row is None:
             raise Unknown.expected("a participant of this study", "one that is not known")
         return Participant(*row)
 
     def join(self, key: str, condition_of: Callable[[int], str]) -> Participant:
         """The participant of that id, who is new unless already there; `condition_of(number)` tells the condition."""
-        with _explained(self.path), self._transaction():
-            row = self._row_of(key)
+        with _explained(self.path), self._database.writing() as connection:
+            row = _row_of(connection, key)
             if row is None:
-                number = self._connection.execute("SELECT count(*) FROM participant").fetchone()[0]
+                number = connection.execute("SELECT count(*) FROM participant").fetchone()[0]
                 if number >= MOST_PARTICIPANTS:
                     raise Taken.expected(f"at most {MOST_PARTICIPANTS:,} participants", "one more")
                 row = (number, key, condition_of(number))
-                self._connection.execute("INSERT INTO participant VALUES (?, ?, ?)", row)
+                connection.execute("INSERT INTO participant VALUES (?, ?, ?)", row)
         return Participant(*row)
-
-    def _row_of(self, key: str) -> tuple[int, str, str] | None:
-        found = self._connection.execute("SELECT number, id, condition FROM participant WHERE id = ?", (key,))
-        row: tuple[int, str, str] | None = found.fetchone()
-        return row
 
     def of(self, participant: Participant) -> list[Reply]:
         """In the order of their steps."""
         asked = f"SELECT {', '.join(COLUMNS)} FROM reply WHERE number = ? ORDER BY position"
-        with _explained(self.path), self._guard:
-            rows = self._connection.execute(asked, (participant.number,)).fetchall()
+        with _explained(self.path), self._database.reading() as connection:
+            rows = connection.execute(asked, (participant.number,)).fetchall()
         return [_reply(row) for row in rows]
 
     def add(self, reply: Reply) -> None:
         """Keep a reply; one that is there already is not there twice, and another in its place is refused."""
-        with _explained(self.path), self._transaction():
+        with _explained(self.path), self._database.writing() as connection:
             asked = f"SELECT {', '.join(COLUMNS)} FROM reply WHERE number = ? AND position = ?"
-            row = self._connection.execute(asked, (reply.number, reply.position)).fetchone()
+            row = connection.execute(asked, (reply.number, reply.position)).fetchone()
             if row is None:
                 values = [getattr(reply, name) for name in COLUMNS]
                 values[COLUMNS.index("ratings")] = json.dumps(dict(reply.ratings), sort_keys=True)
-                self._connection.execute(f"INSERT INTO reply VALUES ({', '.join('?' * len(COLUMNS))})", values)
+                connection.execute(f"INSERT INTO reply VALUES ({', '.join('?' * len(COLUMNS))})", values)
             elif not _same(_reply(row), reply):
                 raise Taken.expected("a step without a reply", f"{reply.step}, which has another one")
 
     def close(self) -> None:
-        if hasattr(self, "_connection"):
-            self._connection.close()
-        self._lock.release()
+        self._database.close()
 
 
 def read_replies(path: Path) -> tuple[dict[str, Any], list[Participant], list[Reply]]:
@@ -186,6 +148,12 @@ def read_replies(path: Path) -> tuple[dict[str, Any], list[Participant], list[Re
         finally:
             connection.close()
     return about["study"], [Participant(*row) for row in people], [_reply(row) for row in rows]
+
+
+def _row_of(connection: sqlite3.Connection, key: str) -> tuple[int, str, str] | None:
+    found = connection.execute("SELECT number, id, condition FROM participant WHERE id = ?", (key,))
+    row: tuple[int, str, str] | None = found.fetchone()
+    return row
 
 
 def _about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
