@@ -74,4 +74,5 @@ def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None 
         for t in range(length)
     )
     achieved = before[: rewards.shape[1]] + episodes.returns[row]
-    return Episode(commands[0], decisions, achieved, bool(episodes.terminated[row]))
+    end = episodes.snapshots[row][length] if episodes.snapshots else None
+    return Episode(commands[0], decisions, achieved, bool(episodes.terminated[row]), end)

@@ -98,6 +98,8 @@ class Episode(Sequence[Decision]):
     """The return of the whole episode."""
     terminated: bool
     """False if the step limit ended it."""
+    end: Any = None
+    """The environment's state behind the last decision; as the decisions' own, it is not stored."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "command", as_vector(self.command, "the command"))

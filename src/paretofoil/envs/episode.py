@@ -27,7 +27,7 @@ class Episodes:
     lengths: np.ndarray  # (N,) int
     terminated: np.ndarray  # (N,) bool: False for an episode that was stopped by the step limit
     snapshots: tuple[tuple[Any, ...], ...] | None = None
-    """For each episode the environment's state before each step, if it was asked for."""
+    """For each episode the environment's state before each step and behind the last, if it was asked for."""
     lost: np.ndarray | None = None
     """(N,) bool: the episodes that were given up on."""
 
@@ -87,7 +87,7 @@ def run_episodes(
             rows = rows[~given_up[rows]]
     names = ("observations", "masks", "commands", "actions", "rewards")
     columns = {name: np.stack(column, axis=1) for name, column in zip(names, zip(*steps, strict=True), strict=True)}
-    kept = tuple(map(tuple, snapshots)) if keep_snapshots else None
+    kept = tuple((*s, env.snapshot(row)) for row, s in enumerate(snapshots)) if keep_snapshots else None
     return Episodes(**columns, lengths=lengths, terminated=terminated, snapshots=kept, lost=given_up)
 
 

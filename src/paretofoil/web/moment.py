@@ -4,8 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollout_from
 from paretofoil.core.decision import Decision, Episode
@@ -60,10 +58,7 @@ class Moments:
         """The environment's state at a moment; the one behind the last decision is the end."""
         episode = self.episode(course)
         place = _place(episode, time, last=len(episode))
-        if place < len(episode):
-            return episode[place].snapshot
-        start = None if course.since is None else episode[0].snapshot
-        return _end(self.agent(course.agent), episode, start, course.seed)
+        return episode[place].snapshot if place < len(episode) else episode.end
 
     def _roll_out(self, course: Course) -> Episode:
         agent = self.agent(course.agent)
@@ -78,16 +73,3 @@ def _place(episode: Episode, time: int, last: int) -> int:
     if not first <= time <= first + last:
         raise InvalidInput.expected(f"a moment from {first} to {first + last} of this episode", time)
     return time - first
-
-
-def _end(agent: Agent, episode: Episode, start: Any, seed: int) -> Any:
-    """The state in which an episode ended: its steps are taken again, with the same chance."""
-    env, row = agent.batch_env(), np.zeros(1, dtype=np.int64)
-    seeds = np.full(1, seed, dtype=np.uint64)
-    if start is None:
-        env.reset(seeds)
-    else:
-        env.restore(start, seeds)
-    for decision in episode:
-        env.step(row, np.array([decision.action]))
-    return env.snapshot(0)
