@@ -12,6 +12,9 @@ def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0&explore=episode")
     page.get_by_role("button", name="Ask about every moment").click()
     page.get_by_role("button", name="Step 8, up: proven: no wish in its range does it").wait_for()
+    in_map, in_legend = (page.locator(f"{place} .taken").all_inner_texts() for place in (".flips", ".legend"))
+    assert in_legend == ["→"]
+    assert in_legend[0] in in_map
     page.get_by_role("button", name="Step 6, down: a change of").click()
     page.wait_for_selector(".answer .sentence")
     assert "time=5" in page.url

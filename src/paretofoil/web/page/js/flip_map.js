@@ -36,7 +36,7 @@ export function flipMap(state, cells, pick) {
     "div",
     { class: "flip-scroll", tabindex: 0, role: "region", "aria-label": "Flip map" },
     el("table", { class: "flips" }, el("thead", {}, head), el("tbody", {}, rows)),
-    legend(),
+    legend(mark(agent.actions[episode.decisions[0].action]), cells),
   );
 }
 
@@ -47,13 +47,13 @@ function cell(agent, decision, action, answer, farthest, run) {
     return el(
       "span",
       { class: "cell taken", role: "img", "aria-label": `${moment}: what it did`, title: `${moment}: what it did` },
-      sign(name) || "●",
+      mark(name),
     );
   if (!decision.valid_actions.includes(action))
     return el("span", { class: "cell barred", role: "img", "aria-label": `${moment}: cannot be done here` });
   if (!answer) return el("span", { class: "cell unknown", role: "img", "aria-label": `${moment}: not known yet` });
   const words = `${moment}: ${wordsOf(answer)}`;
-  const kind = isFound(answer) ? "found" : answer.outcome === "proven infeasible" ? "never" : "unfound";
+  const kind = kindOf(answer);
   const nearness = isFound(answer) ? 1 - Math.sqrt(answer.distance / farthest) : 0;
   return el(
     "button",
@@ -69,6 +69,12 @@ function cell(agent, decision, action, answer, farthest, run) {
   );
 }
 
+/** An action that was taken: its arrow, if it has one. */
+const mark = (name) => sign(name) || "●";
+
+const kindOf = (answer) =>
+  isFound(answer) ? "found" : answer.outcome === "proven infeasible" ? "never" : "unfound";
+
 const isFound = (answer) => answer.distance !== null;
 
 function wordsOf(answer) {
@@ -76,7 +82,8 @@ function wordsOf(answer) {
   return answer.outcome === "proven infeasible" ? "proven: no wish in its range does it" : "none found";
 }
 
-function legend() {
+/** What the cells of this map mean. */
+function legend(taken, cells) {
   const item = (kind, text, words, nearness = 0) =>
     el("li", {}, el("span", { class: `cell ${kind}`, vars: { "--nearness": nearness } }, text), words);
   return el(
@@ -85,7 +92,8 @@ function legend() {
     item("found", "", "small change", 0.95),
     item("found", "", "large change", 0.1),
     item("never", "×", "proven impossible"),
-    item("taken", "●", "what it did"),
+    cells.some((answer) => kindOf(answer) === "unfound") && item("unfound", "?", "none found"),
+    item("taken", taken, "what it did"),
     item("barred", "", "cannot be done"),
   );
 }
