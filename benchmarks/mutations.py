@@ -121,7 +121,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "search/exact_table.py",
         "search/test_exact_table.py",
-        (" table.rounding, _CAUTION", " _CAUTION", "an agent that computes in float32 refutes the proof"),
+        (" table.rounding, CAUTION", " CAUTION", "an agent that computes in float32 refutes the proof"),
     ),
     *_in(
         "proof/preference_range.py",
@@ -135,7 +135,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         ('-self.level, "l2", walls)', '-self.level, "l2")', "weights that do not sum to 1 count"),
         (' for a proven range").negated()', ' for a proven range")', "the foil wins where it loses"),
-        ("_CAUTION * np.abs(asked", "0 * np.abs(asked", "what the policy deviates is not looked at"),
+        ("RANGE_CAUTION * np.abs(asked", "0 * np.abs(asked", "what the policy deviates is not looked at"),
         ("low, high = _reachable(*growth.grow())", "low, high = growth.grow()", "ends that no weights reach are told"),
         ("question.kappa + slack)", "question.kappa - 1.0)", "a range for less than kappa"),
         ("starts = [self._cone(uphill > steepness)", "starts = [self._cone(uphill <= steepness)", "the wrong way"),
@@ -232,7 +232,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("@ self.blur + self.slack)", "@ self.blur)", "what float32 deviates is not allowed for"),
         ("np.abs(lines.slopes) @ self.blur + ", "", "what a command is seen off is not allowed for on the line"),
         ("low - self.blur, high + self.blur)", "low, high)", "nor around the box"),
-        ("max(SLACK, _CAUTION * off, batch.clearance)", "SLACK", "the deviation is measured and forgotten"),
+        ("max(SLACK, CAUTION * off, batch.clearance)", "SLACK", "the deviation is measured and forgotten"),
         ("open_to = 1.0 - beaten.transpose(0, 2, 1)", "open_to = 1.0 - beaten", "who loses is taken for who wins"),
         ("np.where(among, 1.0 - beaten.max(axis=2), 0.0)", "np.where(among, 1.0 - beaten.min(axis=2), 0.0)", "no cut"),
         (
@@ -462,7 +462,11 @@ MUTATIONS: tuple[Mutation, ...] = (
             "_Growth(network, question.kappa, low",
             "proven without slack",
         ),
-        ('_CAUTION * deviation(batch, row, network, _probes(box), "range") > slack', "False", "deviations are ignored"),
+        (
+            'RANGE_CAUTION * deviation(batch, row, network, _probes(box), "range") > slack',
+            "False",
+            "deviations are ignored",
+        ),
         ("slack = min(SLACK, spare / 2)", "slack = SLACK", "narrow answers get no range"),
         ("if not (box.high > box.low).any():", "if False:", "a range of a single command"),
         (
@@ -507,10 +511,10 @@ MUTATIONS: tuple[Mutation, ...] = (
             "high=safe.high + around, level=kappa,",
             "proven for kappa alone",
         ),
-        ("slack = max(self.slack, _CAUTION * off, batch.clearance)", "slack = self.slack", "the slack is never raised"),
+        ("slack = max(self.slack, CAUTION * off, batch.clearance)", "slack = self.slack", "the slack is never raised"),
         (
-            "slack = max(self.slack, _CAUTION * off, batch.clearance)",
-            "slack = max(self.slack, _CAUTION * off)",
+            "slack = max(self.slack, CAUTION * off, batch.clearance)",
+            "slack = max(self.slack, CAUTION * off)",
             "the clearance of a noisy policy is ignored",
         ),
         ("sizes + (self.worth if claim is self.bare else 0.0)", "sizes", "walks without slack cost nothing"),

@@ -8,6 +8,10 @@ from paretofoil.proof.product import ProductNetwork
 
 PROBES = 64
 """Commands at which the two are compared."""
+CAUTION = 4
+"""The slack of a proof is at least this many times the deviation that the probes show."""
+RANGE_CAUTION = 1.5
+"""The slack of a range is at least this many times the deviation that probes in it show."""
 _FLOAT32 = 2.0**-24
 """What rounding to float32 can change, relatively."""
 

@@ -10,7 +10,7 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.deviation import PROBES, blur, rounding
+from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, blur, rounding
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
@@ -18,8 +18,6 @@ SLACK = 1e-4
 """Ranges are proven for margins of kappa and so much more, or a hundredth of kappa, so that the policy agrees."""
 _LEAST_SLACK = 1e-6
 """As a share of that: an answer that wins more narrowly has no range."""
-_CAUTION = 1.5
-"""The slack of a range is at least this many times the deviation of the policy that probes in it show."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a weight is moved, tried from the whole way down."""
 _TRIES = 4
@@ -55,7 +53,7 @@ def widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> Pr
     low, high = _reachable(*growth.grow())
     weights = _sampled(question, low, high)
     asked = batch.margins_at(np.full(len(weights), row), weights, "range")
-    if not (high > low).any() or _CAUTION * np.abs(asked - inside.margins(weights)).max() > slack:
+    if not (high > low).any() or RANGE_CAUTION * np.abs(asked - inside.margins(weights)).max() > slack:
         return None
     return ProvenRange(np.minimum(low, command), np.maximum(high, command))
 

@@ -8,15 +8,13 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
-from paretofoil.proof.deviation import PROBES, blur, deviation
+from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, blur, deviation
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
 
 SLACK = 1e-4
 """Ranges are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
 _LEAST_SLACK = 1e-6
-_CAUTION = 1.5
-"""The slack of a range is at least this many times the deviation of the policy that probes in it show."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a side is moved, tried from the whole way down."""
 _BOXES = 1000
@@ -49,7 +47,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
         box = growth.move(box, axis, side)
     if not (box.high > box.low).any():
         return None
-    if _CAUTION * deviation(batch, row, network, _probes(box), "range") > slack:
+    if RANGE_CAUTION * deviation(batch, row, network, _probes(box), "range") > slack:
         return None
     range_low, range_high = question.command + box.low * scale, question.command + box.high * scale
     range_low = np.where(box.low <= low, question.low, range_low)  # exactly the limit, not its rounding

@@ -12,7 +12,7 @@ from paretofoil.core.policy import FoldableValues, TabularPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
-from paretofoil.proof.deviation import PROBES, blur, deviation, rounding
+from paretofoil.proof.deviation import CAUTION, PROBES, blur, deviation, rounding
 from paretofoil.proof.margin import foldable
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
@@ -21,8 +21,6 @@ from paretofoil.search.exact_table import prove_by_table
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.trust_region import FoldedMargins, walk
 
-_CAUTION = 4
-"""The slack is at least this many times the deviation that the probes show."""
 _QUICK = 100
 """Boxes after which a proof of infeasibility is put off until answers have been looked for with derivatives."""
 _PATIENCE = 32
@@ -91,7 +89,7 @@ class Exact(Search):
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         probes = batch.project(np.full(PROBES, row), probes)
         kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
-        slack = max(self.slack, _CAUTION * off, batch.clearance)
+        slack = max(self.slack, CAUTION * off, batch.clearance)
         safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm, walls_of(question))
         bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
         walls = walls_of(question, rounding(question))

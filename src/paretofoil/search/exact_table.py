@@ -8,12 +8,10 @@ from paretofoil.core.limit import Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
-from paretofoil.proof.deviation import PROBES
+from paretofoil.proof.deviation import CAUTION, PROBES
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.parts.budget import Budget
 
-_CAUTION = 4
-"""The slack is at least this many times the deviation that the probes show."""
 TOLERANCE = 1e-6
 """Of the distance: the problems are solved exactly, but for rounding ..."""
 _GAP, _SHARE = 1e-3, 0.01
@@ -29,7 +27,7 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")
     table = policy.table(question.state)
     off = _deviation(batch, row, table)
-    slack = max(_SLACK * float(np.abs(table.vectors).max()), table.rounding, _CAUTION * off, batch.clearance)
+    slack = max(_SLACK * float(np.abs(table.vectors).max()), table.rounding, CAUTION * off, batch.clearance)
     budget = Budget(batch, limits, rows=np.array([row]))
     lower, problems = np.inf, 0
     ordered = polytopes(table, question, question.kappa - slack)  # from the least bound to the largest
