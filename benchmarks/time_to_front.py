@@ -1,64 +1,158 @@
-"""Steps and seconds until a whole front is known: to the archive, and to the weights.
+"""Steps and seconds until the whole front of Deep Sea Treasure is known: to the archive, and to the weights.
 
-The archive knows a front when it holds an episode of each point; the weights know it when greedy rollouts return
-each point exactly. Ours (plans), and the paper's own exploration with the same network (plain). Seconds are those of
-one core. Prints a Markdown table.
+The archive knows a front when it holds an episode of each point; the weights know it when greedy rollouts under the
+archive's commands return each point exactly. Ours (plans), the paper's own exploration with the same network (plain),
+and the PCN of MORL-Baselines, if it is installed (the [morl] extra). Seconds are those of one core, without the looks
+at the weights. Prints a Markdown table.
 
-    python benchmarks/time_to_front.py [ENVIRONMENT] [SEED ...]
+    python benchmarks/time_to_front.py [SEED ...]
 """
 
+import contextlib
+import io
+import os
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 
 import numpy as np
 
 from paretofoil import envs
 from paretofoil.agents.training import make_trainer, preset
+from paretofoil.core.pareto import nondominated
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.front import known_front
 from paretofoil.pcn.config import Explore
-from paretofoil.pcn.train import Trainer
 
 ENVIRONMENT, SEEDS = "deep-sea-treasure", (0, 1, 2)
 CHECK = 10
-"""Iterations of plain exploration between two looks at the weights; ours are looked at after every iteration."""
+"""Iterations between two looks at the weights while one explores."""
+LIMIT = 900.0
+"""CPU seconds after which MORL-Baselines is stopped; ours end with their own budget."""
 
 
-def covers(returns: np.ndarray, known: np.ndarray) -> bool:
-    return bool((np.abs(known[:, None] - returns[None]) < 1e-6).all(axis=2).any(axis=1).all())
+@dataclass
+class Watch:
+    """What of the front is known when, by a clock that stands still while it looks."""
+
+    known: np.ndarray
+    reached: dict[str, tuple[int, float]] = field(default_factory=dict)
+    spent: float = 0.0
+    _started: float = 0.0
+
+    def start(self) -> None:
+        self._started = time.process_time()
+
+    def look(self, steps: int, archive: Callable[[], np.ndarray], weights: Callable[[], np.ndarray] | None) -> None:
+        """Note what is known by now; without `weights` these are not looked at."""
+        self.spent += time.process_time() - self._started
+        for name, returns in (("archive", archive), ("weights", weights)):
+            if returns is not None and name not in self.reached and self._covers(returns()):
+                self.reached[name] = steps, self.spent
+        self.start()
+
+    @property
+    def done(self) -> bool:
+        return len(self.reached) == 2
+
+    def _covers(self, returns: np.ndarray) -> bool:
+        return bool((np.abs(self.known[:, None] - returns[None]) < 1e-6).all(axis=2).any(axis=1).all())
 
 
-def milestones(trainer: Trainer, known: np.ndarray) -> Iterator[tuple[str, int, float]]:
-    """When the archive and when the weights know the front, in steps and in CPU seconds; looking is not timed."""
-    spent, missing = 0.0, ["archive", "weights"]
-    while missing and not trainer.finished:
-        started = time.process_time()
+def ours(watch: Watch, explore: Explore, seed: int) -> None:
+    entry = envs.entry(ENVIRONMENT)
+    trainer = make_trainer(entry, replace(preset(entry, explore), seed=seed, report_every=10**9))
+    archive, weights = (lambda: trainer.replay.front_commands), (lambda: trainer.result().achieved)
+    watch.start()
+    while not watch.done and not trainer.finished:
         (trainer.explore if not trainer.explored else trainer.polish)()
-        spent += time.process_time() - started
-        for name in list(missing):
-            look = name == "archive" or trainer.iteration % CHECK == 0 or trainer.explored
-            front = trainer.replay.front_commands if name == "archive" or not look else trainer.result().achieved
-            if look and covers(front, known):
-                missing.remove(name)
-                yield name, trainer.steps, spent
+        look = trainer.iteration % CHECK == 0 or trainer.explored
+        watch.look(trainer.steps, archive, weights if look else None)
 
 
-def main(name: str, seeds: list[int]) -> None:
-    entry, kinds = envs.entry(name), ("plans", "plain")
-    known = np.asarray(known_front(entry))
-    print("| exploration | seed | archive: steps | s | weights: steps | s |\n|---|---|---|---|---|---|")
-    for kind, seed in ((kind, seed) for kind in kinds for seed in seeds):
-        explore: Explore = kind  # type: ignore[assignment]
-        config = replace(preset(entry, explore), seed=seed, report_every=10**9)
+class EnoughError(Exception):
+    """Leaves MORL-Baselines' training."""
+
+
+def theirs(watch: Watch, seed: int) -> None:
+    import torch
+    from mo_gymnasium.utils import make
+    from morl_baselines.multi_policy.pcn.pcn import PCN
+
+    torch.manual_seed(seed)
+    env, highest = make("deep-sea-treasure-concave-v0"), np.array([124.0, -1.0], dtype=np.float32)
+    env.action_space.seed(seed)
+    scale = np.array([0.1, 0.1, 0.01])
+    agent = PCN(env, scaling_factor=scale, learning_rate=1e-3, batch_size=256, log=False, seed=seed)
+    choose, rounds = agent._choose_commands, iter(range(10**9))
+
+    def watched(*arguments: object) -> object:
+        """Called once a round, after the updates."""
+        look = next(rounds) % CHECK == 0
+        watch.look(agent.global_step, lambda: archived(agent)[0], (lambda: obeyed(agent, highest)) if look else None)
+        if watch.done or watch.spent > LIMIT:
+            raise EnoughError
+        return choose(*arguments)
+
+    agent._choose_commands = watched
+    watch.start()
+    with contextlib.suppress(EnoughError), in_a_quiet_folder():
+        agent.train(10_000_000, env, np.array([0.0, -50.0]), max_return=highest, max_buffer_size=200)
+
+
+def archived(agent: object) -> tuple[np.ndarray, np.ndarray]:
+    """The return and the length of each episode of MORL-Baselines' replay."""
+    episodes = [(episode[2][0].reward, len(episode[2])) for episode in agent.experience_replay]  # type: ignore[attr-defined]
+    returns, lengths = zip(*episodes, strict=True)
+    return np.array(returns), np.array(lengths)
+
+
+def obeyed(agent: object, highest: np.ndarray) -> np.ndarray:
+    """What greedy episodes under the non-dominated commands of the replay return, in an environment of its own."""
+    from mo_gymnasium.utils import make
+
+    returns, lengths = archived(agent)
+    kept = nondominated(returns)
+    pairs = {(*wished, int(length)) for wished, length in zip(returns[kept].tolist(), lengths[kept], strict=True)}
+    env, achieved = make("deep-sea-treasure-concave-v0"), []
+    for *wished, length in pairs:
+        command, horizon = np.array(wished, dtype=np.float32), np.float32(length)
+        steps = agent._run_episode(env, command, horizon, highest, eval_mode=True)  # type: ignore[attr-defined]
+        achieved.append(np.sum([step.reward for step in steps], axis=0))
+    return np.array(achieved)
+
+
+@contextlib.contextmanager
+def in_a_quiet_folder() -> Iterator[None]:
+    """MORL-Baselines prints every round, and saves where it stands."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
+        yield
+
+
+def main(seeds: list[int]) -> None:
+    os.environ.setdefault("WANDB_MODE", "disabled")
+    known = np.asarray(known_front(ENVIRONMENT))  # computed before any clock runs
+    runs: dict[str, Callable[[Watch, int], None]] = {
+        "ours": lambda watch, seed: ours(watch, "plans", seed),
+        "ours, plain": lambda watch, seed: ours(watch, "plain", seed),
+    }
+    if find_spec("morl_baselines"):
+        runs["MORL-Baselines"] = theirs
+    print("| training | seed | archive: steps | CPU s | weights: steps | CPU s | stopped at CPU s |")
+    print("|---|---:|---:|---:|---:|---:|---:|", flush=True)
+    for (name, run), seed in ((pair, seed) for pair in runs.items() for seed in seeds):
+        watch = Watch(known)
         with one_thread():
-            reached = {what: (steps, spent) for what, steps, spent in milestones(make_trainer(entry, config), known)}
+            run(watch, seed)
         cells = [
-            f"{reached[w][0]:,} | {reached[w][1]:.1f}" if w in reached else "never |" for w in ("archive", "weights")
+            f"{watch.reached[what][0]:,} | {watch.reached[what][1]:.1f}" if what in watch.reached else "not reached | –"
+            for what in ("archive", "weights")
         ]
-        print(f"| {kind} | {seed} | {' | '.join(cells)} |", flush=True)
+        print(f"| {name} | {seed} | {' | '.join(cells)} | {watch.spent:.1f} |", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else ENVIRONMENT, [int(seed) for seed in sys.argv[2:]] or list(SEEDS))
+    main([int(seed) for seed in sys.argv[1:]] or list(SEEDS))
