@@ -44,6 +44,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         "proof/bound.py",
         f"{PROOF} proof/test_form.py proof/test_bound.py",
         ("least - pad, most + pad", "least, most", "hidden rounding is not covered"),
+        (
+            "(others.highest(low, high) < level)",
+            "(others.highest(low, high) < np.inf)",
+            "flat lines where they are worse",
+        ),
+        ("& (lines.highest(low, high) >= level)", "& (lines.highest(low, high) < level)", "flat lines settle nothing"),
+        ("np.where(settled, others.offsets, lines.offsets)", "lines.offsets", "a flat line with another's offset"),
         ("least - pad, most + pad", "least + pad, most + pad", "the lower pad goes inwards"),
         ("network.biases[-1] + network.pads[-1]", "network.biases[-1]", "the margin's own rounding is not covered"),
         ("_SMALL_WIDTH = 1e-6", "_SMALL_WIDTH = 0.0", "tiny intervals take the chord's slope, which is cancellation"),

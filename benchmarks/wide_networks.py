@@ -127,7 +127,9 @@ def before() -> Iterator[None]:
     """The library with the bounds that it had, in the chunks that they need."""
     forwards, chunk = bound._upper_bounds, bound.CHUNK
 
-    def in_small_chunks(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> bound.HalfSpaces:
+    def in_small_chunks(
+        network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None
+    ) -> bound.HalfSpaces:
         step = max(1, chunk // max(weight.shape[0] for weight in network.weights) ** 2)
         parts = [backwards(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
         return bound.HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))

@@ -46,6 +46,9 @@ TENTS = network(
 )
 """Two tents: the margin reaches 0 at 0.3 and at 0.8, and falls with slope 1 on both sides of each."""
 
+PLATEAU = network(([[10.0]], [5.0]), ([[-1.0]], [0.04]))
+"""The margin 0.04 - relu(10 z + 5): nowhere above 0.04, which is seen by the line below the ReLU that is flat."""
+
 
 @dataclass(frozen=True, eq=False)
 class Line:
@@ -384,3 +387,17 @@ def test_a_policy_that_deviates_by_more_than_the_slack_has_no_proven_range() -> 
     for size, proven in ((0.6 * SLACK, True), (0.7 * SLACK, False)):
         off = first_number(off=lambda commands, size=size: np.full(len(commands), size))
         assert (widen(QuestionBatch([question(off)]), 0, np.array([0.3, 0.0])) is not None) == proven
+
+
+def test_a_plateau_just_below_the_level_is_settled_at_once() -> None:
+    wide = claim(PLATEAU, 0.05)
+    assert branch_and_bound(wide, Effort(1e-3, 10)) == branch.Proof(np.inf, 1, Stop.PROVEN)
+    told = branch_and_bound(replace(wide, level=0.03), Effort(1e-3, 1000))
+    assert told.lower == pytest.approx(0.499, abs=2e-3), "just above the ReLU's corner it wins"
+
+
+def test_lines_are_the_closest_ones_where_flat_ones_settle_nothing() -> None:
+    low, high = np.array([[-1.0]]), np.array([[1.0]])
+    closest = upper_bounds(PLATEAU, low, high)
+    for level, expected in ((0.03, closest.slopes), (0.05, np.zeros((1, 1, 1)))):
+        np.testing.assert_array_equal(upper_bounds(PLATEAU, low, high, level).slopes, expected)

@@ -7,8 +7,8 @@ Zhang et al. 2018), so that what remains is one half-space per box and rival: wh
 it loses. All in float64, pushed outwards by a pad that covers the rounding.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,11 +36,15 @@ class HalfSpaces:
         return self.offsets + _rows(self.slopes, center) + _rows(np.abs(self.slopes), radius)
 
 
-def upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-    """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for."""
+def upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+    """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for.
+
+    If it matters whether they stay below a level, another one is told where only that one does.
+    """
     width = max((weight.shape[0] for weight in network.weights[:-1]), default=1)
     step = max(1, CHUNK // (width * max(low.shape[1], network.num_rivals)))
-    parts = [_upper_bounds(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
+    places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
+    parts = [_upper_bounds(network, low[place], high[place], level) for place in places]
     if len(parts) == 1:
         return parts[0]
     return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
@@ -51,13 +55,38 @@ def lower_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> n
     return -upper_bounds(network.negated(), low, high).highest(low, high)
 
 
-def _upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+def _upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
     layers = zip(network.weights, network.biases, network.activations, network.pads, strict=False)
     relaxed, _ = relax(layers, Form.of_boxes(low, high))
-    slopes, offsets = substitute(network.weights, network.biases, relaxed)
-    shape = (len(low), *slopes.shape[1:])
-    offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
-    return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+
+    def above(lines: list[Lines]) -> HalfSpaces:
+        slopes, offsets = substitute(network.weights, network.biases, lines)
+        shape = (len(low), *slopes.shape[1:])
+        offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
+        return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+
+    return below(level, above, relaxed, low, high)
+
+
+def below(
+    level: float | None,
+    above: Callable[[list["Lines"]], HalfSpaces],
+    relaxed: list["Lines"],
+    low: np.ndarray,
+    high: np.ndarray,
+) -> HalfSpaces:
+    """What `above` makes of the lines, or of flat ones below the ReLUs where only these stay below the level.
+
+    A line below a ReLU may have any slope from 0 to 1. The closest is best as a rule; but a unit that can only lower a
+    margin leaves it at most where it is, and the flat line alone says so. Saturated networks are full of such units.
+    """
+    lines, flat = above(relaxed), [layer.flat_below() for layer in relaxed]
+    if level is None or all(new is old for new, old in zip(flat, relaxed, strict=True)):
+        return lines
+    others = above(flat)
+    settled = (others.highest(low, high) < level) & (lines.highest(low, high) >= level)
+    slopes = np.where(settled[:, :, None], others.slopes, lines.slopes)
+    return HalfSpaces(slopes, np.where(settled, others.offsets, lines.offsets))
 
 
 def relax(layers: Iterable[Layer], form: "Form") -> tuple[list["Lines"], "Form"]:
@@ -95,6 +124,13 @@ class Lines:
     def parallel_low(self) -> np.ndarray:
         """The offset of the line below that is parallel to the one above: a ReLU's goes through 0."""
         return self.offset_low if self.slope_low is self.slope_high else np.zeros_like(self.offset_low)
+
+    def flat_below(self) -> "Lines":
+        """With the slope 0 below each ReLU that bends; the lines themselves if that changes nothing."""
+        bends = (self.slope_low > 0.0) & (self.slope_high < 1.0)
+        if self.slope_low is self.slope_high or not bends.any():
+            return self
+        return replace(self, slope_low=np.where(bends, 0.0, self.slope_low))
 
 
 @dataclass(frozen=True, eq=False)

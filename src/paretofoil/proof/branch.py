@@ -41,9 +41,9 @@ class Claim:
     def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Lines above the margins over boxes low, high (B, d)."""
         if isinstance(self.network, ProductNetwork):
-            lines = self.network.upper_bounds(low, high)
+            lines = self.network.upper_bounds(low, high, self.level)
         else:
-            lines = upper_bounds(self.network, low, high)
+            lines = upper_bounds(self.network, low, high, self.level)
         return lines if self.walls is None else self.walls.beside(lines, self.level)
 
     def margins(self, z: np.ndarray) -> np.ndarray:
@@ -69,7 +69,7 @@ class JointClaim(Claim):
     network: JointNetwork  # type: ignore[assignment]
 
     def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        return self.network.upper_bounds(low, high)
+        return self.network.upper_bounds(low, high, self.level)
 
 
 @dataclass(frozen=True)

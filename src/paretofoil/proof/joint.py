@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.policy import ACTIVATIONS, Activation, Branch, UnfoldedPolicy
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, relax, substitute
+from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, Lines, below, relax, substitute
 from paretofoil.proof.margin import behind_lines, rounding_pads
 
 _ROUNDING = 2.0**-40
@@ -55,14 +55,15 @@ class JointNetwork:
             hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
         return hidden @ self.head_weights[-1].T + self.head_biases[-1]
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Lines above the margins over boxes low, high (B, S + d)."""
         width = max(weight.shape[0] for weight in (*self.state.weights, *self.command.weights))
         step = max(1, CHUNK // (width * low.shape[1]))
-        parts = [self._upper_bounds(low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
+        places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
+        parts = [self._upper_bounds(low[place], high[place], level) for place in places]
         return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
 
-    def _upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         size = self.state_size
         product = self._embed(self.state, 0, low[:, :size], high[:, :size]).times(
             self._embed(self.command, 1, low[:, size:], high[:, size:])
@@ -70,11 +71,15 @@ class JointNetwork:
         pads = self.pads[2]
         hidden = zip(self.head_weights, self.head_biases, self.head_activations, pads, strict=False)
         relaxed, _ = relax(hidden, product)
-        rows, offsets = substitute(self.head_weights, self.head_biases, relaxed)
-        rows = np.broadcast_to(rows, (len(low), *rows.shape[1:]))
-        offsets = offsets + self.head_biases[-1] + pads[-1]
-        offsets = offsets + (rows @ product.center[:, :, None] + np.abs(rows) @ product.radius[:, :, None])[:, :, 0]
-        return _in_own_units(rows @ product.slopes.transpose(0, 2, 1), offsets, low, high)
+
+        def above(lines: list[Lines]) -> HalfSpaces:
+            rows, offsets = substitute(self.head_weights, self.head_biases, lines)
+            rows = np.broadcast_to(rows, (len(low), *rows.shape[1:]))
+            offsets = offsets + self.head_biases[-1] + pads[-1]
+            offsets = offsets + (rows @ product.center[:, :, None] + np.abs(rows) @ product.radius[:, :, None])[:, :, 0]
+            return _in_own_units(rows @ product.slopes.transpose(0, 2, 1), offsets, low, high)
+
+        return below(level, above, relaxed, low, high)
 
     def _embed(self, branch: Branch, number: int, low: np.ndarray, high: np.ndarray) -> Form:
         layers = zip(branch.weights, branch.biases, branch.activations, self.pads[number], strict=True)

@@ -11,7 +11,7 @@ import numpy as np
 
 from paretofoil.core.policy import FoldableValues, FoldedValues
 from paretofoil.core.question import Question
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, relax, substitute
+from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, Lines, below, relax, substitute
 from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, reach_of
 
 
@@ -64,14 +64,15 @@ class ProductNetwork:
         """The network whose upper bounds are the lower bounds of this one, with the sign changed."""
         return replace(self, gains=self.gains.negated())
 
-    def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for."""
         width = max(weight.shape[0] for weight in self.gains.weights)
         step = max(1, CHUNK // (width * low.shape[1]))
-        parts = [self._upper_bounds(low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
+        places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
+        parts = [self._upper_bounds(low[place], high[place], level) for place in places]
         return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
 
-    def _upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         layers = self.gains
         hidden = zip(layers.weights, layers.biases, layers.activations, layers.pads, strict=False)
         relaxed, form = relax(hidden, Form.of_boxes(low, high))
@@ -79,12 +80,15 @@ class ProductNetwork:
         center, radius = (low + high) / 2, (high - low) / 2
         weights, last = self._weights(center), self._by_rival(layers.weights[-1].T)
         rows = np.einsum("bd,nkd->bkn", weights, last)
-        slopes, offsets = substitute(layers.weights, layers.biases, relaxed, rows)
         tilt = self._by_rival(form.center) @ self.basis
-        offsets = (
-            offsets + weights @ self._by_rival(layers.biases[-1][None])[0].T - (tilt @ center[:, :, None])[:, :, 0]
-        )
-        return HalfSpaces(slopes + tilt, offsets + self._bend(form, radius) + self.pad)
+        rest = weights @ self._by_rival(layers.biases[-1][None])[0].T - (tilt @ center[:, :, None])[:, :, 0]
+        rest = rest + self._bend(form, radius) + self.pad
+
+        def above(lines: list[Lines]) -> HalfSpaces:
+            slopes, offsets = substitute(layers.weights, layers.biases, lines, rows)
+            return HalfSpaces(slopes + tilt, offsets + rest)
+
+        return below(level, above, relaxed, low, high)
 
     def _bend(self, form: Form, radius: np.ndarray) -> np.ndarray:
         """(B, rivals): the most that what the place adds to the weights, times what it adds to the gains, can be."""
