@@ -29,6 +29,7 @@ from paretofoil.study.case import enumerate_cases, evenly, pose_case
 QUICK: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 100, "max_queries": 151},
     "ReferenceCFZoo": {"config": CFZoo(directions=8, max_queries=13)},
+    "CFZooAsRun": {"directions": 300, "max_queries": 301},
     "LocalZoo": {"max_queries": 301},
     "Boundary": {"max_queries": 1500},
     "Grid": {"values": 12, "first": False},
