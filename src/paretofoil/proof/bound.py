@@ -226,7 +226,7 @@ def _tanh_lines(low: np.ndarray, high: np.ndarray) -> Lines:
 
 
 def _relu_lines(low: np.ndarray, high: np.ndarray) -> Lines:
-    """Above: the chord. Below: the steeper of x and 0 (CROWN's adaptive choice)."""
+    """Above: the chord. Below: that of x and 0 which is closer (CROWN's adaptive choice)."""
     low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
     slope_high = high / np.maximum(high - low, 1e-300)
     return Lines((high > -low).astype(np.float64), np.zeros_like(low), slope_high, -slope_high * low)
