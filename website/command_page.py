@@ -28,13 +28,15 @@ def _default(parameter: Any) -> str:
     if parameter.required:
         return "must be given"
     default = parameter.default
+    if parameter.secondary_opts and default is not None:
+        return f"`{(parameter.opts if default else parameter.secondary_opts)[0]}`"
     return "" if default is None or default is False or callable(default) or default == "" else f"`{default}`"
 
 
 def _parameters(command: Any) -> list[str]:
     shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
     rows = [f"| {_names(p)} | {_cell(getattr(p, 'help', '') or '')} | {_default(p)} |" for p in shown]
-    return ["\n".join(["| | what it says | if left out |", "|---|---|---|", *rows])] if rows else []
+    return ["\n".join(["| what is typed | what it says | if left out |", "|---|---|---|", *rows])] if rows else []
 
 
 def _section(command: Any, path: str, level: int) -> list[str]:
@@ -50,4 +52,4 @@ def _section(command: Any, path: str, level: int) -> list[str]:
 
 def command_page() -> str:
     """Every verb with its arguments and options."""
-    return "\n\n".join(["# The command line", *_section(get_command(app), "paretofoil", 2)[1:]]) + "\n"
+    return "\n\n".join(["# The command line", *_section(get_command(app), "paretofoil", 1)[1:]]) + "\n"

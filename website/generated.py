@@ -31,6 +31,18 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+WIDE = 10
+"""Columns of a table that wants the whole width of the page."""
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Leave out the table of contents where it is empty, or stands where a wide table needs the room."""
+    columns = max((row.count("<th") for row in html.split("<tr")), default=0)
+    if columns >= WIDE or not any(entry.children for entry in page.toc):
+        page.meta["hide"] = ["toc"]
+    return html
+
+
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Links to a notebook, which lead to the notebook where the repository is read, lead to its page."""
     return markdown.replace(".ipynb)", ".md)")

@@ -22,8 +22,9 @@ def folder_of(name: str) -> str:
 
 
 def public_names() -> dict[str, list[str]]:
-    """Every public name, by its folder, in the order of the page."""
+    """Every public name, by its folder, in the order of the page: functions first, then what they take and give."""
     names = [name for name in paretofoil.__all__ if name != "__version__"]
+    names.sort(key=lambda name: isinstance(getattr(paretofoil, name), type))
     folders = [*FOLDERS, *sorted({folder_of(name) for name in names} - set(FOLDERS))]
     return {folder: [name for name in names if folder_of(name) == folder] for folder in folders}
 

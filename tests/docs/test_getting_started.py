@@ -11,6 +11,8 @@ pytest.importorskip("hatchling", reason="needs the dev extra: pip builds with it
 PAGE = ROOT / "docs" / "getting-started.md"
 CLONED = ("git clone", "cd paretofoil")
 """Needs a network: a copy of what would be cloned is there instead, and one is in it."""
+ENVIRONMENT = ("python3 -m venv", ". .venv/bin/activate", 'pip install "$(grep')
+"""What a new environment and its torch stand for here: NewEnvironment, and what it borrows."""
 ITS_OWN = ("make demo",)
 """Makes an environment of its own, with a network; .ci/run does."""
 PACKAGED = ("pyproject.toml", "README.md", "LICENSE", "src", "website")
@@ -28,7 +30,7 @@ def cloned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def typed(block: Block, new: NewEnvironment, folder: Path) -> str:
     """What the commands of a block print, one after the other."""
-    commands = [command for command in block.commands if not command.startswith((*CLONED, *ITS_OWN))]
+    commands = [command for command in block.commands if not command.startswith((*CLONED, *ENVIRONMENT, *ITS_OWN))]
     return "".join(new.run(["/bin/sh", "-c", command], folder).stdout for command in commands)
 
 

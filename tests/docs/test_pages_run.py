@@ -26,6 +26,8 @@ NOT_RUN = {
     "make test": "is this",
     "git clone": "needs a network; tests/docs/test_getting_started.py goes on from a copy",
     "cd paretofoil": "into what was cloned",
+    "python3 -m venv": "tests/docs/test_getting_started.py makes a new environment",
+    ". .venv/bin/activate": "as above",
     "pip install .": "tests/docs/test_getting_started.py does, in a new environment",
     "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
     "pip install": "needs a package index; test_readme_as_installed.py installs the package without one",

@@ -9,6 +9,8 @@ import pytest
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
+PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
@@ -21,11 +23,11 @@ def chromium() -> Iterator[Any]:
         browser.close()
 
 
-def test_every_page_opens_without_an_error_or_a_request_to_anyone_and_the_search_finds(
+def test_every_page_opens_without_an_error_or_a_request_to_anyone_fits_a_phone_and_the_search_finds(
     site: Path, chromium: Any
 ) -> None:
     troubles: list[str] = []
-    page = chromium.new_page()
+    page = chromium.new_page(viewport=PHONE)
     page.on("console", lambda told: troubles.append(f"{page.url}: {told.text}") if told.type == "error" else None)
     page.on("pageerror", lambda error: troubles.append(f"{page.url}: {error}"))
     page.on(
@@ -33,6 +35,9 @@ def test_every_page_opens_without_an_error_or_a_request_to_anyone_and_the_search
     )
     for file in sorted(site.rglob("*.html")):
         page.goto(file.as_uri())
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            troubles.append(f"{page.url}: wider than a phone")
+    page.set_viewport_size(DESK)
     page.goto((site / "index.html").as_uri())
     page.click("[data-md-component=search-query]")
     page.keyboard.type("proven range")

@@ -172,7 +172,12 @@ def explain_episode(
         agent: whose episode it is.
         episode: a rollout, or the command of one.
         times: the moments to ask about; all if not given.
-        search, limits, box, kappa, norm, seed: as in `explain_decision`; the seed is that of the rollout as well.
+        search: as in `explain_decision`.
+        limits: for each question.
+        box: as in `explain_decision`.
+        kappa: by how much each foil must win.
+        norm: how changes are measured.
+        seed: of the search, and of the rollout.
         show: called with the answers so far and the number of questions: once before the first, then as they come.
     """
     if not isinstance(episode, Episode):

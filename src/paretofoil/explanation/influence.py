@@ -75,8 +75,10 @@ def influence(
     Args:
         subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
         decision: a decision of a rollout, or of `Agent.decision_at`.
-        seconds, undecided: when the proof stops.
-        samples, seed: random commands that the policy is asked about.
+        seconds: the proof stops after so long.
+        undecided: the proof stops when so small a share of the region is left.
+        samples: so many random commands are asked of the policy.
+        seed: of the random commands.
         box: shares of what can still be fulfilled of the space, or of the whole of the "paper"'s box.
         space: the box of commands; an agent brings its own.
         actions: the names of the actions; an agent brings its own.
@@ -109,7 +111,10 @@ def influence_episode(
         agent: whose episode it is.
         episode: a rollout, or the command of one.
         times: the moments to ask about; all if not given.
-        seconds, undecided, samples, box: as in `influence`, for each moment.
+        seconds: the proof of a moment stops after so long.
+        undecided: the proof of a moment stops when so small a share of the region is left.
+        samples: so many random commands are asked of the policy at each moment.
+        box: as in `influence`.
         seed: of the sampled commands, and of the rollout.
         progress: called with the number of moments that are done, and of all.
     """

@@ -98,7 +98,8 @@ def never(
         width: for a proof about boxes of states: how wide around each state, as a share of the range that the states'
             numbers have; 0 for the states alone.
         commands: the lowest and the highest command; the agent's command space if not given.
-        seconds, max_boxes: what the proof about one state may take; it is left open then.
+        seconds: a state that takes longer is left open.
+        max_boxes: a state that takes more boxes is left open.
         seed: of the commands that are tried first.
         progress: called with the number of states that are settled, and of all.
     """
