@@ -54,16 +54,20 @@ class Certificate:
         )
 
     def __repr__(self) -> str:
-        return f"<Certificate: {self.status}, distance {self.lower:.4g} to {self.upper:.4g}, {self.boxes} boxes>"
+        return f"<Certificate: {self.status}, distance {self.lower:.4g} to {self.upper:.4g}, {self._boxes}>"
+
+    @property
+    def _boxes(self) -> str:
+        return "1 box" if self.boxes == 1 else f"{self.boxes} boxes"
 
     def __str__(self) -> str:
         if self.status == "infeasible":
-            return f"proven: no command of the region makes the foil win ({self.boxes} boxes, {self.seconds:.2f} s)"
+            return f"proven: no command of the region makes the foil win ({self._boxes}, {self.seconds:.2f} s)"
         if self.status == "optimal":
             claim = f"no valid command is closer than {self.lower:.4f}, and one is found at {self.upper:.4f}"
-            return f"proven: {claim} ({self.boxes} boxes, {self.seconds:.2f} s)"
+            return f"proven: {claim} ({self._boxes}, {self.seconds:.2f} s)"
         found = f"one is found at {self.upper:.4f}" if np.isfinite(self.upper) else "none is found"
-        return f"proven so far: no valid command is closer than {self.lower:.4f}, and {found} ({self.boxes} boxes)"
+        return f"proven so far: no valid command is closer than {self.lower:.4f}, and {found} ({self._boxes})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values only: an infinite bound is written as null."""

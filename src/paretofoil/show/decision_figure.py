@@ -101,8 +101,9 @@ def _scene(asked: Asked) -> np.ndarray | None:
 def _layout(scene: np.ndarray | None) -> tuple["Figure", "Axes", "Axes | None"]:
     """The figure, the panel of the landscape, and that of the scene, which is drawn."""
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    common: dict[str, Any] = {"dpi": 150, "layout": "constrained"}
+    common: dict[str, Any] = {"dpi": 150, "layout": ConstrainedLayoutEngine(h_pad=0.1)}  # titles keep apart
     if scene is None:
         figure = Figure(figsize=(6.8, 5.8), **common)
         return figure, figure.subplots(), None
