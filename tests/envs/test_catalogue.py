@@ -150,7 +150,6 @@ def test_float32_rewards_become_the_decimals_they_stand_for():
 def test_a_user_registers_an_environment_in_one_line(two_doors):
     envs.register(envs.describe(two_doors, name="two-doors"))
     assert "two-doors" in envs.names()
-    assert envs.entry("two-doors").phrases == ("chosen action 0", "chosen action 1")
     check_environment("two-doors", steps=100)
     assert isinstance(envs.make_batch("two-doors"), GymnasiumBatch)
     seen = envs.make_batch("two-doors").reset(np.arange(3))

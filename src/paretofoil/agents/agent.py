@@ -62,7 +62,7 @@ class Agent:
     @property
     def phrases(self) -> tuple[str, ...]:
         """What it has done after each action, in words: "gone down", "mined"."""
-        return self.environment.phrases
+        return self.environment.phrases or tuple(f"chosen {action}" for action in self.actions)
 
     @property
     def horizon(self) -> bool:

@@ -30,6 +30,7 @@ def never(
     from paretofoil.cli.progress import bars
     from paretofoil.core.document import plain, write_document
     from paretofoil.explanation.never import never as prove_never
+    from paretofoil.show.quantity import values
 
     loaded = load_agent(agent)
     names = loaded.actions if action is None else (action,)
@@ -49,7 +50,7 @@ def never(
         say((f"{one.action}: ", "bold"), one.sentence())
         example = next((example for example in one.counterexamples if example is not None), None)
         if example is not None and action is not None:
-            told = ", ".join(f"{n:.6g} {name}" for n, name in zip(example.command, loaded.space.names, strict=True))
+            told = values(loaded.space.objectives, example.command)  # type: ignore[arg-type]
             say(
                 (f"For example in the state ({', '.join(f'{x:.6g}' for x in example.state)}), asked for {told}.", "dim")
             )

@@ -53,6 +53,9 @@ def as_policy(subject: Any) -> Policy:
     """A policy itself, or the policy that a function is."""
     if isinstance(subject, Policy):
         return subject
+    if hasattr(subject, "forward") and hasattr(subject, "named_parameters"):
+        got = "a torch module, of which pf.from_torch makes one"
+        raise InvalidInput.expected("a policy with log_probs(states, commands), or a function of NumPy arrays", got)
     if callable(subject):
         return CallablePolicy(subject)
     raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
