@@ -83,6 +83,15 @@ def leaky(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return m.output(F.leaky_relu(m.one(F.leaky_relu(m.state(s) + m.command(c))), 0.2))
 
 
+def swish(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.state(s) + m.command(c)
+    return m.output(F.silu(m.one(hidden * torch.sigmoid(hidden))))
+
+
+def exponential_units(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    return m.output(F.elu(m.one(F.elu(m.state(s) + m.command(c)))))
+
+
 def named(m: Any, given: dict[str, Tensor]) -> Tensor:
     hidden = torch.relu(m.state(given["observation"]) + m.command(given["goal"] / 10.0))
     return m.output(hidden)
@@ -97,6 +106,8 @@ COMMON: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "Q-values": (dueling_q_values, "separate", "logits"),
     "LeakyReLU": (leaky, "separate", "logits"),
     "dict": (named, NAMES, "logits"),
+    "SiLU": (swish, "separate", "logits"),
+    "ELU": (exponential_units, "separate", "logits"),
 }
 
 
@@ -238,11 +249,16 @@ FURTHER: dict[str, Callable[..., Any]] = {
     "in place": after(written_in_place),
     "reshaped": after(reshaped),
     "sigmoid beside tanh": after(sigmoid_after_and_beside_tanh),
-    "larger of two": after(lambda m, x: torch.maximum(x[:, :6], x[:, 6:]).repeat(1, 2)),
-    "smaller of two": after(lambda m, x: torch.min(x, x.flip(1))),
+    "larger of two": after(lambda m, x: torch.maximum(x, m.two(x))),
+    "smaller of two": after(lambda m, x: torch.min(x, m.two(x))),
     "a tensor that bounds": after(lambda m, x: torch.max(torch.min(m.one.bias, x), torch.tensor(-0.5))),
-    "maxout": after(lambda m, x: x.view(-1, 2, 6).max(dim=1).values.repeat(1, 2)),
+    "maxout": after(lambda m, x: torch.cat([x.view(-1, 2, 6).max(dim=1).values] * 2, dim=1)),
     "largest of five": after(lambda m, x: x - x[:, :5].amax(1, keepdim=True) + x[:, 2:5].min(-1, True)[0]),
+    "CELU": after(lambda m, x: F.celu(x, 0.5)),
+    "softplus": after(lambda m, x: F.softplus(x, beta=2.0)),
+    "log of a sigmoid": after(lambda m, x: F.logsigmoid(x)),
+    "skip past a ReLU behind SiLU": after(lambda m, x: F.silu(x) - torch.relu(m.two(F.silu(x)))),
+    "skip past a ReLU behind ELU": after(lambda m, x: F.elu(x) - torch.relu(m.two(F.elu(x)))),
     "hard sigmoid": after(lambda m, x: F.hardsigmoid(4.0 * x)),
     "convolution": after(
         lambda m, x: F.conv1d(x[:, None], m.two.weight[:1, None, :3], m.two.bias[:1], padding=1)[:, 0]
@@ -335,6 +351,11 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "attention": (attention, r"attention \(multi_head_attention_forward\) of what depends on the command"),
     "hand-written attention": (hand_written_attention, "mul after softmax"),
     "GELU": (after(lambda m, x: F.gelu(x)), "gelu of what depends on the command"),
+    "ELU with another alpha": (after(lambda m, x: F.elu(x, 0.5)), "ELU with an alpha of 0.5"),
+    "early line": (after(lambda m, x: F.softplus(x, threshold=2.0)), "softplus that is a line above 2"),
+    "ELU beside tanh": (after(lambda m, x: F.elu(x) + torch.tanh(x)), "the command itself beside elu"),
+    "another gate": (after(lambda m, x: x * torch.sigmoid(2.0 * x)), "a product of two parts that both depend on"),
+    "a gate of others": (after(lambda m, x: x * torch.sigmoid(x).flip(1)), "a product of two parts that both depend"),
     "product": (after(lambda m, x: x * x), "a product of two parts that both depend on the command"),
     "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of what depends on the command"),
     "rounding": (after(lambda m, x: x.to(torch.int64).float()), "whole numbers"),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from paretofoil.core.policy import ACTIVATIONS, Activation
-from paretofoil.proof.bound import LINES, Form
+from paretofoil.proof.bound import Form
+from paretofoil.proof.lines import LINES
 
 UNITS, PLACES = 6, 3
 

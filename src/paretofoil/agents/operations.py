@@ -34,6 +34,7 @@ from paretofoil.agents.symbolic import (
     linear_in_one,
     symbols_in,
 )
+from paretofoil.core.policy import Activation
 
 
 def run(call: Callable[[Tensor], Any], size: int, dtype: torch.dtype, device: torch.device) -> tuple[Recording, Any]:
@@ -129,12 +130,35 @@ def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = Fal
     return x
 
 
-def _sigmoid(x: Symbol) -> Any:
-    return x.recording.activate("sigmoid", x)
+def _activation(name: Activation) -> Operation:
+    return _called(lambda x: x.recording.activate(name, x), input="x")
 
 
-def _tanh(x: Symbol) -> Any:
-    return x.recording.activate("tanh", x)
+def _elu(x: Any, alpha: float = 1.0) -> Any:
+    if alpha != 1.0:
+        raise NotFoldable(f"ELU with an alpha of {alpha:g}")
+    return x.recording.activate("elu", x)
+
+
+def _celu(x: Any, alpha: float = 1.0) -> Any:
+    return _elu(x / alpha) * alpha
+
+
+def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """Above the threshold torch takes the line, which float32 cannot tell from it if that is where it usually is."""
+    if threshold < 20.0:
+        raise NotFoldable(f"softplus that is a line above {threshold:g}")
+    return x.recording.activate("softplus", x * beta) / beta
+
+
+def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """x sigmoid(x) is a SiLU, which is how it is often written and always exported."""
+    found = symbols_in((args, kwargs))
+    if len(found) == 2:
+        for x, gate in (found, found[::-1]):
+            if x.recording.is_activated("sigmoid", x, gate):
+                return x.recording.activate("silu", x)
+    return linear_in_one(function, args, kwargs)
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
@@ -204,7 +228,8 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_cast, "to float double cpu cuda detach"),
     **_all(linear_in_one, "sum mean neg __neg__ clone repeat repeat_interleave index_select flip roll cumsum"),
     **_all(_convolution, "conv1d conv2d conv3d"),
-    **_all(linear_in_one, "mul multiply __mul__ __rmul__ matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
+    **_all(_product, "mul multiply __mul__ __rmul__"),
+    **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
     **_all(linear_in_all, "cat concat concatenate stack hstack vstack"),
     **_all(_sum, "add __add__ __radd__ __rsub__ rsub"),
     **_all(_difference, "sub subtract __sub__"),
@@ -215,8 +240,13 @@ OPERATIONS: dict[str, Operation] = {
     "batch_norm": _called(_batch_norm, running_mean="mean", running_var="variance"),
     **_all(_called(_dropout), "dropout alpha_dropout dropout1d dropout2d feature_alpha_dropout"),
     "relu": _called(relu),
-    **_all(_called(_sigmoid), "sigmoid special_expit"),
-    "tanh": _called(_tanh),
+    **_all(_activation("sigmoid"), "sigmoid special_expit"),
+    "tanh": _activation("tanh"),
+    "silu": _activation("silu"),
+    "elu": _called(_elu, input="x"),
+    "celu": _called(_celu, input="x"),
+    "softplus": _called(_softplus, input="x"),
+    **_all(_called(lambda x: -_softplus(-x), input="x"), "logsigmoid log_sigmoid"),
     **_all(_called(leaky_relu, negative_slope="slope", weight="slope"), "leaky_relu prelu"),
     **_all(_called(absolute), "abs absolute __abs__"),
     **_all(_called(clamp, min="low", max="high"), "clamp clip"),

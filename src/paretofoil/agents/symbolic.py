@@ -51,6 +51,19 @@ class Recording:
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
         return Symbol(self, basis.reshape(-1, *symbol.basis.shape[1:]))
 
+    def is_activated(self, activation: Activation, symbol: "Symbol", output: "Symbol") -> bool:
+        """Whether the entries of an output are the units that an activation made of those of a symbol."""
+        given, made = symbol.basis.flatten(1), output.basis.flatten(1)
+        for block in self.blocks:
+            before, rows = torch.from_numpy(block.before), block.rows
+            if block.activation != activation or len(given) > len(before) or before.shape[1] != made.shape[1]:
+                continue
+            units = torch.zeros(1 + self.units, made.shape[1], dtype=torch.float64)
+            units[rows] = torch.eye(made.shape[1], dtype=torch.float64)
+            if torch.equal(_padded(made, len(units)), units) and torch.equal(_padded(given, len(before)), before):
+                return True
+        return False
+
     def coefficients(self, output: "Symbol") -> np.ndarray:
         """(1 + units, actions) of an output of shape (1, actions)."""
         return _padded(output.basis, 1 + self.units)[:, 0, :].numpy()
