@@ -415,6 +415,12 @@ def test_a_black_box_is_explained_all_the_same(name: str) -> None:
     assert policy.log_probs(STATE[None], answer.command[None])[0].argmax() == foil  # type: ignore[index]
 
 
+def test_who_asks_for_a_proof_about_a_black_box_is_told_the_reason() -> None:
+    policy = pf.from_torch(Module(REFUSED["LayerNorm"][0]), STATE, SPACE)
+    with pytest.raises(InvalidInput, match=r"got TorchPolicy \(LayerNorm \(layer_norm\) of what depends"):
+        pf.explain(policy, state=STATE, command=random_commands(1)[0], foil=question(policy).foil, search="exact")
+
+
 def test_a_foldable_policy_is_proven_by_itself() -> None:
     _, policy = common("residual")
     asked = question(policy)

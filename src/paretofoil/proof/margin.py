@@ -92,7 +92,9 @@ class MarginNetwork:
 def foldable(policy: Policy, wanted: str) -> FoldablePolicy:
     """The policy itself, if it lets us look inside; `wanted` says who wants to, and what to do for a black box."""
     if not isinstance(policy, FoldablePolicy):
-        raise InvalidInput.expected(f"a policy with fold(state){wanted}", type(policy).__name__)
+        why = getattr(policy, "why_not", None)
+        got = f"{type(policy).__name__}{f' ({why})' if why else ''}"
+        raise InvalidInput.expected(f"a policy with fold(state){wanted}", got)
     return policy
 
 
