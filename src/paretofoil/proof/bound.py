@@ -104,7 +104,7 @@ class Form:
         """Behind an activation, which lies between two lines of the same slope."""
         slope, below = lines.slope_high, lines.parallel_low
         middle, half = (lines.offset_high + below) / 2, (lines.offset_high - below) / 2
-        return Form(slope * self.center + middle, slope[:, None, :] * self.slopes, slope * self.radius + half)
+        return Form(slope * self.center + middle, slope[:, None, :] * self.slopes, np.abs(slope) * self.radius + half)
 
     def times(self, other: "Form") -> "Form":
         """The products with units that depend on other places: what is not linear in either is left to the radius."""
