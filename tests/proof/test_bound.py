@@ -8,7 +8,7 @@ from networks import layered_question, random_layers
 
 from paretofoil.core.policy import ACTIVATIONS
 from paretofoil.proof.bound import lower_bounds, upper_bounds
-from paretofoil.proof.lines import LINES
+from paretofoil.proof.lines import LINES, range_of
 from paretofoil.proof.margin import MarginNetwork, margin_network
 
 ARCHITECTURES = {
@@ -89,6 +89,18 @@ def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) ->
     rounding = 1e-15 * (1 + np.maximum(np.abs(low), np.abs(high)))
     assert (lines.slope_low * x + lines.offset_low <= y + rounding).all()
     assert (lines.slope_high * x + lines.offset_high >= y - rounding).all()
+
+
+@pytest.mark.parametrize("activation", LINES)
+def test_the_range_of_an_activation_holds_all_its_outputs_and_no_more(activation: str) -> None:
+    ends = np.sort(3.0 * np.random.default_rng(0).normal(size=(2000, 2)), axis=1)
+    low, high = ends[:, :1], ends[:, 1:]
+    least, most = range_of(activation, low, high)
+    outputs = ACTIVATIONS[activation](low + np.linspace(0, 1, 401) * (high - low))
+    assert (outputs >= least - 1e-15).all()
+    assert (outputs <= most + 1e-15).all()
+    np.testing.assert_allclose(outputs.min(axis=1), least[:, 0], atol=1e-3)
+    np.testing.assert_allclose(outputs.max(axis=1), most[:, 0], atol=1e-3)
 
 
 @architectures
