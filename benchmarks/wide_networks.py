@@ -25,6 +25,7 @@ from paretofoil.core.policy import ACTIVATIONS
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.proof import bound
+from paretofoil.proof.lines import LINES, Lines
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.search import Exact
 
@@ -99,7 +100,7 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> boun
 
     Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
     """
-    relaxed: list[bound.Lines] = []
+    relaxed: list[Lines] = []
     floor, ceiling = low, high
     for layer, activation in enumerate(network.activations):
         weight, bias = network.weights[layer], network.biases[layer]
@@ -114,7 +115,7 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> boun
                 sides.append(sign * bound.HalfSpaces(slopes, offsets).highest(low, high) + bias)
             least, most = np.maximum(least, sides[0]), np.minimum(most, sides[1])
         least, most = least - network.pads[layer], most + network.pads[layer]
-        relaxed.append(bound.LINES[activation](least, most))
+        relaxed.append(LINES[activation](least, most))
         floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
     slopes, offsets = bound.substitute(network.weights, network.biases, relaxed)
     shape = (len(low), *slopes.shape[1:])

@@ -17,7 +17,7 @@ from paretofoil.core.policy import Activation, FoldedPolicy
 from paretofoil.core.question import Question
 
 Layers = list[tuple[np.ndarray, np.ndarray]]
-ACTIVATIONS: tuple[Activation, ...] = ("sigmoid", "tanh", "relu")
+ACTIVATIONS: tuple[Activation, ...] = ("sigmoid", "tanh", "relu", "elu", "softplus", "silu")
 NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 
 
@@ -155,7 +155,8 @@ def _shape(rng: np.random.Generator) -> tuple[tuple[Activation, ...], list[int]]
     """Activations and widths, most of them small."""
     depth = int(rng.choice(np.arange(5), p=[0.1, 0.3, 0.35, 0.15, 0.1]))
     mixed = rng.random() < 0.4
-    kinds = rng.integers(3, size=depth) if mixed else np.full(depth, rng.integers(3))
+    count = len(ACTIVATIONS)
+    kinds = rng.integers(count, size=depth) if mixed else np.full(depth, rng.integers(count))
     widths = rng.choice([2, 4, 8, 16, 64], size=depth, p=[0.2, 0.3, 0.3, 0.15, 0.05])
     return tuple(ACTIVATIONS[k] for k in kinds), [int(width) for width in widths]
 
@@ -256,7 +257,7 @@ def _of_the_foil(row: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.ndar
 def _bump(rng: np.random.Generator, dim: int, activations: tuple[Activation, ...], sharp: float) -> Layers:
     """A network of one output, highest at 0 and low from a distance of about 1 / sharp on."""
     turned = np.eye(dim) + (rng.integers(-1, 2, size=(dim, dim)) if rng.random() < 0.5 else 0.0)
-    if activations[0] == "relu":  # 1 - sum of |turned v|
+    if activations[0] not in ("sigmoid", "tanh"):  # 1 - sum of |turned v|, or what others make of it
         layers = [(sharp * np.concatenate([turned, -turned]), np.zeros(2 * dim))]
         row, bias = -np.ones((1, 2 * dim)), 1.0
     else:  # a rise and a fall for each, and only where all are up is the sum above the bias

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.distributions import Categorical
 from torch.nn import functional as F  # noqa: N812
 
 import paretofoil as pf
@@ -82,6 +83,15 @@ def leaky(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return m.output(F.leaky_relu(m.one(F.leaky_relu(m.state(s) + m.command(c))), 0.2))
 
 
+def swish(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    hidden = m.state(s) + m.command(c)
+    return m.output(F.silu(m.one(hidden * torch.sigmoid(hidden))))
+
+
+def exponential_units(m: Any, s: Tensor, c: Tensor) -> Tensor:
+    return m.output(F.elu(m.one(F.elu(m.state(s) + m.command(c)))))
+
+
 def named(m: Any, given: dict[str, Tensor]) -> Tensor:
     hidden = torch.relu(m.state(given["observation"]) + m.command(given["goal"] / 10.0))
     return m.output(hidden)
@@ -96,6 +106,8 @@ COMMON: dict[str, tuple[Callable[..., Any], Any, str]] = {
     "Q-values": (dueling_q_values, "separate", "logits"),
     "LeakyReLU": (leaky, "separate", "logits"),
     "dict": (named, NAMES, "logits"),
+    "SiLU": (swish, "separate", "logits"),
+    "ELU": (exponential_units, "separate", "logits"),
 }
 
 
@@ -208,6 +220,24 @@ def value_head(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return upside_down(m, torch.cat([s, c], dim=1))
 
 
+def planes(m: Any, c: Tensor) -> Tensor:
+    image = c[:, :, None, None].expand(-1, -1, 3, 4)
+    kernel = m.two.weight[:, :8].reshape(HIDDEN, 2, 2, 2)
+    return F.conv2d(image, kernel, m.two.bias, stride=(1, 2)).mean(dim=(2, 3))
+
+
+def assigned(m: Any, x: Tensor) -> Tensor:
+    """Twice, and what was read before stays what it was."""
+    before = x.clone()
+    x[:, 1::2] = 0.5
+    x[torch.tensor([[True, *[False] * (HIDDEN - 1)]]).expand(len(x), -1)] = -0.5
+    return x + before.relu()
+
+
+def normalised(x: Tensor) -> Tensor:
+    return x - torch.logsumexp(x, dim=-1, keepdim=True)
+
+
 FURTHER: dict[str, Callable[..., Any]] = {
     "tanh": after(lambda m, x: torch.tanh(x)),
     "PReLU": after(lambda m, x: m.prelu(x)),
@@ -219,6 +249,27 @@ FURTHER: dict[str, Callable[..., Any]] = {
     "in place": after(written_in_place),
     "reshaped": after(reshaped),
     "sigmoid beside tanh": after(sigmoid_after_and_beside_tanh),
+    "larger of two": after(lambda m, x: torch.maximum(x, m.two(x))),
+    "smaller of two": after(lambda m, x: torch.min(x, m.two(x))),
+    "a tensor that bounds": after(lambda m, x: torch.max(torch.min(m.one.bias, x), torch.tensor(-0.5))),
+    "maxout": after(lambda m, x: torch.cat([x.view(-1, 2, 6).max(dim=1).values] * 2, dim=1)),
+    "largest of five": after(lambda m, x: x - x[:, :5].amax(1, keepdim=True) + x[:, 2:5].min(-1, True)[0]),
+    "CELU": after(lambda m, x: F.celu(x, 0.5)),
+    "softplus": after(lambda m, x: F.softplus(x, beta=2.0)),
+    "log of a sigmoid": after(lambda m, x: F.logsigmoid(x)),
+    "skip past a ReLU behind SiLU": after(lambda m, x: F.silu(x) - torch.relu(m.two(F.silu(x)))),
+    "skip past a ReLU behind ELU": after(lambda m, x: F.elu(x) - torch.relu(m.two(F.elu(x)))),
+    "hard sigmoid": after(lambda m, x: F.hardsigmoid(4.0 * x)),
+    "convolution": after(
+        lambda m, x: F.conv1d(x[:, None], m.two.weight[:1, None, :3], m.two.bias[:1], padding=1)[:, 0]
+    ),
+    "planes of an image": lambda m, s, c: m.output(m.one(planes(m, c).relu())),
+    "mask of the state": lambda m, s, c: torch.where(s[:, :3] > -9.0, m.output(m.command(c)), -1e9),
+    "two that a mask chooses from": after(lambda m, x: torch.where(m.one.bias > 0, x, m.two(x).relu())),
+    "written number": after(assigned),
+    "logsumexp": lambda m, s, c: normalised(upside_down(m, torch.cat([s, c], dim=1))),
+    "categorical": lambda m, s, c: Categorical(logits=m.output(m.command(c))).logits,
+    "probabilities of a categorical": lambda m, s, c: Categorical(logits=m.output(m.command(c))).probs,
     "numbers": after(lambda m, x: 1.0 - torch.add(x, 2.0, alpha=0.5) / 3 - 0.25),
     "addmm": after(lambda m, x: torch.addmm(m.one.bias, x, m.one.weight.t(), beta=0.5)),
     "einsum": after(lambda m, x: torch.einsum("ni,ji->nj", x, m.two.weight)),
@@ -284,11 +335,27 @@ def two_probabilities(m: Any, s: Tensor, c: Tensor) -> Tensor:
     return torch.cat([1.0 - second, second], dim=1)
 
 
+def written_symbol(m: Any, x: Tensor) -> Tensor:
+    x[:, 0] = x[:, 1]
+    return x
+
+
+def written_view(m: Any, x: Tensor) -> Tensor:
+    view = x[:, :6]
+    x[:, 0] = 0.5
+    return x + view.repeat(1, 2)
+
+
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "LayerNorm": (after(lambda m, x: m.norm(x)), r"LayerNorm \(layer_norm\) of what depends on the command"),
     "attention": (attention, r"attention \(multi_head_attention_forward\) of what depends on the command"),
     "hand-written attention": (hand_written_attention, "mul after softmax"),
     "GELU": (after(lambda m, x: F.gelu(x)), "gelu of what depends on the command"),
+    "ELU with another alpha": (after(lambda m, x: F.elu(x, 0.5)), "ELU with an alpha of 0.5"),
+    "early line": (after(lambda m, x: F.softplus(x, threshold=2.0)), "softplus that is a line above 2"),
+    "ELU beside tanh": (after(lambda m, x: F.elu(x) + torch.tanh(x)), "the command itself beside elu"),
+    "another gate": (after(lambda m, x: x * torch.sigmoid(2.0 * x)), "a product of two parts that both depend on"),
+    "a gate of others": (after(lambda m, x: x * torch.sigmoid(x).flip(1)), "a product of two parts that both depend"),
     "product": (after(lambda m, x: x * x), "a product of two parts that both depend on the command"),
     "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of what depends on the command"),
     "rounding": (after(lambda m, x: x.to(torch.int64).float()), "whole numbers"),
@@ -297,6 +364,15 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
         lambda m, s, c: m.output(torch.tanh(m.command(c)) + torch.relu(m.command(c))),
         "relu beside tanh, in layers that have one activation each",
     ),
+    "the largest of a batch": (after(lambda m, x: x - x.max()), "number of a whole batch"),
+    "where it is largest": (after(lambda m, x: x * x.max(dim=1).indices[:, None]), "when it ran with a symbolic"),
+    "another logsumexp": (after(lambda m, x: x - m.one(x).logsumexp(1, keepdim=True)), "logsumexp of something else"),
+    "a logsumexp": (after(lambda m, x: x + x.logsumexp(1, keepdim=True)), "add after logsumexp"),
+    "a difference after softmax": (after(lambda m, x: x.softmax(1) - 1.0), "sub after softmax"),
+    "less than a logsumexp": (after(lambda m, x: x.logsumexp(1, keepdim=True) - x), "logsumexp of what depends"),
+    "a written symbol": (after(written_symbol), "setitem of what depends"),
+    "a written view of a row": (after(written_view), "setitem in place, into memory that is shared"),
+    "equality": (after(lambda m, x: x * (x == 0.0)), r"a comparison \(eq\)"),
     "a look at the command": (branches_on_the_command, r"a comparison \(gt\) of what depends on the command"),
     "a number of the command": (
         lambda m, s, c: m.output(m.command(c)) * c[:, :1].sum().item(),
@@ -337,6 +413,12 @@ def test_a_black_box_is_explained_all_the_same(name: str) -> None:
     answer = pf.explain(policy, state=STATE, command=commands[0], foil=foil, space=SPACE)
     assert (answer.search, answer.found) == ("boundary", True)
     assert policy.log_probs(STATE[None], answer.command[None])[0].argmax() == foil  # type: ignore[index]
+
+
+def test_who_asks_for_a_proof_about_a_black_box_is_told_the_reason() -> None:
+    policy = pf.from_torch(Module(REFUSED["LayerNorm"][0]), STATE, SPACE)
+    with pytest.raises(InvalidInput, match=r"got TorchPolicy \(LayerNorm \(layer_norm\) of what depends"):
+        pf.explain(policy, state=STATE, command=random_commands(1)[0], foil=question(policy).foil, search="exact")
 
 
 def test_a_foldable_policy_is_proven_by_itself() -> None:
@@ -480,6 +562,42 @@ def test_probabilities_of_zero_are_actions_that_cannot_be() -> None:
     assert np.isneginf(policy.log_probs(STATE[None], random_commands(1))[0, -1])
 
 
+HEADS: dict[Any, Callable[[Tensor], Any]] = {
+    0: lambda scores: (scores, scores[:, :1]),
+    1: lambda scores: [scores[:, :1], scores],
+    "pi": lambda scores: {"pi": scores, "value": scores[:, :1]},
+    "logits": lambda scores: Categorical(logits=scores),
+}
+
+
+@pytest.mark.parametrize("head", HEADS)
+def test_of_several_outputs_the_one_that_is_named_counts(head: Any) -> None:
+    several = Module(lambda m, x: HEADS[head](upside_down(m, x)))
+    policy = pf.from_torch(several, STATE, SPACE, inputs="concatenated", head=head)
+    plain = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated")
+    asked = (np.repeat(STATE[None], 9, axis=0), random_commands(9))
+    np.testing.assert_allclose(margins(policy.log_probs(*asked)), margins(plain.log_probs(*asked)), atol=1e-5)
+    assert_fold_agrees(policy, STATE)
+
+
+def test_names_of_arguments_say_which_is_the_command_whatever_their_order() -> None:
+    class CommandFirst(nn.Module):
+        def forward(self, desired: Tensor, seen: Tensor) -> Tensor:
+            return LOGITS(torch.cat([seen, desired], dim=1))
+
+    policy = pf.from_torch(CommandFirst(), STATE, SPACE, inputs={"seen": "state", "desired": "command"})
+    plain = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated")
+    asked = (np.repeat(STATE[None], 9, axis=0), random_commands(9))
+    np.testing.assert_array_equal(policy.log_probs(*asked), plain.log_probs(*asked))
+
+
+def test_a_compiled_module_is_followed_as_it_was_written(capfd: pytest.CaptureFixture[str]) -> None:
+    compiled = torch.compile(LOGITS, backend="eager")
+    policy = pf.from_torch(compiled, STATE, SPACE, inputs="concatenated")  # type: ignore[arg-type]
+    assert_fold_agrees(policy, STATE)
+    assert capfd.readouterr().err == "", "nothing is said of what could not be compiled"
+
+
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
 def test_a_module_is_deployed_in_its_own_precision(dtype: torch.dtype) -> None:
     seen = []
@@ -528,12 +646,26 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
         (LOGITS, {"inputs": "stacked"}, "expected inputs that are"),
         (LOGITS, {"inputs": {"observation": "state"}}, "expected inputs that are"),
         (LOGITS, {"inputs": "concatenated", "outputs": "logit"}, r"'logit' \(did you mean logits\?\)"),
-        (LOGITS, {"inputs": "concatenated", "state": [1.0]}, "a module of 1 state and 2 command numbers"),
-        (LOGITS, {"inputs": "concatenated", "state": [[[1.0]]]}, "finite vectors, got shape"),
+        (
+            LOGITS,
+            {"inputs": "concatenated", "state": [1.0]},
+            "a module of 3 numbers a row, 1 of the state and 2 of the",
+        ),
+        (
+            LOGITS,
+            {"inputs": "concatenated", "state": [[[1.0]]]},
+            r"finite vectors \(an image or a dict is flattened first\), got shape",
+        ),
+        (LOGITS, {"inputs": "concatenated", "state": {"map": [1.0]}}, "is flattened first\\), got dict"),
         (Module(lambda m, s, c: m.output(m.command(c))[:, 0]), {}, r"returns the shape \(1, actions\), got the shape"),
         (Module(lambda m, s, c: m.output(m.command(c)).squeeze()), {}, r"got the shape \(3,\)"),
-        (Module(lambda m, s, c: (c, c)), {}, "expected a module that returns one tensor, got tuple"),
-        (Module(lambda m, s, c: m.output(m.command(c)) * float("nan")), {}, "numbers, got NaN or infinity"),
+        (Module(lambda m, s, c: (c, c)), {}, r"returns one tensor \(or head=0, .*\), got 2 of them"),
+        (Module(lambda m, s, c: {"pi": c, "v": c}), {}, "got a dict of pi, v"),
+        (Module(lambda m, s, c: {"pi": c, "v": c}), {"head": "logits"}, "an output 'logits', got a dict of pi, v"),
+        (Module(lambda m, s, c: (c, c)), {"head": 2}, "an output 2, got 2 of them"),
+        (Module(lambda m, s, c: c), {"head": 0}, "an output 0, got one tensor"),
+        (Module(lambda m, s, c: m.output(m.state(s))), {"state": [1.0]}, r"of states \(N, 1\) and commands \(N, 2\)"),
+        (Module(lambda m, s, c: m.output(m.command(c)) * float("nan")), {}, r"NaN or infinity under the command \(\d"),
     ],
 )
 def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: dict[str, Any], message: str) -> None:

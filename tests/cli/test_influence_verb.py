@@ -38,3 +38,25 @@ def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_proven(r
 
 def test_the_verb_has_help(run):
     assert "Usage" in run("influence", "--help").out
+
+
+MINE = """
+import numpy as np
+import paretofoil as pf
+
+space = pf.load_agent("branch-path").space
+agent = pf.Agent("mine", lambda s, c: np.stack([c[:, 0], c[:, 1]] * 2, axis=1), "branch-path", space, [[1.0, 0.0]])
+"""
+
+
+def test_an_agent_of_ones_own_is_typed_as_module_and_object(run, tmp_path):
+    (tmp_path / "of_my_own.py").write_text(MINE)
+    for name in ("of_my_own:agent", "of_my_own.py:agent"):
+        assert "mine" in run("influence", name, "--command", "1,0", "--samples", "50", "--json", "--quiet").out
+    asked = ("--command", "1,0", "--quiet")
+    assert (
+        "of_my_own:space to be an agent (pf.Agent), got CommandSpace"
+        in run("influence", "of_my_own:space", *asked, code=2).err
+    )
+    assert "has no attribute 'nobody'" in run("influence", "of_my_own:nobody", *asked, code=2).err
+    assert "No module named 'not_there'" in run("influence", "not_there:agent", *asked, code=2).err

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
-from paretofoil.core.command import Objective
+from paretofoil.agents.agent import Agent
+from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import catalogue
 from paretofoil.envs.checker import EnvironmentCheckError, check_environment
@@ -150,7 +151,6 @@ def test_float32_rewards_become_the_decimals_they_stand_for():
 def test_a_user_registers_an_environment_in_one_line(two_doors):
     envs.register(envs.describe(two_doors, name="two-doors"))
     assert "two-doors" in envs.names()
-    assert envs.entry("two-doors").phrases == ("chosen action 0", "chosen action 1")
     check_environment("two-doors", steps=100)
     assert isinstance(envs.make_batch("two-doors"), GymnasiumBatch)
     seen = envs.make_batch("two-doors").reset(np.arange(3))
@@ -171,6 +171,8 @@ def test_a_user_names_objectives_and_state_and_gets_a_table_and_a_front(two_door
     )
     check_environment(entry, steps=100)
     assert known_front(entry).tolist() == [[0, 5], [1, 0]]
+    agent = Agent("mine", lambda s, c: np.zeros((len(s), 2)), entry, CommandSpace([0, 0], [5, 5]), [[1, 0]])
+    assert agent.phrases == ("chosen left", "chosen right"), "of the names that the user gave"
 
 
 def test_the_checker_finds_a_mask_that_lies(two_doors):

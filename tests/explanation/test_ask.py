@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LinearPolicy, random_pcn, random_question
@@ -93,10 +94,42 @@ def test_the_one_valid_action_has_no_foil() -> None:
         explain(SLOPED, **asked(valid_actions=[1]))  # type: ignore[arg-type]
 
 
+def shares(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    first = 0.9 - 0.8 * commands[:, 0]
+    return np.stack([first, 1.0 - first], axis=1)
+
+
+def test_probabilities_are_no_log_probabilities() -> None:
+    with pytest.raises(InvalidInput, match=r"expected log-probabilities or logits, got probabilities \(rows within"):
+        explain(shares, **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
+    logarithms = explain(lambda s, c: np.log(shares(s, c)), **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
+    assert logarithms.found
+    assert logarithms.probabilities.tolist() == pytest.approx([0.74, 0.26])
+
+
+def test_logits_that_sum_to_one_here_are_logits_all_the_same() -> None:
+    answer = explain(lambda s, c: shares(s, c) * [1.0, c[0, 0] / 0.2], **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
+    assert answer.original.tolist() == [0.2, 0.5]
+
+
+@pytest.mark.parametrize("subject", [torch.nn.Linear(2, 2), torch.nn.ReLU()])
+def test_a_torch_module_is_told_how_to_become_a_policy(subject: torch.nn.Module) -> None:
+    with pytest.raises(InvalidInput, match=r"got a torch module, of which pf\.from_torch makes one"):
+        explain(subject, **asked())  # type: ignore[arg-type]
+
+
+def test_an_observation_of_several_parts_is_no_state() -> None:
+    with pytest.raises(InvalidInput, match=r"a vector of numbers \(what an observation holds.*\), got dict"):
+        explain(SLOPED, **asked(state={"position": [0.0]}))  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (lambda n: np.full((n, 2), np.nan), "log-probabilities that are numbers, got NaN"),
+        (
+            lambda n: np.full((n, 2), np.nan),
+            r"log-probabilities that are numbers, got NaN or infinity under the command \(",
+        ),
         (lambda n: np.full((n, 2), np.inf), "NaN or infinity"),
         (lambda n: np.zeros(n), "log-probabilities of shape"),
         (lambda n: np.zeros((n + 1, 2)), "log-probabilities of shape"),

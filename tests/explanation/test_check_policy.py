@@ -109,7 +109,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "batch norm": (ask_quietly(nn.BatchNorm1d(16)), "Expected more than 1 value per channel when training"),
     "neighbours": (lambda s, c: PCN.log_probs(s, c - c.mean(axis=0)), "A row's answer depends on its neighbours"),
     "promise": (Promising(np.eye(3, 2), np.zeros(3)), "It promises exact_rows, but its margins differ by up to"),
-    "a bare module": (Network(nn.Tanh()), "pf.from_torch does both"),
+    "a bare module": (Network(nn.Tanh()), "a torch module, of which pf.from_torch makes one"),
     "doubles": (lambda s, c: Network(nn.Tanh())(torch.tensor(s), torch.tensor(c)), "turn both into float32 tensors?"),
     "writes": (write_over, "It writes into the arrays that it is asked with"),
     "large batches": (only_in_small_batches, "It raised MemoryError"),

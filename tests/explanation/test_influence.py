@@ -33,6 +33,17 @@ DIAGONAL = folded([[0.0, 0.0], [1.0, 1.0]], [0.0, -0.5])
 """The second action above the diagonal from (0.5, 0) to (0, 0.5)."""
 
 
+def test_a_policy_without_an_environment_is_asked_with_a_state_and_a_command() -> None:
+    own = pf.influence(DIAGONAL, state=[0.0], command=[0.1, 0.1], valid_actions=[0, 1], space=UNIT)
+    assert [share.lower for share in own.shares] == [
+        share.lower for share in pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT).shares
+    ]
+    with pytest.raises(pf.InvalidInput, match="either a decision, or a state and a command, got both"):
+        pf.influence(DIAGONAL, decision([0.1, 0.1]), command=[0.1, 0.1], space=UNIT)
+    with pytest.raises(pf.InvalidInput, match="a decision, or a state and a command, got neither"):
+        pf.influence(DIAGONAL, space=UNIT)
+
+
 def test_proven_and_sampled_shares_hold_the_true_one() -> None:
     found = pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, undecided=1e-3)
     first, second = found.shares

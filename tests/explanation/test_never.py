@@ -1,6 +1,7 @@
 """Never: what is proven for whole sets of states holds for everything in them, and counterexamples are real."""
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -115,6 +116,11 @@ def test_bad_wishes_are_refused() -> None:
         pf.never(agent, "up", states=[])
     with pytest.raises(pf.InvalidInput, match="fold"):
         pf.never(replace(agent, policy=lambda states, commands: np.zeros((len(states), 4))), "up")
+
+
+def test_the_verb_tells_the_cost_of_a_counterexample_by_its_size() -> None:
+    told = CliRunner().invoke(app, ["never", "deep-sea-treasure", "down", "--quiet", "--seconds", "0.01"])
+    assert re.search(r"asked for [\d.]+ treasure and [\d.]+ steps? of time\.", " ".join(told.stdout.split()))
 
 
 def test_the_verb_says_what_was_settled_and_writes_it_as_json() -> None:

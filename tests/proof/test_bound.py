@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from networks import layered_question, random_layers
 
 from paretofoil.core.policy import ACTIVATIONS
-from paretofoil.proof.bound import LINES, lower_bounds, upper_bounds
+from paretofoil.proof.bound import lower_bounds, upper_bounds
+from paretofoil.proof.lines import LINES, range_of
 from paretofoil.proof.margin import MarginNetwork, margin_network
 
 ARCHITECTURES = {
@@ -16,6 +17,9 @@ ARCHITECTURES = {
     "relu": ("relu", "relu"),
     "one hidden layer": ("sigmoid",),
     "deep": ("relu", "tanh", "sigmoid"),
+    "elu": ("elu", "elu"),
+    "softplus": ("softplus", "softplus"),
+    "silu": ("silu", "silu"),
     "linear": (),
 }
 architectures = pytest.mark.parametrize("activations", ARCHITECTURES.values(), ids=ARCHITECTURES.keys())
@@ -73,11 +77,12 @@ def test_no_sample_is_ever_outside_the_bounds(
     assert (margins >= lower_bounds(network, low, high)).all()
 
 
-@pytest.mark.parametrize("activation", ["sigmoid", "tanh", "relu"])
+@pytest.mark.parametrize("activation", LINES)
 def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) -> None:
     rng = np.random.default_rng(0)
     ends = np.sort(rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-9, 2.5, size=(4000, 1)), axis=1)
     ends = np.concatenate([ends, [[0, 0], [-1e-300, 1e-300], [-700, 700], [30, 31], [-900, -800], [5, 5 + 1e-7]]])
+    ends = np.concatenate([ends, [[-9, -1], [-3, -1.3], [-1.3, 1.3], [0.2, 1.2], [1.3, 9], [-1e9, 1e9], [37, 40]]])
     low, high = ends[:, :1], ends[:, 1:]
     lines = LINES[activation](low, high)
     x = np.clip(low + np.linspace(0, 1, 401) * (high - low), low, high)
@@ -85,6 +90,18 @@ def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) ->
     rounding = 1e-15 * (1 + np.maximum(np.abs(low), np.abs(high)))
     assert (lines.slope_low * x + lines.offset_low <= y + rounding).all()
     assert (lines.slope_high * x + lines.offset_high >= y - rounding).all()
+
+
+@pytest.mark.parametrize("activation", LINES)
+def test_the_range_of_an_activation_holds_all_its_outputs_and_no_more(activation: str) -> None:
+    ends = np.sort(3.0 * np.random.default_rng(0).normal(size=(2000, 2)), axis=1)
+    low, high = ends[:, :1], ends[:, 1:]
+    least, most = range_of(activation, low, high)
+    outputs = ACTIVATIONS[activation](low + np.linspace(0, 1, 401) * (high - low))
+    assert (outputs >= least - 1e-15).all()
+    assert (outputs <= most + 1e-15).all()
+    np.testing.assert_allclose(outputs.min(axis=1), least[:, 0], atol=1e-3)
+    np.testing.assert_allclose(outputs.max(axis=1), most[:, 0], atol=1e-3)
 
 
 @architectures

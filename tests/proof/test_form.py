@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from paretofoil.core.policy import ACTIVATIONS, Activation
-from paretofoil.proof.bound import LINES, Form
+from paretofoil.proof.bound import Form
+from paretofoil.proof.lines import LINES
 
 UNITS, PLACES = 6, 3
 
@@ -30,7 +31,7 @@ def holds(form: Form, places: np.ndarray, units: np.ndarray) -> bool:
     return bool((off <= form.radius + 1e-12).all())
 
 
-@pytest.mark.parametrize("activation", ["relu", "sigmoid", "tanh"])
+@pytest.mark.parametrize("activation", LINES)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_form_holds_behind_an_activation(activation: Activation, seed: int) -> None:
     form = random_form(seed)
@@ -39,6 +40,15 @@ def test_a_form_holds_behind_an_activation(activation: Activation, seed: int) ->
     for share in np.linspace(0.0, 1.0, 11):  # from the corners to the middle, where activations bend
         inner = form.center + share * (units - form.center)
         assert holds(behind, share * places, ACTIVATIONS[activation](inner))
+
+
+def test_a_form_holds_where_an_activation_falls() -> None:
+    wide = random_form(0)
+    form = Form(-2.5 + 0.1 * wide.center, 0.1 * wide.slopes, 0.2 + 0.1 * wide.radius)  # left of where a SiLU turns
+    lines = LINES["silu"](*form.interval())
+    assert (lines.slope_high < 0).all()
+    places, units = corners(form, 0)
+    assert holds(form.between(lines), places, ACTIVATIONS["silu"](units))
 
 
 def test_a_form_holds_behind_a_layer() -> None:

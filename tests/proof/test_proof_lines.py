@@ -15,9 +15,10 @@ from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof import branch, verify
-from paretofoil.proof.bound import LINES, upper_bounds
+from paretofoil.proof.bound import upper_bounds
 from paretofoil.proof.branch import Boxes, Claim, Effort, bound_boxes, branch_and_bound
 from paretofoil.proof.halfspace import cut
+from paretofoil.proof.lines import LINES
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import SLACK, widen

@@ -27,6 +27,7 @@ class Agent:
     policy: Policy
     """An object with `log_probs(states, commands)`, or a plain function of the two."""
     environment: envs.CatalogueEntry
+    """Where it acts, or the name of that in the catalogue."""
     space: CommandSpace
     """The commands that it understands; the box of what training relabelled, for a PCN."""
     front: np.ndarray
@@ -45,6 +46,7 @@ class Agent:
                 f"a front of points with {self.space.size} finite numbers", f"shape {front.shape}"
             )
         object.__setattr__(self, "front", front)
+        object.__setattr__(self, "environment", envs.entry(self.environment))
         object.__setattr__(self, "policy", as_policy(self.policy))
 
     def __repr__(self) -> str:
@@ -62,7 +64,7 @@ class Agent:
     @property
     def phrases(self) -> tuple[str, ...]:
         """What it has done after each action, in words: "gone down", "mined"."""
-        return self.environment.phrases
+        return self.environment.phrases or tuple(f"chosen {action}" for action in self.actions)
 
     @property
     def horizon(self) -> bool:

@@ -2,7 +2,7 @@
 
 A folded policy has one activation for each layer, and nothing goes past a layer. What is needed further on is carried
 through a ReLU layer exactly: relu(y) = y for a y that is never negative, and y = relu(y) - relu(-y) for any other.
-Nothing can be carried through a sigmoid or a tanh.
+Nothing can be carried through any other.
 """
 
 from collections.abc import Sequence
@@ -50,7 +50,7 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
     while pending:
         ready = [block for block in pending if not _uses(block.before, [b for b in pending if b.first < block.first])]
         relus = [block for block in ready if block.activation == "relu"]
-        now = relus or ready
+        now = relus or [block for block in ready if block.activation in _together(ready[0].activation)]
         pending = [block for block in pending if not any(block is other for other in now)]
         wanted = [output, *(block.before for block in pending)]
         alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in wanted)]
@@ -153,7 +153,12 @@ class _Layers:
         """What each output of the last layer is never below; of the command, what it usually is not."""
         if not self.activations:
             return self.low
-        return np.full(self.read.shape[1] - 1, -1.0 if self.activations[-1] == "tanh" else 0.0)
+        return np.full(self.read.shape[1] - 1, -1.0 if self.activations[-1] in ("tanh", "elu", "silu") else 0.0)
+
+
+def _together(activation: Activation | None) -> set[Activation | None]:
+    """What may share a layer with an activation: a tanh is a sigmoid of twice as much."""
+    return {"sigmoid", "tanh"} if activation in ("sigmoid", "tanh") else {activation}
 
 
 def _shared_activation(blocks: Sequence[Block]) -> Activation:

@@ -1,6 +1,7 @@
 """The ONNX operations that a folded policy can express, each as the torch operations that symbols understand."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import torch
@@ -53,6 +54,10 @@ def _sum(inputs: Sequence[Any], attributes: Attributes) -> Any:
 def _clip(inputs: Sequence[Any], attributes: Attributes) -> Any:
     low, high = _setting(inputs, attributes, 1, "min"), _setting(inputs, attributes, 2, "max")
     return inputs[0] if low is None and high is None else torch.clamp(inputs[0], low, high)
+
+
+def _hard_sigmoid(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    return torch.clamp(inputs[0] * attributes.get("alpha", 0.2) + attributes.get("beta", 0.5), 0.0, 1.0)
 
 
 def _softmax(function: Callable[..., Any]) -> Apply:
@@ -115,6 +120,43 @@ def _slice(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return x[tuple(places)]
 
 
+def _expand(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    """Sizes that fit each other from the right, as in a sum with zeros of that shape."""
+    return inputs[0] + torch.zeros(_setting(inputs, attributes, 1, "shape"), dtype=torch.float64)
+
+
+def _convolution(inputs: Sequence[Any], attributes: Attributes) -> Any:
+    """The pads of an image come first for all axes, then again for their ends."""
+    axes = inputs[1].ndim - 2
+    pads = attributes.get("pads", [0] * 2 * axes)
+    if attributes.get("auto_pad", "NOTSET") != "NOTSET" or pads[:axes] != pads[axes:] or axes not in (1, 2):
+        raise NotFoldable("a convolution that is padded otherwise than evenly")
+    one = [1] * axes
+    strides, dilations = attributes.get("strides", one), attributes.get("dilations", one)
+    convolution: Any = (torch.nn.functional.conv1d, torch.nn.functional.conv2d)[axes - 1]
+    bias = inputs[2] if len(inputs) > 2 else None
+    return convolution(*inputs[:2], bias, strides, pads[:axes], dilations, attributes.get("group", 1))
+
+
+def _pairwise(function: Callable[[Any, Any], Any]) -> Apply:
+    """The largest or smallest of any number of inputs."""
+    return lambda inputs, attributes: reduce(function, inputs)
+
+
+def _extreme(function: Callable[..., Any]) -> Apply:
+    """Along one axis or several."""
+
+    def operation(inputs: Sequence[Any], attributes: Attributes) -> Any:
+        axes, x = _setting(inputs, attributes, 1, "axes"), inputs[0]
+        if axes is None:
+            raise NotFoldable("the largest or smallest number of a whole batch")
+        for axis in axes:
+            x = function(x, dim=axis, keepdim=True)
+        return x if attributes.get("keepdims", 1) else _squeeze([x, torch.tensor(axes)], {})
+
+    return operation
+
+
 def _split(inputs: Sequence[Any], attributes: Attributes) -> Any:
     x, axis, sizes = inputs[0], attributes.get("axis", 0), _setting(inputs, attributes, 1, "split")
     if sizes is None:
@@ -144,17 +186,6 @@ def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return inputs[0]
 
 
-def _where(inputs: Sequence[Any], attributes: Attributes) -> Any:
-    """One of the two where a mask, made of the state, says so."""
-    mask, first, second = inputs
-    if symbols_in(mask):
-        raise NotFoldable("a mask that depends on the command")
-    if symbols_in(first) and symbols_in(second):
-        return first * mask.to(torch.float64) + second * (~mask).to(torch.float64)
-    filled, value, where = (second, first, mask) if symbols_in(second) else (first, second, ~mask)
-    return filled.masked_fill(where, value)
-
-
 def _shape(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return torch.tensor(inputs[0].shape)[attributes.get("start", 0) : attributes.get("end")]
 
@@ -170,6 +201,9 @@ APPLY: dict[str, Apply] = {
     "Relu": _plain(torch.relu),
     "Sigmoid": _plain(torch.sigmoid),
     "Tanh": _plain(torch.tanh),
+    "Elu": lambda inputs, attributes: torch.nn.functional.elu(inputs[0], attributes.get("alpha", 1.0)),
+    "Celu": lambda inputs, attributes: torch.nn.functional.celu(inputs[0], attributes.get("alpha", 1.0)),
+    "Softplus": _plain(torch.nn.functional.softplus),
     "Exp": _plain(torch.exp),
     "Log": _plain(torch.log),
     "PRelu": _plain(torch.nn.functional.prelu),
@@ -182,6 +216,14 @@ APPLY: dict[str, Apply] = {
     "LogSoftmax": _softmax(torch.log_softmax),
     "ReduceSum": _reduce(torch.sum),
     "ReduceMean": _reduce(torch.mean),
+    "ReduceMax": _extreme(torch.amax),
+    "ReduceMin": _extreme(torch.amin),
+    "ReduceLogSumExp": _reduce(torch.logsumexp),
+    "Max": _pairwise(torch.maximum),
+    "Min": _pairwise(torch.minimum),
+    "HardSigmoid": _hard_sigmoid,
+    "Conv": _convolution,
+    "Expand": _expand,
     "Gemm": _gemm,
     "Sum": _sum,
     "Clip": _clip,
@@ -196,6 +238,6 @@ APPLY: dict[str, Apply] = {
     "Shape": _shape,
     "BatchNormalization": _batch_normalization,
     "Dropout": _dropout,
-    "Where": _where,
+    "Where": _plain(torch.where),
 }
 """By the name of an ONNX operation."""

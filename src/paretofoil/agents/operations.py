@@ -1,7 +1,6 @@
 """The torch operations that a folded policy can express, each as what it does to symbols.
 
-Affine operations stay affine. LeakyReLU, clamp and abs are made of ReLUs: leaky(x) = a x + (1 - a) relu(x),
-clamp(x, a, b) = a + relu(x - a) - relu(x - b), |x| = 2 relu(x) - x.
+Affine operations stay affine; what is made of ReLUs is in `piecewise.py`.
 """
 
 from collections.abc import Callable
@@ -11,6 +10,19 @@ import torch
 from torch import Tensor
 
 from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.piecewise import (
+    absolute,
+    amplitude,
+    clamp,
+    extreme,
+    hardtanh,
+    leaky_relu,
+    masked_fill,
+    maximum,
+    minimum,
+    relu,
+    where,
+)
 from paretofoil.agents.symbolic import (
     Arguments,
     Named,
@@ -22,6 +34,7 @@ from paretofoil.agents.symbolic import (
     linear_in_one,
     symbols_in,
 )
+from paretofoil.core.policy import Activation
 
 
 def run(call: Callable[[Tensor], Any], size: int, dtype: torch.dtype, device: torch.device) -> tuple[Recording, Any]:
@@ -54,6 +67,18 @@ def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
     return linear_in_all(function, tensors, kwargs)
 
 
+def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """x - logsumexp(x) is a log_softmax, which is how torch's own distributions write it."""
+    total = args[1] if len(args) > 1 else kwargs.get("other")
+    if not any(symbol.tail for symbol in symbols_in((args, kwargs))):
+        return _sum(function, args, kwargs)
+    if not (isinstance(total, Symbol) and isinstance(args[0], Symbol) and total.tail == "logsumexp"):
+        raise NotFoldable("logsumexp of what depends on the command")
+    if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
+        raise NotFoldable("logsumexp of something else than what it is subtracted from")
+    return Symbol(args[0].recording, args[0].basis, "log_softmax")
+
+
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     if kwargs.get("rounding_mode") is not None or symbols_in((args[1:], kwargs)):
         raise NotFoldable("a division by, or rounding of, what depends on the command")
@@ -65,6 +90,13 @@ def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
     if bias is None:
         return linear_in_one(function, args[:2], kwargs)
     return function(*args[:2], **kwargs) + bias
+
+
+def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """The command as planes of an image, say; there is a number of the bias for each channel."""
+    bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
+    result = linear_in_one(function, (*args[:2], None, *args[3:]), kwargs)
+    return result if bias is None else result + bias.reshape(-1, *[1] * (args[1].ndim - 2))
 
 
 def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
@@ -98,42 +130,64 @@ def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = Fal
     return x
 
 
-def _relu(x: Any) -> Any:
-    return x.recording.activate("relu", x)
+def _activation(name: Activation) -> Operation:
+    return _called(lambda x: x.recording.activate(name, x), input="x")
 
 
-def _sigmoid(x: Symbol) -> Any:
-    return x.recording.activate("sigmoid", x)
+def _elu(x: Any, alpha: float = 1.0) -> Any:
+    if alpha != 1.0:
+        raise NotFoldable(f"ELU with an alpha of {alpha:g}")
+    return x.recording.activate("elu", x)
 
 
-def _tanh(x: Symbol) -> Any:
-    return x.recording.activate("tanh", x)
+def _celu(x: Any, alpha: float = 1.0) -> Any:
+    return _elu(x / alpha) * alpha
 
 
-def _leaky_relu(x: Symbol, slope: Any = 0.01) -> Any:
-    return x * slope + _relu(x) * (1.0 - slope)
+def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
+    """Above the threshold torch takes the line, which float32 cannot tell from it if that is where it usually is."""
+    if threshold < 20.0:
+        raise NotFoldable(f"softplus that is a line above {threshold:g}")
+    return x.recording.activate("softplus", x * beta) / beta
 
 
-def _abs(x: Symbol) -> Any:
-    return _relu(x) * 2.0 - x
+def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """x sigmoid(x) is a SiLU, which is how it is often written and always exported."""
+    found = symbols_in((args, kwargs))
+    if len(found) == 2:
+        for x, gate in (found, found[::-1]):
+            if x.recording.is_activated("sigmoid", x, gate):
+                return x.recording.activate("silu", x)
+    return linear_in_one(function, args, kwargs)
 
 
-def _clamp(x: Symbol, low: Any = None, high: Any = None) -> Any:
-    if symbols_in((low, high)):
-        raise NotFoldable("clamp to what depends on the command")
-    if low is None:
-        return high - _relu(high - x)
-    return low + _relu(x - low) - (0.0 if high is None else _relu(x - high))
+def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
+    """x[places] = number, for a symbol that nothing else is a view of."""
+    target, places, value = args
+    if not isinstance(target, Symbol) or symbols_in((places, value)) or (isinstance(value, Tensor) and value.ndim):
+        raise NotFoldable("setitem of what depends on the command")
+    if target.shared:
+        raise NotFoldable("setitem in place, into memory that is shared with something else")
+    mask = torch.zeros(target.shape, dtype=torch.bool)
+    mask[places] = True
+    target.basis = masked_fill(target, mask, value).basis
 
 
-def _hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
-    return _clamp(x, low, high)
+def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
+    """Known only as what makes a log_softmax of x."""
+    axes = [dim] if isinstance(dim, int) else list(dim)
+    if not keepdim or axes not in ([-1], [x.ndim - 1]):
+        raise NotFoldable("logsumexp of what depends on the command")
+    total = Symbol(x.recording, x.basis[..., :1], "logsumexp")
+    total.total_of = x.basis
+    return total
 
 
-def _masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
-    if symbols_in((mask, value)):
-        raise NotFoldable("a mask that depends on the command")
-    return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)
+def _same(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """x == x, which looks for NaN, and tells nothing of the command."""
+    if kwargs or len(args) != 2 or args[0] is not args[1]:
+        raise NotFoldable("a comparison (eq) of what depends on the command")
+    return torch.ones(args[0].shape, dtype=torch.bool)
 
 
 def _softmax(name: str) -> Operation:
@@ -173,24 +227,43 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_view, "__getitem__ chunk split tensor_split unbind expand contiguous"),
     **_all(_cast, "to float double cpu cuda detach"),
     **_all(linear_in_one, "sum mean neg __neg__ clone repeat repeat_interleave index_select flip roll cumsum"),
-    **_all(linear_in_one, "mul multiply __mul__ __rmul__ matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
+    **_all(_convolution, "conv1d conv2d conv3d"),
+    **_all(_product, "mul multiply __mul__ __rmul__"),
+    **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
     **_all(linear_in_all, "cat concat concatenate stack hstack vstack"),
-    **_all(_sum, "add __add__ __radd__ sub subtract __sub__ __rsub__ rsub"),
+    **_all(_sum, "add __add__ __radd__ __rsub__ rsub"),
+    **_all(_difference, "sub subtract __sub__"),
     **_all(_quotient, "div divide true_divide __div__ __truediv__"),
     "linear": _linear,
     "bilinear": _called(_bilinear, input1="x", input2="y"),
     "addmm": _called(_addmm),
     "batch_norm": _called(_batch_norm, running_mean="mean", running_var="variance"),
     **_all(_called(_dropout), "dropout alpha_dropout dropout1d dropout2d feature_alpha_dropout"),
-    "relu": _called(_relu),
-    **_all(_called(_sigmoid), "sigmoid special_expit"),
-    "tanh": _called(_tanh),
-    **_all(_called(_leaky_relu, negative_slope="slope", weight="slope"), "leaky_relu prelu"),
-    **_all(_called(_abs), "abs absolute __abs__"),
-    **_all(_called(_clamp, min="low", max="high"), "clamp clip"),
-    "hardtanh": _called(_hardtanh, min_val="low", max_val="high"),
-    "relu6": lambda function, args, kwargs: _clamp(args[0], 0.0, 6.0),
-    "masked_fill": _called(_masked_fill),
+    "relu": _called(relu),
+    **_all(_activation("sigmoid"), "sigmoid special_expit"),
+    "tanh": _activation("tanh"),
+    "silu": _activation("silu"),
+    "elu": _called(_elu, input="x"),
+    "celu": _called(_celu, input="x"),
+    "softplus": _called(_softplus, input="x"),
+    **_all(_called(lambda x: -_softplus(-x), input="x"), "logsigmoid log_sigmoid"),
+    **_all(_called(leaky_relu, negative_slope="slope", weight="slope"), "leaky_relu prelu"),
+    **_all(_called(absolute), "abs absolute __abs__"),
+    **_all(_called(clamp, min="low", max="high"), "clamp clip"),
+    "hardtanh": _called(hardtanh, min_val="low", max_val="high"),
+    "relu6": lambda function, args, kwargs: clamp(args[0], 0.0, 6.0),
+    "hardsigmoid": lambda function, args, kwargs: clamp(args[0] / 6.0 + 0.5, 0.0, 1.0),
+    "maximum": _called(maximum, input="x", other="y"),
+    "minimum": _called(minimum, input="x", other="y"),
+    "max": _called(extreme(maximum), input="x", other="y"),
+    "min": _called(extreme(minimum), input="x", other="y"),
+    "amax": _called(amplitude(maximum), input="x"),
+    "amin": _called(amplitude(minimum), input="x"),
+    "where": _called(where, condition="mask", input="x", other="y"),
+    "masked_fill": _called(masked_fill),
+    "__setitem__": _assign,
+    **_all(_same, "eq __eq__"),
+    "logsumexp": _called(_logsumexp, input="x"),
     "softmax": _softmax("softmax"),
     "log_softmax": _softmax("log_softmax"),
     "exp": _turn("exp", "log_softmax", "softmax"),

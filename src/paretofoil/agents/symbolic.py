@@ -51,6 +51,19 @@ class Recording:
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
         return Symbol(self, basis.reshape(-1, *symbol.basis.shape[1:]))
 
+    def is_activated(self, activation: Activation, symbol: "Symbol", output: "Symbol") -> bool:
+        """Whether the entries of an output are the units that an activation made of those of a symbol."""
+        given, made = symbol.basis.flatten(1), output.basis.flatten(1)
+        for block in self.blocks:
+            before, rows = torch.from_numpy(block.before), block.rows
+            if block.activation != activation or len(given) > len(before) or before.shape[1] != made.shape[1]:
+                continue
+            units = torch.zeros(1 + self.units, made.shape[1], dtype=torch.float64)
+            units[rows] = torch.eye(made.shape[1], dtype=torch.float64)
+            if torch.equal(_padded(made, len(units)), units) and torch.equal(_padded(given, len(before)), before):
+                return True
+        return False
+
     def coefficients(self, output: "Symbol") -> np.ndarray:
         """(1 + units, actions) of an output of shape (1, actions)."""
         return _padded(output.basis, 1 + self.units)[:, 0, :].numpy()
@@ -63,9 +76,11 @@ class Symbol(Tensor):
     basis: Tensor
     """(1 + units, *shape) in float64: the constant, then what each unit adds."""
     tail: str
-    """The name of a softmax or log_softmax that it has gone through, after which nothing else may come."""
+    """The name of a softmax, log_softmax or logsumexp that it has gone through, after which little else may come."""
     shared: bool
     """Whether another symbol may be a view of the same memory, so that writing into it is not understood."""
+    total_of: Tensor | None = None
+    """Of a logsumexp: the basis of what was summed up."""
 
     def __new__(cls, recording: Recording, basis: Tensor, tail: str = "", shared: bool = False) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
@@ -104,7 +119,13 @@ _NAMES = {
     **dict.fromkeys(("gt", "lt", "ge", "le", "eq", "ne"), "a comparison"),
 }
 _WRITES = {f"__i{name}__": name for name in ("add", "sub", "mul")} | {"__itruediv__": "div", "__idiv__": "div"}
-_AFTER_TAIL = {"to", "float", "double", "cpu", "detach", "exp", "log"}
+_AFTER_TAIL = {
+    "softmax": {"log"},
+    "log_softmax": {"exp", "softmax", "log_softmax"},
+    "logsumexp": {"sub", "subtract", "__sub__"},
+}
+_ALWAYS = {"to", "float", "double", "cpu", "detach", "eq", "__eq__"}
+"""What may come after any of them."""
 
 
 def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -121,7 +142,7 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
         called = f"{_NAMES[plain]} ({plain})" if plain in _NAMES else plain
         raise NotFoldable(f"{called} of what depends on the command")
     for symbol in symbols:
-        if symbol.tail and name not in _AFTER_TAIL:
+        if symbol.tail and name not in _AFTER_TAIL[symbol.tail] | _ALWAYS:
             raise NotFoldable(f"{name.strip('_')} after {symbol.tail}")
     result = operations[name](function, args, kwargs)
     return _write(args[0], result, name) if writes else result

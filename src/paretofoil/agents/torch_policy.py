@@ -1,17 +1,19 @@
 """Any torch module as a policy, deployed as it is; where its operations allow it, with a fold for proofs."""
 
-from collections.abc import Mapping
+import sys
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
 from paretofoil.agents.layering import NotFoldable, arrange
+from paretofoil.agents.module_call import Head, Inputs, call, check_inputs, described, outputs_of, scores_in
 from paretofoil.agents.operations import run
 from paretofoil.agents.symbolic import Symbol
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.core.question import IMPOSSIBLE
@@ -42,9 +44,12 @@ class TorchPolicy:
     module: nn.Module
     space: CommandSpace
     """The commands that it understands; folds are compared with the module on these."""
-    inputs: str | Mapping[str, str] = "separate"
+    inputs: Inputs = "separate"
     """How it is called: module(states, commands) if "separate", module of the two side by side if "concatenated", or a
-    dict whose values, "state" and "command", tell what the module finds under each name."""
+    dict whose values, "state" and "command", tell what its arguments of these names are, or what it finds under each
+    name in a dict."""
+    head: Head = None
+    """Which of its outputs are the scores of the actions, if it has several."""
     outputs: Outputs = "logits"
     """What it gives."""
     detected: bool = False
@@ -77,7 +82,8 @@ class TorchPolicy:
             output = self.call(self.tensor(states), self.tensor(commands))
         count = len(commands)
         if not isinstance(output, Tensor):
-            raise InvalidInput.expected("a module that returns one tensor", type(output).__name__)
+            said = "a module that returns one tensor (or head=0, or head='logits', which says which one is meant)"
+            raise InvalidInput.expected(said, outputs_of(output))
         if output.ndim != 2 or len(output) != count or output.shape[1] == 0:
             raise InvalidInput.expected(
                 f"a module that returns the shape ({count}, actions)", f"the shape {tuple(output.shape)}"
@@ -86,12 +92,7 @@ class TorchPolicy:
 
     def call(self, states: Tensor, commands: Tensor) -> Any:
         """The module's own answer to tensors (N, state size) and (N, d)."""
-        if self.inputs == "separate":
-            return self.module(states, commands)
-        if self.inputs == "concatenated":
-            return self.module(torch.cat([states, commands], dim=-1))
-        given = {"state": states, "command": commands}
-        return self.module({name: given[part] for name, part in cast("Mapping[str, str]", self.inputs).items()})
+        return scores_in(call(self.module, self.inputs, states, commands), self.head)
 
     def tensor(self, values: np.ndarray) -> Tensor:
         """In the module's precision, where it is."""
@@ -124,8 +125,9 @@ def from_torch(
     state: Any,
     space: CommandSpace,
     *,
-    inputs: str | Mapping[str, str] = "separate",
+    inputs: Inputs = "separate",
     outputs: Outputs | None = None,
+    head: Head = None,
 ) -> TorchPolicy:
     """Make a torch module a policy that can be explained, and whose answers can be proven where it can be folded.
 
@@ -134,23 +136,22 @@ def from_torch(
         state: a state, or several, on which it is tried.
         space: the box of commands.
         inputs: "separate" for module(states, commands), "concatenated" for module(states and commands side by side), or
-            names for a module of a dict: {"observation": "state", "goal": "command"}.
+            the names of its arguments, or of what it finds in a dict: {"observation": "state", "goal": "command"}.
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; found out by asking if not given.
+        head: of several outputs the one that has the scores of the actions: its place in a tuple, its key in a dict.
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
-    _check_inputs(inputs)
+    check_inputs(inputs)
     if outputs not in (None, *get_args(Outputs)):
         raise InvalidInput.expected(
             f"outputs among {', '.join(get_args(Outputs))}", did_you_mean(outputs, get_args(Outputs))
         )
     _refuse_training(module)
-    states = np.atleast_2d(np.asarray(state, dtype=np.float32))
-    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
-        raise InvalidInput.expected("a state, or several, that are finite vectors", f"shape {states.shape}")
-    given = _try(TorchPolicy(module, space, inputs), states)
+    states = _states(state)
+    given = _try(TorchPolicy(module, space, inputs, head), states)
     said = _detect(given) if outputs is None else _agrees(given, outputs)
-    kind = {"inputs": inputs, "outputs": said, "detected": outputs is None}
+    kind = {"inputs": inputs, "head": head, "outputs": said, "detected": outputs is None}
     policy = FoldableTorchPolicy(module, space, **kind)  # type: ignore[arg-type]
     try:
         return replace(policy, deviation=max(fold_module(policy, row)[1] for row in states))
@@ -164,7 +165,8 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
         raise NotFoldable("a scripted module, whose operations cannot be followed")
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     try:
-        recording, output = run(lambda command: policy.call(states, command), policy.space.size, *_where(policy.module))
+        with _uncompiled():
+            recording, output = run(lambda c: policy.call(states, c), policy.space.size, *_where(policy.module))
     except NotFoldable:
         raise
     except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
@@ -181,10 +183,19 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
     return folded, _deviation(policy, state, folded)
 
 
+def _uncompiled() -> AbstractContextManager[Any]:
+    """What torch.compile was told to compile runs as it was written: a symbol is nothing to compile for."""
+    if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
+        return nullcontext()
+    return torch.compiler.set_stance("force_eager")
+
+
 def _check_tail(tail: str, outputs: Outputs) -> None:
     """Margins must be differences of the logits that were followed."""
     if outputs == "probabilities" and tail != "softmax":
         raise NotFoldable("probabilities that are not a softmax")
+    if tail == "logsumexp":
+        raise NotFoldable("logsumexp of what depends on the command")
     if outputs != "probabilities" and tail == "softmax":
         raise NotFoldable(f"softmax at the end of what are said to be {outputs}")
 
@@ -217,18 +228,23 @@ def _where(module: nn.Module) -> tuple[torch.dtype, torch.device]:
     return torch.float32, torch.device("cpu")
 
 
-def _check_inputs(inputs: str | Mapping[str, str]) -> None:
-    named = isinstance(inputs, Mapping) and sorted(inputs.values()) == ["command", "state"]
-    if not named and inputs not in ("separate", "concatenated"):
-        what = '"separate", "concatenated", or names such as {"observation": "state", "goal": "command"}'
-        raise InvalidInput.expected(f"inputs that are {what}", repr(inputs))
-
-
 def _refuse_training(module: nn.Module) -> None:
     for name, part in module.named_modules():
         if part.training and isinstance(part, TRAINED_APART):
             where = f"{type(part).__name__} {name!r}" if name else type(part).__name__
             raise InvalidInput.expected("a module in evaluation mode (call eval() on it)", f"{where} in training mode")
+
+
+def _states(state: Any) -> np.ndarray:
+    """(states, state size), of a state or several."""
+    wanted = "a state, or several, that are finite vectors (an image or a dict is flattened first)"
+    try:
+        states = np.atleast_2d(np.asarray(state, dtype=np.float32))
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(wanted, type(state).__name__) from None
+    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
+        raise InvalidInput.expected(wanted, f"shape {states.shape}")
+    return states
 
 
 def _try(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
@@ -241,12 +257,14 @@ def _try(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
     except InvalidInput:
         raise
     except Exception as error:  # whatever someone else's code says
-        asked = f"{rows.shape[1]} state and {policy.space.size} command numbers, inputs={policy.inputs!r}"
+        asked = f"{described(policy.inputs, rows.shape[1], policy.space.size)} (inputs={policy.inputs!r})"
         raise InvalidInput.expected(f"a module of {asked}", f"{type(error).__name__}: {error}") from None
-    if np.isnan(given).any() or np.isposinf(given).any():
-        raise InvalidInput.expected("a module that gives numbers", "NaN or infinity")
+    wrong = (np.isnan(given) | np.isposinf(given)).any(axis=1)
+    if wrong.any():
+        raise InvalidInput.expected("a module that gives numbers", f"NaN or infinity under {told(commands[wrong][0])}")
     if not np.allclose(given, again, rtol=1e-2, atol=1e-3):
-        raise InvalidInput.expected("a module that answers the same in the same way", "a random one: call eval() on it")
+        random = "a random one: call eval() on it, unless its forward draws numbers or calls dropout by itself"
+        raise InvalidInput.expected("a module that answers the same in the same way", random)
     return given
 
 

@@ -47,8 +47,8 @@ def episode(
 ) -> None:
     """Every decision of an episode and every foil: when could the agent be steered, and how easily?"""
     from paretofoil.agents.rollout import rollout
-    from paretofoil.agents.shelf import load_agent
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.cli.wish import read_command, read_times
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
@@ -60,7 +60,7 @@ def episode(
         check_figure_path(plot)
     if html is not None:
         check_web()
-    loaded = load_agent(agent)
+    loaded = find_agent(agent)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     with bars(quiet) as start:
         bar = start(loaded.name)

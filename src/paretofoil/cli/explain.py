@@ -59,15 +59,15 @@ def explain(
     allow_import: AllowImport = None,
 ) -> None:
     """Why this, and not that? The smallest change of the command that makes the agent choose the foil."""
-    from paretofoil.agents.shelf import load_agent
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.cli.wish import read_command, read_ranges
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
 
     _check_foils(foil, all_foils)
     _check_place(command, at, state, remaining)
-    limits, loaded = Limits(seconds, queries), load_agent(agent)
+    limits, loaded = Limits(seconds, queries), find_agent(agent)
     drawn = _check_drawing(plot, axes, loaded)
     issued = None if command is None else read_command(command, loaded.space, "--command")
     decision = _decide(loaded, issued, at or 0, seed, state, remaining)

@@ -27,15 +27,15 @@ def influence(
 ) -> None:
     """Does the wish matter? For each action the share of all commands that make the agent choose it, proven."""
     from paretofoil.agents.rollout import rollout
-    from paretofoil.agents.shelf import load_agent
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.cli.wish import read_command
     from paretofoil.explanation.influence import influence_episode
     from paretofoil.show.figure_file import check_figure_path
 
     if plot is not None:
         check_figure_path(plot)
-    loaded = load_agent(agent)
+    loaded = find_agent(agent)
     episode = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     with bars(quiet) as start:
         profile = influence_episode(

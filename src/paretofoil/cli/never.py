@@ -26,12 +26,13 @@ def never(
     allow_import: AllowImport = None,
 ) -> None:
     """In the states that the agent visits: is there any command that makes it choose the action? A proof, or one."""
-    from paretofoil.agents.shelf import load_agent
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.core.document import plain, write_document
     from paretofoil.explanation.never import never as prove_never
+    from paretofoil.show.quantity import values
 
-    loaded = load_agent(agent)
+    loaded = find_agent(agent)
     names = loaded.actions if action is None else (action,)
     found: list[Never] = []
     with bars(quiet) as start:
@@ -49,7 +50,7 @@ def never(
         say((f"{one.action}: ", "bold"), one.sentence())
         example = next((example for example in one.counterexamples if example is not None), None)
         if example is not None and action is not None:
-            told = ", ".join(f"{n:.6g} {name}" for n, name in zip(example.command, loaded.space.names, strict=True))
+            told = values(loaded.space.objectives, example.command)  # type: ignore[arg-type]
             say(
                 (f"For example in the state ({', '.join(f'{x:.6g}' for x in example.state)}), asked for {told}.", "dim")
             )

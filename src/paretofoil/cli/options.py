@@ -101,10 +101,9 @@ _COMMAND = (
 _RANGE = "What may be asked for, as NAME=LOW:HIGH, with costs as positive sizes; may be repeated."
 _KEEP = "An objective that must not change; may be repeated."
 
-AgentName = Annotated[
-    str,
-    typer.Argument(help="An agent's name (see `paretofoil agents`) or folder.", autocompletion=complete_agent),
-]
+_AGENT = "An agent's name (see `paretofoil agents`) or folder; or my_module:agent, of a module that is then imported."
+
+AgentName = Annotated[str, typer.Argument(help=_AGENT, autocompletion=complete_agent)]
 StartCommand = Annotated[str, typer.Option(help=_COMMAND)]
 Command = Annotated[str | None, typer.Option(help=_COMMAND)]
 Foil = Annotated[str | None, typer.Option(help="The action that was not chosen.", autocompletion=complete_foil)]

@@ -70,6 +70,11 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
     return vector
 
 
+def told(command: np.ndarray) -> str:
+    """A command for messages: "the command (8, -2.5)"."""
+    return f"the command ({', '.join(f'{number:.4g}' for number in command)})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class CommandSpace:
     """The feasible commands, with the names of their objectives: a box, or the preferences within one.

@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 
-Activation = Literal["sigmoid", "tanh", "relu"]
+Activation = Literal["sigmoid", "tanh", "relu", "elu", "softplus", "silu"]
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
 """(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities,
 or logits, which differ from them by a number for each row; only differences within a row count."""
@@ -53,6 +53,9 @@ def as_policy(subject: Any) -> Policy:
     """A policy itself, or the policy that a function is."""
     if isinstance(subject, Policy):
         return subject
+    if hasattr(subject, "forward") and hasattr(subject, "named_parameters"):
+        got = "a torch module, of which pf.from_torch makes one"
+        raise InvalidInput.expected("a policy with log_probs(states, commands), or a function of NumPy arrays", got)
     if callable(subject):
         return CallablePolicy(subject)
     raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
@@ -213,4 +216,7 @@ ACTIVATIONS: dict[Activation, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": _sigmoid,
     "tanh": np.tanh,
     "relu": lambda x: np.maximum(x, 0.0),
+    "elu": lambda x: np.maximum(x, 0.0) + np.expm1(np.minimum(x, 0.0)),
+    "softplus": lambda x: np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))),
+    "silu": lambda x: x * _sigmoid(x),
 }

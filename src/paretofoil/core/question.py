@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.command import CommandSpace, Norm, as_vector, length
+from paretofoil.core.command import CommandSpace, Norm, as_vector, length, told
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, PolicyAtStates, QueryAtStates
@@ -269,8 +269,10 @@ def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
         if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
             raise InvalidInput.expected(f"log-probabilities of shape ({count}, actions)", f"shape {scores.shape}")
         if not np.isfinite(scores.sum()):
-            if np.isnan(scores).any() or (scores == np.inf).any():
-                raise InvalidInput.expected("log-probabilities that are numbers", "NaN or infinity")
+            wrong = (np.isnan(scores) | (scores == np.inf)).any(axis=1)
+            if wrong.any():
+                got = f"NaN or infinity under {told(commands[wrong][0])}"
+                raise InvalidInput.expected("log-probabilities that are numbers", got)
             scores = np.maximum(scores, IMPOSSIBLE)
         return scores
 

@@ -67,10 +67,8 @@ class CatalogueEntry:
         for what, names in (("objective", [o.name for o in self.objectives]), ("action", list(self.actions))):
             if not names or len(set(names)) != len(names):
                 raise InvalidInput.expected(f"at least one {what} and no {what} name twice", names)
-        phrases = self.phrases or tuple(f"chosen {action}" for action in self.actions)
-        if len(phrases) != len(self.actions):
-            raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(phrases))
-        object.__setattr__(self, "phrases", phrases)
+        if self.phrases and len(self.phrases) != len(self.actions):
+            raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(self.phrases))
         if self.idle is not None and not 0 <= self.idle < len(self.actions):
             raise InvalidInput.expected(f"an idle action from 0 to {len(self.actions) - 1}", self.idle)
         if self.max_steps < 1:

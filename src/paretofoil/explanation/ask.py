@@ -16,6 +16,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.check import check
 from paretofoil.explanation.noise import clearance
+from paretofoil.explanation.scale import refuse_probabilities
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,7 @@ class _Asking:
         batch = QuestionBatch(questions)
         batch.keep_clear(clearance(batch))  # first: what else is asked of a random policy means nothing
         scores = batch.scores_at(np.arange(batch.size), batch.commands, "original")
+        refuse_probabilities(batch, scores)
         names = _names(self.actions, "action {}", scores.shape[1])
         phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
         unanswered = [

@@ -56,18 +56,27 @@ def explain(
         valid_actions: the actions that can be taken here; if not given, an agent looks them up, a policy has all.
         options: everything that `explain_decision` takes.
     """
-    if decision is None:
-        decision = _own_decision(subject, state, command, collected, valid_actions)
-    elif any(value is not None for value in (state, command, collected, valid_actions)):
-        raise InvalidInput.expected("either a decision, or a state and a command", "both")
+    decision = decision_of(subject, decision, state, command, collected, valid_actions)
     [answer] = explain_decision(subject, decision, foils=[foil], **options)
     return answer
 
 
-def _own_decision(
-    subject: Subject, state: Any, command: Any, collected: Any, valid_actions: Sequence[int] | None
+def decision_of(
+    subject: Subject,
+    decision: Decision | None,
+    state: Any,
+    command: Any,
+    collected: Any = None,
+    valid_actions: Sequence[int] | None = None,
 ) -> Decision:
-    """An agent looks up which actions are valid in a state, and what follows; of a policy all of that is given."""
+    """The decision that is given, or one of one's own.
+
+    An agent looks up which actions are valid in a state, and what follows; of a policy all of that is given.
+    """
+    if decision is not None:
+        if any(value is not None for value in (state, command, collected, valid_actions)):
+            raise InvalidInput.expected("either a decision, or a state and a command", "both")
+        return decision
     if isinstance(subject, Agent) and state is not None and command is not None and valid_actions is None:
         return subject.decision_at(state, command, collected)
     return as_decision(state, command, collected, valid_actions)

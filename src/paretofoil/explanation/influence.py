@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from paretofoil.core.limit import Limits, Stop, now
 from paretofoil.core.policy import FoldablePolicy, TabularPolicy, as_policy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.explain import Subject, moments_of
+from paretofoil.explanation.explain import Subject, decision_of, moments_of
 from paretofoil.explanation.influence_alone import alone, turned
 from paretofoil.explanation.influence_sample import actions_at, likely_share, random_commands
 from paretofoil.explanation.influence_scores import influence_scores
@@ -54,8 +55,12 @@ class InfluenceEffort:
 
 def influence(
     subject: Subject,
-    decision: Decision,
+    decision: Decision | None = None,
     *,
+    state: Any = None,
+    command: Any = None,
+    collected: Any = None,
+    valid_actions: Sequence[int] | None = None,
     seconds: float = InfluenceEffort.seconds,
     undecided: float = InfluenceEffort.undecided,
     samples: int = InfluenceEffort.samples,
@@ -74,7 +79,7 @@ def influence(
 
     Args:
         subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
-        decision: a decision of a rollout, or of `Agent.decision_at`.
+        decision: a decision of a rollout, or of `Agent.decision_at`; or give `state` and `command` instead.
         seconds: the proof stops after so long.
         undecided: the proof stops when so small a share of the region is left.
         samples: so many random commands are asked of the policy.
@@ -86,6 +91,7 @@ def influence(
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     the_space = space_of(agent or policy, space)
+    decision = decision_of(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
     effort = InfluenceEffort(seconds, undecided, samples, seed)

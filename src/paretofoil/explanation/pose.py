@@ -150,7 +150,15 @@ def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequenc
     before = np.zeros(wanted.size) if collected is None else as_vector(collected, "what was collected", wanted.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
-    return Decision(np.asarray(state, dtype=np.float32), wanted, tuple(valid_actions or ()), -1, before)
+    return Decision(_flat(state), wanted, tuple(valid_actions or ()), -1, before)
+
+
+def _flat(state: Any) -> np.ndarray:
+    try:
+        return np.asarray(state, dtype=np.float32)
+    except (TypeError, ValueError):
+        wanted = "a state that is a vector of numbers (what an observation holds, flat and side by side)"
+        raise InvalidInput.expected(wanted, type(state).__name__) from None
 
 
 def _all_actions(policy: Policy, decision: Decision) -> tuple[int, ...]:

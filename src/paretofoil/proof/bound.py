@@ -8,19 +8,18 @@ it loses. All in float64, pushed outwards by a pad that covers the rounding.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import ACTIVATIONS, Activation
+from paretofoil.core.policy import Activation
+from paretofoil.proof.lines import LINES, Lines, range_of
 from paretofoil.proof.margin import MarginNetwork
 
 Layer = tuple[np.ndarray, np.ndarray, Activation, np.ndarray]
 """A weight, a bias, what follows them, and a pad."""
 CHUNK = 1 << 16
 """Numbers in the largest array of one bounding step: small enough to stay in the cache."""
-_SMALL_WIDTH = 1e-6
-"""Narrower intervals take the slope at an end: the chord's would be cancellation."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +69,8 @@ def _upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray, lev
 
 def below(
     level: float | None,
-    above: Callable[[list["Lines"]], HalfSpaces],
-    relaxed: list["Lines"],
+    above: Callable[[list[Lines]], HalfSpaces],
+    relaxed: list[Lines],
     low: np.ndarray,
     high: np.ndarray,
 ) -> HalfSpaces:
@@ -89,7 +88,7 @@ def below(
     return HalfSpaces(slopes, np.where(settled, others.offsets, lines.offsets))
 
 
-def relax(layers: Iterable[Layer], form: "Form") -> tuple[list["Lines"], "Form"]:
+def relax(layers: Iterable[Layer], form: "Form") -> tuple[list[Lines], "Form"]:
     """The lines of each activation, for inputs of a form; and the form of what the last activation is given."""
     relaxed: list[Lines] = []
     floor = ceiling = form.center  # the range of each layer's inputs
@@ -101,7 +100,7 @@ def relax(layers: Iterable[Layer], form: "Form") -> tuple[list["Lines"], "Form"]
             least, most = np.maximum(least, plain_least), np.minimum(most, plain_most)
         least, most = least - pad, most + pad
         relaxed.append(LINES[activation](least, most))
-        floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
+        floor, ceiling = range_of(activation, least, most)
     return relaxed, form
 
 
@@ -109,28 +108,6 @@ def _interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.nd
     center = (low + high) / 2 @ weight.T + bias
     radius = (high - low) / 2 @ np.abs(weight).T
     return center - radius, center + radius
-
-
-@dataclass(frozen=True, eq=False)
-class Lines:
-    """slope_low x + offset_low <= activation(x) <= slope_high x + offset_high, each (B, n)."""
-
-    slope_low: np.ndarray
-    offset_low: np.ndarray
-    slope_high: np.ndarray
-    offset_high: np.ndarray
-
-    @property
-    def parallel_low(self) -> np.ndarray:
-        """The offset of the line below that is parallel to the one above: a ReLU's goes through 0."""
-        return self.offset_low if self.slope_low is self.slope_high else np.zeros_like(self.offset_low)
-
-    def flat_below(self) -> "Lines":
-        """With the slope 0 below each ReLU that bends; the lines themselves if that changes nothing."""
-        bends = (self.slope_low > 0.0) & (self.slope_high < 1.0)
-        if self.slope_low is self.slope_high or not bends.any():
-            return self
-        return replace(self, slope_low=np.where(bends, 0.0, self.slope_low))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,11 +129,11 @@ class Form:
         reach = np.abs(self.slopes).sum(axis=1) + self.radius
         return self.center - reach, self.center + reach
 
-    def between(self, lines: "Lines") -> "Form":
+    def between(self, lines: Lines) -> "Form":
         """Behind an activation, which lies between two lines of the same slope."""
         slope, below = lines.slope_high, lines.parallel_low
         middle, half = (lines.offset_high + below) / 2, (lines.offset_high - below) / 2
-        return Form(slope * self.center + middle, slope[:, None, :] * self.slopes, slope * self.radius + half)
+        return Form(slope * self.center + middle, slope[:, None, :] * self.slopes, np.abs(slope) * self.radius + half)
 
     def times(self, other: "Form") -> "Form":
         """The products with units that depend on other places: what is not linear in either is left to the radius."""
@@ -199,37 +176,3 @@ def _rows(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
     if rows.shape[0] == 1:
         return vectors @ rows[0].T
     return np.matmul(rows, vectors[:, :, None])[:, :, 0]
-
-
-def _sigmoid_lines(low: np.ndarray, high: np.ndarray) -> Lines:
-    """Parallel lines with the slope of the chord; they touch where the derivative is that slope, at +t and -t."""
-    at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
-    width = high - low
-    wide = width > _SMALL_WIDTH
-    slope = np.where(wide, (at_high - at_low) / np.where(wide, width, 1.0), at_low * (1.0 - at_low))
-    slope = np.clip(slope, 1e-300, 0.25)
-    value = 0.5 + 0.5 * np.sqrt(1.0 - 4.0 * slope)  # sigmoid(t), where sigmoid' = slope
-    t = np.log(value * value / slope)
-    touch = value - slope * t
-    end_low, end_high = at_low - slope * low, at_high - slope * high
-    above, below = np.maximum(end_low, end_high), np.minimum(end_low, end_high)
-    above = np.where((low < t) & (t < high), np.maximum(above, touch), above)
-    below = np.where((low < -t) & (-t < high), np.minimum(below, 1.0 - touch), below)
-    return Lines(slope, below, slope, above)
-
-
-def _tanh_lines(low: np.ndarray, high: np.ndarray) -> Lines:
-    """tanh(x) = 2 sigmoid(2 x) - 1."""
-    lines = _sigmoid_lines(2.0 * low, 2.0 * high)
-    slope = 4.0 * lines.slope_low
-    return Lines(slope, 2.0 * lines.offset_low - 1.0, slope, 2.0 * lines.offset_high - 1.0)
-
-
-def _relu_lines(low: np.ndarray, high: np.ndarray) -> Lines:
-    """Above: the chord. Below: that of x and 0 which is closer (CROWN's adaptive choice)."""
-    low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
-    slope_high = high / np.maximum(high - low, 1e-300)
-    return Lines((high > -low).astype(np.float64), np.zeros_like(low), slope_high, -slope_high * low)
-
-
-LINES = {"sigmoid": _sigmoid_lines, "tanh": _tanh_lines, "relu": _relu_lines}

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.policy import ACTIVATIONS, Activation, Branch, UnfoldedPolicy
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, Lines, below, relax, substitute
+from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, below, relax, substitute
+from paretofoil.proof.lines import Lines
 from paretofoil.proof.margin import behind_lines, rounding_pads
 
 _ROUNDING = 2.0**-40

@@ -48,32 +48,33 @@ class MarginNetwork:
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N, d) -> margins (N, rivals) and their derivatives (N, rivals, d)."""
-        margins, outputs = self._forward(z)
+        margins, passed = self._forward(z)
         slopes = self.weights[-1][..., None, :, :]
-        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(outputs)[::-1], strict=True):
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
             slopes = (slopes * derivative[..., None, :]) @ weight[..., None, :, :]
         return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
 
     def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(N, d) -> the smallest margin (N,) and its derivative (N, d), which costs less than all of them."""
-        margins, outputs = self._forward(z)
+        margins, passed = self._forward(z)
         rival = margins.argmin(axis=-1)[..., None]
         slopes = np.take_along_axis(self.weights[-1], rival, axis=-2)
-        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(outputs)[::-1], strict=True):
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
             slopes = (slopes * derivative) @ weight
         return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
 
-    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-        """The margins, and the outputs of each activation."""
-        hidden, outputs = z, []
+    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """The margins, and what each activation was given and gave."""
+        hidden, passed = z, []
         for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
-            hidden = ACTIVATIONS[activation](hidden @ weight.swapaxes(-1, -2) + bias[..., None, :])
-            outputs.append(hidden)
-        return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], outputs
+            given = hidden @ weight.swapaxes(-1, -2) + bias[..., None, :]
+            hidden = ACTIVATIONS[activation](given)
+            passed.append((given, hidden))
+        return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], passed
 
-    def _derivatives(self, outputs: list[np.ndarray]) -> list[np.ndarray]:
+    def _derivatives(self, passed: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
         """Of each activation, where it was."""
-        return [_DERIVATIVES[kind](output) for kind, output in zip(self.activations, outputs, strict=True)]
+        return [_DERIVATIVES[kind](x, y) for kind, (x, y) in zip(self.activations, passed, strict=True)]
 
     def only(self, rivals: int | slice) -> "MarginNetwork":
         """The network of the margins over one rival, or several in a row."""
@@ -91,7 +92,9 @@ class MarginNetwork:
 def foldable(policy: Policy, wanted: str) -> FoldablePolicy:
     """The policy itself, if it lets us look inside; `wanted` says who wants to, and what to do for a black box."""
     if not isinstance(policy, FoldablePolicy):
-        raise InvalidInput.expected(f"a policy with fold(state){wanted}", type(policy).__name__)
+        why = getattr(policy, "why_not", None)
+        got = f"{type(policy).__name__}{f' ({why})' if why else ''}"
+        raise InvalidInput.expected(f"a policy with fold(state){wanted}", got)
     return policy
 
 
@@ -115,10 +118,14 @@ def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> Margin
 
 
 _DERIVATIVES = {
-    "sigmoid": lambda y: y * (1.0 - y),
-    "tanh": lambda y: 1.0 - y * y,
-    "relu": lambda y: (y > 0.0).astype(np.float64),
+    "sigmoid": lambda x, y: y * (1.0 - y),
+    "tanh": lambda x, y: 1.0 - y * y,
+    "relu": lambda x, y: (y > 0.0).astype(np.float64),
+    "elu": lambda x, y: np.minimum(y + 1.0, 1.0),
+    "softplus": lambda x, y: -np.expm1(-y),
+    "silu": lambda x, y: y + ACTIVATIONS["sigmoid"](x) * (1.0 - y),
 }
+"""Of what an activation was given, x, and gave, y."""
 
 
 def margin_network(folded: FoldedPolicy, question: Question, each: int = 1) -> MarginNetwork:
@@ -167,5 +174,8 @@ def rounding_pads(
 
 
 def behind_lines(size: np.ndarray) -> np.ndarray:
-    """What lines with slopes up to 1, and offsets up to 2 and half the size, make of terms of a size."""
+    """What lines with slopes up to 1, and offsets up to 2 and half the size, make of terms of a size.
+
+    A SiLU has lines that are up to 1.1 steep, where their offsets are small.
+    """
     return 1.5 * size + 2.0

@@ -11,7 +11,8 @@ import numpy as np
 
 from paretofoil.core.policy import FoldableValues, FoldedValues
 from paretofoil.core.question import Question
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, Lines, below, relax, substitute
+from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, below, relax, substitute
+from paretofoil.proof.lines import Lines
 from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, reach_of
 
 

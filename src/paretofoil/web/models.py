@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from paretofoil.core.document import MAX_NUMBER
+from paretofoil.core.policy import Activation
 
 MAX_COMMAND = 64
 """Numbers of a command."""
@@ -176,7 +177,7 @@ class LayerShown(BaseModel):
     inputs: int
     weight: str = Field(description="(outputs, inputs) row by row: float32, little-endian, base64.")
     bias: str
-    activation: Literal["sigmoid", "tanh", "relu", "none"]
+    activation: Activation | Literal["none"]
 
 
 class FoldedShown(BaseModel):

@@ -99,6 +99,12 @@ function activate(values, kind) {
   if (kind === "relu") for (let i = 0; i < values.length; i++) values[i] = values[i] > 0 ? values[i] : 0;
   else if (kind === "sigmoid") for (let i = 0; i < values.length; i++) values[i] = 1 / (1 + Math.exp(-values[i]));
   else if (kind === "tanh") for (let i = 0; i < values.length; i++) values[i] = Math.tanh(values[i]);
+  else if (kind === "elu")
+    for (let i = 0; i < values.length; i++) values[i] = values[i] > 0 ? values[i] : Math.expm1(values[i]);
+  else if (kind === "softplus")
+    for (let i = 0; i < values.length; i++) values[i] = Math.max(values[i], 0) + Math.log1p(Math.exp(-Math.abs(values[i])));
+  else if (kind === "silu")
+    for (let i = 0; i < values.length; i++) values[i] = values[i] / (1 + Math.exp(-values[i]));
 }
 
 /**
