@@ -591,6 +591,7 @@ def test_names_of_arguments_say_which_is_the_command_whatever_their_order() -> N
     np.testing.assert_array_equal(policy.log_probs(*asked), plain.log_probs(*asked))
 
 
+@pytest.mark.filterwarnings("ignore:Guards may run slower")  # torch's, on the first release of Python 3.13
 def test_a_compiled_module_is_followed_as_it_was_written(capfd: pytest.CaptureFixture[str]) -> None:
     compiled = torch.compile(LOGITS, backend="eager")
     policy = pf.from_torch(compiled, STATE, SPACE, inputs="concatenated")  # type: ignore[arg-type]
