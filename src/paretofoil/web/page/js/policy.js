@@ -102,7 +102,8 @@ function activate(values, kind) {
   else if (kind === "elu")
     for (let i = 0; i < values.length; i++) values[i] = values[i] > 0 ? values[i] : Math.expm1(values[i]);
   else if (kind === "softplus")
-    for (let i = 0; i < values.length; i++) values[i] = Math.max(values[i], 0) + Math.log1p(Math.exp(-Math.abs(values[i])));
+    for (let i = 0; i < values.length; i++)
+      values[i] = Math.max(values[i], 0) + Math.log1p(Math.exp(-Math.abs(values[i])));
   else if (kind === "silu")
     for (let i = 0; i < values.length; i++) values[i] = values[i] / (1 + Math.exp(-values[i]));
 }
