@@ -23,11 +23,11 @@ def front(
     allow_import: AllowImport = None,
 ) -> None:
     """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
-    from paretofoil.agents import load_agent
+    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.show.figure_file import check_figure_path
     from paretofoil.show.front_figure import figure_front
 
-    loaded = load_agent(agent)
+    loaded = find_agent(agent)
     name = loaded.name.replace("/", "-").replace("\\", "-")  # here, and nowhere else, whatever an agent is called
     path = out or Path(f"{name}-front.png")
     check_figure_path(path)

@@ -34,8 +34,8 @@ def serve(
 ) -> None:
     """Serve the page: watch agents, ask why not, and see what would have made the difference."""
     check_web()
+    from paretofoil.agents.own_agent import MODULE_AGENT
     from paretofoil.web.settings import Settings
-    from paretofoil.web.shelf import MODULE_AGENT
 
     allow_typed([name.partition(":")[0] for name in agents or () if MODULE_AGENT.fullmatch(name)])
     settings = Settings(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.own_agent import MODULE_AGENT
 from paretofoil.agents.shelf import shipped_folder
-from paretofoil.web.shelf import MODULE_AGENT
 
 _USUAL: dict[str, Any] = {
     "search": "auto",

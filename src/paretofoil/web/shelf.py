@@ -6,7 +6,6 @@ import re
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
@@ -14,6 +13,7 @@ from typing import Any
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.own_agent import MODULE_AGENT, own_agent
 from paretofoil.agents.shelf import list_agents
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, read_agent, read_description
 from paretofoil.core.document import brief, brief_words, write_document
@@ -23,8 +23,6 @@ from paretofoil.web.settings import Settings
 
 UPLOADED_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 """What an upload may be called: nothing that means something to a file system, or to a page."""
-MODULE_AGENT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-"""module:name, an agent of the user's own, or a function that makes it."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +34,7 @@ class Place:
     uploaded: bool = False
 
     def load(self) -> Agent:
-        return _from_module(self.address) if MODULE_AGENT.fullmatch(self.address) else read_agent(self.address)
-
-
-def _from_module(address: str) -> Agent:
-    module, _, name = address.partition(":")
-    try:
-        found = getattr(import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput.expected("an agent as module:name", f"{address} ({brief_words(error)})") from None
-    agent = found if isinstance(found, Agent) else found()
-    if not isinstance(agent, Agent):
-        raise InvalidInput.expected(f"{address} to be an agent, or a function that makes one", type(agent).__name__)
-    return agent
+        return own_agent(self.address) if MODULE_AGENT.fullmatch(self.address) else read_agent(self.address)
 
 
 class Shelf:
