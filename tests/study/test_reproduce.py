@@ -11,7 +11,8 @@ from studies import saved_agent, small_study
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
-from paretofoil.reproduce.ablation import CHOICES, Measured, beside
+from paretofoil.reproduce.ablation import CHOICES, beside
+from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.landscapes import choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
@@ -110,11 +111,11 @@ def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
     proven = [row(number, "exact", 0.1, Outcome.PROVEN_OPTIMAL) for number in range(3)] + [row(3, "exact", None)]
     whole = [row(number, "whole", d) for number, d in enumerate((0.1, 0.2, None, None))]
     form = [row(number, "form", d) for number, d in enumerate((0.3, None, 0.1, None))]
-    measured = Measured.of(proven + whole + form)
-    assert len(measured.feasible) == 3  # the fourth case is found by nobody
-    assert (measured.recovered("whole").successes, measured.recovered("whole").cases) == (2, 3)
-    assert measured.ratio("whole") == pytest.approx(1.5)
-    line = beside("form", measured, "form", measured.distances["whole"])
+    distances = Distances.of(proven + whole + form)
+    assert len(distances.feasible) == 3  # the fourth case is found by nobody
+    assert (distances.recovered("whole").successes, distances.recovered("whole").cases) == (2, 3)
+    assert distances.ratio("whole") == pytest.approx(1.5)
+    line = beside("form", distances, "form", distances.found["whole"])
     assert line[2:] == (1, 1, pytest.approx(3.0))
 
 

@@ -1,23 +1,22 @@
 """What each choice of CF-ZOO is worth, and what all searches give for equal numbers of queries (not in the paper)."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import cycle
 from typing import Any, cast
 
 import numpy as np
 
-from paretofoil.core.answer import Outcome
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.search import Search
+from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search import AtMost
 from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
-from paretofoil.study import STRESS, Case, Row
+from paretofoil.study import STRESS, Case
 from paretofoil.study.case import enumerate_cases, evenly
-from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 
 AS_RUN, EXACT = "cf-zoo:as-run", "exact"
@@ -41,22 +40,22 @@ def reproduce_ablation(plan: Plan) -> Report:
     sample = _sample(plan)
     rows = plan.rows("ablation", _searches(plan), STRESS, only=sample)
     strict = plan.rows("ablation-kappa-0", _at_kappa_0(plan), STRESS, only=sample, kappa=0.0)
-    measured, greedy = Measured.of(rows), Measured.of(strict)
+    distances, greedy = Distances.of(rows), Distances.of(strict)
     held, forms = list(plan.budgets.held), [AS_RUN, *CHOICES]
     report = Report("What each choice of CF-ZOO is worth")
     report.say(
         f"{len(sample)} cases, {plan.budgets.sample} of each environment evenly spread over its stress test, of which "
-        f"{len(measured.feasible)} are known to be feasible. Every search is held to the same number of queries for "
+        f"{len(distances.feasible)} are known to be feasible. Every search is held to the same number of queries for "
         "each question; for the white-box attacks that is evaluations of the network, and they end by themselves "
         "before the largest number. CF-ZOO as the text tells it (`cf-zoo`) leaves a quarter of its queries to the ends "
         "of rays, a quarter to bisections, half to ZOO; as the authors' code runs it (`cf-zoo:as-run`) rays and ZOO "
         "have half each, and bisections are the rays'. Without ZOO the rays have its half too."
     )
-    report.add(*_tables(measured, "All searches", held, plan.budgets.held_to))
-    report.add(_picture(measured, "ablation-searches", "All searches at equal queries", held, plan.budgets.held_to))
-    report.add(*_tables(measured, "CF-ZOO as run, one choice left out", forms, plan.budgets.held_to))
-    report.add(_picture(measured, "ablation-choices", "One choice left out", forms, plan.budgets.held_to))
-    return report.add(_worth(measured, greedy, _worth_at(plan)))
+    report.add(*_tables(distances, "All searches", held, plan.budgets.held_to))
+    report.add(_picture(distances, "ablation-searches", "All searches at equal queries", held, plan.budgets.held_to))
+    report.add(*_tables(distances, "CF-ZOO as run, one choice left out", forms, plan.budgets.held_to))
+    report.add(_picture(distances, "ablation-choices", "One choice left out", forms, plan.budgets.held_to))
+    return report.add(_worth(distances, greedy, _worth_at(plan)))
 
 
 def _sample(plan: Plan) -> list[Case]:
@@ -92,43 +91,11 @@ def _worth_at(plan: Plan) -> int:
     return max([queries for queries in counts if queries <= WORTH_AT], default=counts[0])
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The rows of a study by label and case, with what is known of the cases."""
-
-    distances: Mapping[str, Mapping[Case, float]]
-    """Of what each label found."""
-    feasible: frozenset[Case]
-    """Found by any search, the proofs' included."""
-    optimum: Mapping[Case, float]
-    """Proven."""
-
-    @classmethod
-    def of(cls, rows: Iterable[Row]) -> "Measured":
-        distances: dict[str, dict[Case, float]] = {}
-        optimum = {}
-        for row in rows:
-            given = distances.setdefault(row.search, {})
-            if row.distance is not None:
-                given[row.case] = row.distance
-                if row.outcome is Outcome.PROVEN_OPTIMAL:
-                    optimum[row.case] = row.distance
-        return cls(distances, frozenset(case for given in distances.values() for case in given), optimum)
-
-    def recovered(self, label: str) -> Proportion:
-        return Proportion(len(self.distances[label]), len(self.feasible))
-
-    def ratio(self, label: str) -> float | None:
-        """The mean distance over the proven optimum, over what the label found."""
-        ratios = [found / self.optimum[case] for case, found in self.distances[label].items() if self.optimum.get(case)]
-        return float(np.mean(ratios)) if ratios else None
-
-
-def _tables(measured: Measured, title: str, names: list[str], counts: tuple[int, ...]) -> list[Table]:
+def _tables(distances: Distances, title: str, names: list[str], counts: tuple[int, ...]) -> list[Table]:
     columns = ("search", *(f"at {queries:,}" for queries in counts))
     labels = [[_label(name, queries) for queries in counts] for name in names]
-    shares = tuple((name, *map(measured.recovered, row)) for name, row in zip(names, labels, strict=True))
-    ratios = tuple((name, *map(measured.ratio, row)) for name, row in zip(names, labels, strict=True))
+    shares = tuple((name, *map(distances.recovered, row)) for name, row in zip(names, labels, strict=True))
+    ratios = tuple((name, *map(distances.ratio, row)) for name, row in zip(names, labels, strict=True))
     note = "Means over each search's own successes: where fewer are found, the farthest are missing."
     return [
         Table(f"{title}: recovered, in % of known-feasible cases [95 % CI]", columns, shares),
@@ -136,25 +103,25 @@ def _tables(measured: Measured, title: str, names: list[str], counts: tuple[int,
     ]
 
 
-def _picture(measured: Measured, file: str, caption: str, names: list[str], counts: tuple[int, ...]) -> Picture:
+def _picture(distances: Distances, file: str, caption: str, names: list[str], counts: tuple[int, ...]) -> Picture:
     curves = []
     for name, colour in zip(names, cycle(COLOURS), strict=False):
-        ratios = {queries: measured.ratio(_label(name, queries)) for queries in counts}
-        shares = {queries: measured.recovered(_label(name, queries)).rate for queries in counts}
+        ratios = {queries: distances.ratio(_label(name, queries)) for queries in counts}
+        shares = {queries: distances.recovered(_label(name, queries)).rate for queries in counts}
         curves.append(Curve(name, colour, shares, {q: ratio for q, ratio in ratios.items() if ratio is not None}))
     return Picture.of(figure_curves(curves), file, f"{caption}: what is recovered, and how far from the optimum")
 
 
-def _worth(measured: Measured, greedy: Measured, queries: int) -> Table:
+def _worth(distances: Distances, greedy: Distances, queries: int) -> Table:
     """Each form beside CF-ZOO as run, case by case."""
     whole = _label(AS_RUN, queries)
-    lines = [beside(name, measured, _label(name, queries), measured.distances[whole]) for name in CHOICES]
-    at_0 = beside("kappa 0 instead", greedy, whole, measured.distances[whole])
+    lines = [beside(name, distances, _label(name, queries), distances.found[whole]) for name in CHOICES]
+    at_0 = beside("kappa 0 instead", greedy, whole, distances.found[whole])
     columns = ("form", "recovered [95 % CI]", "only the whole", "only this form", "distance / that of the whole")
-    found = measured.recovered(whole)
+    recovered = distances.recovered(whole)
     note = (
-        f"CF-ZOO as run recovers {found} % at {queries:,} queries. Only the whole, only this form: cases that one of "
-        "the two finds and the other does not. Distances: the mean of the ratios over the cases that both find. "
+        f"CF-ZOO as run recovers {recovered} % at {queries:,} queries. Only the whole, only this form: cases that one "
+        "of the two finds and the other does not. Distances: the mean of the ratios over the cases that both find. "
         f"Kappa 0 asks that the foil be greedy, where the others ask for a margin of {KAPPA:g}, and has feasible cases "
         "of its own."
     )
@@ -163,9 +130,9 @@ def _worth(measured: Measured, greedy: Measured, queries: int) -> Table:
     )
 
 
-def beside(name: str, measured: Measured, label: str, whole: Mapping[Case, float]) -> tuple[Any, ...]:
+def beside(name: str, distances: Distances, label: str, whole: Mapping[Case, float]) -> tuple[Any, ...]:
     """A line of the table: what a label recovers, what only one of both finds, and how much farther away it ends."""
-    form = measured.distances[label]
+    form = distances.found[label]
     both = [form[case] / whole[case] for case in form if whole.get(case)]
     only = (len(whole.keys() - form.keys()), len(form.keys() - whole.keys()))
-    return (name, measured.recovered(label), *only, float(np.mean(both)) if both else None)
+    return (name, distances.recovered(label), *only, float(np.mean(both)) if both else None)

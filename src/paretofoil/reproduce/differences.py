@@ -24,7 +24,7 @@ NOTABLE = 5.0
 
 
 @dataclass(frozen=True)
-class Measured:
+class Counts:
     """Where a rate comes from: of all cases those that are possible, and of these those that are found."""
 
     cases: int
@@ -54,8 +54,8 @@ class Difference:
     environment: str
     """As the tables call it, or all of them together."""
     search: str
-    ours: Measured
-    paper: Measured
+    ours: Counts
+    paper: Counts
 
     @property
     def points(self) -> float:
@@ -127,7 +127,7 @@ def differences(plan: Plan) -> list[Difference]:
     mine = {name: _in(plan, stress, name) for name in plan.agents}
     made = stress_differences("Stress test", mine, "cf-zoo:as-run")
     for search, papers in AS_RUN.items():
-        ours = {name: measured(_in(plan, compared, name), search) for name in plan.agents}
+        ours = {name: counts_of(_in(plan, compared, name), search) for name in plan.agents}
         theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
         made += _with_total("Comparison", "All", search, ours, theirs)
     return [*made, _diagnosis(plan)] if set(plan.agents) == set(ENVIRONMENTS) else made
@@ -136,41 +136,41 @@ def differences(plan: Plan) -> list[Difference]:
 def _diagnosis(plan: Plan) -> Difference:
     """Successes after the large budget, of which the paper knows the sum alone."""
     audit = audit_of(plan, stress_rows(plan) + proof_rows(plan))
-    ours = Measured(audit.total, audit.total - len(audit.impossible), audit.successes)
+    ours = Counts(audit.total, audit.total - len(audit.impossible), audit.successes)
     found, missed = AUDIT["success"], AUDIT["search-limited"]
-    theirs = Measured(sum(AUDIT.values()), found + missed, found)
+    theirs = Counts(sum(AUDIT.values()), found + missed, found)
     return Difference("Diagnosis", "Success (with 100k)", "cf-zoo", ours, theirs)
 
 
 def stress_differences(table: str, rows: Mapping[str, list[Row]], search: str = "cf-zoo") -> list[Difference]:
     """CF-ZOO's rates by environment, and in all, against those of the paper's stress test."""
-    ours = {name: measured(taken, search) for name, taken in rows.items()}
+    ours = {name: counts_of(taken, search) for name, taken in rows.items()}
     return _with_total(table, "Total", search, ours, {name: _published(name) for name in rows})
 
 
 def _with_total(
-    table: str, total: str, search: str, ours: Mapping[str, Measured], theirs: Mapping[str, Measured]
+    table: str, total: str, search: str, ours: Mapping[str, Counts], theirs: Mapping[str, Counts]
 ) -> list[Difference]:
     made = [Difference(table, ENVIRONMENTS[name], search, ours[name], theirs[name]) for name in ours]
     return [*made, Difference(table, total, search, _sum(ours.values()), _sum(theirs.values()))]
 
 
-def _sum(parts: Iterable[Measured]) -> Measured:
+def _sum(parts: Iterable[Counts]) -> Counts:
     taken = list(parts)
-    return Measured(sum(p.cases for p in taken), sum(p.possible for p in taken), sum(p.found for p in taken))
+    return Counts(sum(p.cases for p in taken), sum(p.possible for p in taken), sum(p.found for p in taken))
 
 
 def _in(plan: Plan, rows: list[Row], name: str) -> list[Row]:
     return [row for row in rows if plan.environment_of(row) == name]
 
 
-def measured(rows: Iterable[Row], search: str) -> Measured:
+def counts_of(rows: Iterable[Row], search: str) -> Counts:
     """Of rows that hold a search and the exact one."""
     taken = list(rows)
     possible = possible_cases(taken)
     found = {row.case for row in taken if row.search == search and row.found}
     cases = sum(row.search == search for row in taken)
-    return Measured(cases, len(possible | found), len(found))
+    return Counts(cases, len(possible | found), len(found))
 
 
 def possible_cases(rows: Iterable[Row]) -> set[Case]:
@@ -179,12 +179,12 @@ def possible_cases(rows: Iterable[Row]) -> set[Case]:
     return {row.case for row in rows if row.search == "exact" and row.outcome in held}
 
 
-def _published(name: str) -> Measured:
-    return Measured(STRESS[name].cases, STRESS[name].found + PUBLISHED[name].missed, STRESS[name].found)
+def _published(name: str) -> Counts:
+    return Counts(STRESS[name].cases, STRESS[name].found + PUBLISHED[name].missed, STRESS[name].found)
 
 
-def _compared(row: PaperRow, zoo: PaperRow) -> Measured:
-    return Measured(row.cases, max(row.found, zoo.found), row.found)
+def _compared(row: PaperRow, zoo: PaperRow) -> Counts:
+    return Counts(row.cases, max(row.found, zoo.found), row.found)
 
 
 def _table(found: list[Difference]) -> Table:
