@@ -2,10 +2,11 @@
 
 python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [questions per agent]
 
-Every question of the paper's stress test (each front command x each moment of its episode x each valid foil), or so
-many of them, evenly; each is asked alone, on one core, by Exact and by the whole of `pf.explain` with the proven range,
-the consequence and the command at the start. First the paper's worked examples, asked of their agents: these figures
-stand in `paretofoil.reproduce.example`. The checkpoints cannot be shipped; without them nothing is measured.
+First the paper's worked examples, asked of their agents: these figures stand in `paretofoil.reproduce.example`. Then
+the stress test as the authors ran it. Then every question of the stress test (each front command x each moment of its
+episode x each valid foil), or so many of them, evenly; each is asked alone, on one core, by Exact and by the whole of
+`pf.explain` with the proven range, the consequence and the command at the start. The checkpoints cannot be shipped;
+without them nothing is measured.
 """
 
 import sys
@@ -17,6 +18,7 @@ import numpy as np
 import paretofoil as pf
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
+from paretofoil.reproduce.differences import asked_as_run
 from paretofoil.reproduce.example import EXAMPLES, answers_of, vector
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
@@ -34,12 +36,22 @@ def main(folder: Path, count: int) -> None:
                 size = agent.paper_space.distance(command, np.array(example.remaining))
                 print(f"| {example.title} | {search} | {vector(command)} | {size:.4f} |", flush=True)
     print()
+    as_run(folder)
+    print()
     stress(folder, count)
 
 
 def take(folder: Path, name: str) -> pf.Agent:
     """An agent of theirs, with the front that they state."""
     return pf.import_agent(folder / f"{name}.pt", AGENTS[name], front=folder / f"{name}_achievable_within_1pct.txt")
+
+
+def as_run(folder: Path) -> None:
+    """Asked as the authors asked the paper's agents; these figures stand in `paretofoil.reproduce.authors_data`."""
+    print("| agent | cases | possible | found by CF-ZOO as run |\n|---|---:|---:|---:|")
+    for name in ("branch-path_R", "dst_R"):
+        with one_thread():
+            print(f"| {name} | {' | '.join(map(str, asked_as_run(take(folder, name))))} |", flush=True)
 
 
 def stress(folder: Path, count: int) -> None:

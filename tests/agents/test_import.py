@@ -34,6 +34,8 @@ from paretofoil.agents.translation import AUTHORS
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.envs.tabular import tabulate
+from paretofoil.reproduce.authors_data import THEIR_AGENTS
+from paretofoil.reproduce.differences import asked_as_run
 from paretofoil.reproduce.example import EXAMPLES, Example, answers_of, find_decision
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
@@ -352,3 +354,11 @@ def test_what_is_told_of_the_authors_agents_is_what_they_answer(example: Example
     state = find_decision(example, agent).state
     shares = np.exp(agent.policy.log_probs(state[None], np.array([example.paper_command])))[0]
     assert f"{100 * shares[agent.actions.index(example.foil)]:.1f} %" in example.theirs_said
+
+
+@absent
+@pytest.mark.parametrize(("name", "environment"), [("branch-path_R", "branch-path"), ("dst_R", "deep-sea-treasure")])
+def test_what_is_told_of_the_authors_agents_in_the_stress_test_is_what_they_give(name: str, environment: str) -> None:
+    file = THEIRS / f"{name}_achievable_within_1pct.txt"
+    agent = pf.import_agent(THEIRS / f"{name}.pt", environment, front=file)
+    assert asked_as_run(agent) == THEIR_AGENTS[environment]

@@ -14,8 +14,8 @@ from paretofoil.pcn.train import Trainer
 from paretofoil.reproduce import APART, EXPERIMENTS, Budgets, Plan
 from paretofoil.reproduce.differences import possible_cases
 from paretofoil.reproduce.seed_agents import seed_agent
-from paretofoil.reproduce.seeds import LONG, reproduce_seeds, searches_of, seed_rows
-from paretofoil.search import CFZoo, Exact
+from paretofoil.reproduce.seeds import LONG, as_run_rows, reproduce_seeds, searches_of, seed_rows
+from paretofoil.search import CFZoo, CFZooAsRun, Exact
 from paretofoil.study import Case, Row
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
@@ -24,7 +24,7 @@ TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "h
 @pytest.fixture
 def plan(tmp_path: Path) -> Plan:
     """Two small agents of one environment, with small budgets."""
-    budgets = Budgets(stress=CFZoo(30, 31), exact=Exact(max_boxes=500))
+    budgets = Budgets(stress=CFZoo(30, 31), as_run=CFZooAsRun(61, 60, 4), exact=Exact(max_boxes=500))
     agents = {"reward-line": "reward-line"}
     return Plan(tmp_path, agents, workers=1, budgets=budgets, agent_seeds=(10, 11), training=TINY)
 
@@ -74,9 +74,11 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
     from paretofoil.study.parquet import export_parquet
 
     report = reproduce_seeds(plan)
-    path = plan.out / "rows" / "seeds" / "reward-line.sqlite"
-    export_parquet(path, path.with_suffix(".parquet"), answers=False)
-    path.unlink()
+    kept = list((plan.out / "rows" / "seeds").glob("*.sqlite"))
+    assert {path.stem for path in kept} == {"reward-line", "reward-line-as-run"}
+    for path in kept:
+        export_parquet(path, path.with_suffix(".parquet"), answers=False)
+        path.unlink()
     shutil.rmtree(plan.out / "agents")
     recorded = replace(plan, recorded=True)
     assert reproduce_seeds(recorded).to_markdown() == report.to_markdown()
@@ -85,6 +87,8 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
         seed_rows(replace(recorded, agent_seeds=(10, 12)), "reward-line")
     with pytest.raises(InvalidInput, match="never mixed"):
         seed_rows(replace(recorded, budgets=Budgets(stress=CFZoo(30, 34))), "reward-line")
+    with pytest.raises(InvalidInput, match="never mixed"):
+        as_run_rows(replace(recorded, budgets=Budgets(as_run=CFZooAsRun(64, 60, 4))), "reward-line")
 
 
 def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
@@ -93,7 +97,11 @@ def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
     zoo = [row for row in rows if row.search == "cf-zoo"]
     tables = {table.title.split(",")[0].split(":")[0]: table for table in report.tables}
     assert len({row.case.agent for row in zoo}) == 2
-    assert tables["Stress test of CF-ZOO"].rows[0][1:3] == (2, len(zoo))
+    run = [row for row in as_run_rows(plan, "reward-line") if row.search == "cf-zoo:as-run"]
+    assert {row.case for row in run} == {row.case for row in zoo}
+    found = sum(row.found for row in run)
+    line = tables["Stress test of CF-ZOO as run"].rows[0]
+    assert (line[1:3], line[4].successes) == ((2, len(run)), found)
     assert tables["What seeding is worth"].rows[0][1] == len(zoo)
     possible = len(possible_cases(rows))
     assert {line[2] for line in tables["Recovery of what is possible"].rows} == {possible}

@@ -48,6 +48,12 @@ PUBLISHED = {
 }
 """By environment; cases, successes and mean distances are the paper's own (`reproduce/paper.py`)."""
 
+THEIR_AGENTS = {"branch-path": (44, 34, 34), "deep-sea-treasure": (235, 87, 84)}
+"""Cases, those that are possible, and those that CF-ZOO as run finds, of two agents that they have published, in their
+box: measured by us (`benchmarks/authors_agents.py`). They are not the paper's agents, but have the same fronts."""
+PUBLISHED_MOMENTS = {"breakable-bottles": 10, "resource-gathering": 12}
+"""How long the one episode of the stress test lasted where chance decides; resets had no seed."""
+
 ZOO_GREEDY = 640
 """CF-ZOO's answers in the comparison after which the foil is greedy, by whatever margin."""
 BOTH_FOUND = 317
@@ -92,4 +98,6 @@ SPENT = (
     Spent("Minecart example", None, 8_983, 8_998, 16),
     Spent("diagnosis at 100k", 100_000, 99_975, 100_000, 24),
 )
-"""Of a case that succeeds; where the directions run out, rays end earlier (145 cases of the comparison)."""
+"""Of a case that succeeds; where the directions run out, rays end earlier."""
+FEW_DIRECTIONS = 145
+"""Cases of the comparison in which they do."""

@@ -50,6 +50,8 @@ class Budgets:
     """The same as the authors ran it, in the box that they set."""
     thorough: Search = field(default_factory=lambda: CFZoo.preset("thorough"))
     """Asked again where the stress test's search failed."""
+    as_run_thorough: Search = field(default_factory=lambda: CFZooAsRun.preset("thorough"))
+    """The same as the authors ran it."""
     exact: Search = field(default_factory=Exact)
     """Proves what became of the failures."""
     runtime: tuple[int, ...] = tuple(BUDGET_RUNTIME)

@@ -5,15 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Outcome
+from paretofoil.agents import load_agent
+from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.paper import AS_RUN, COMPARISON, ENVIRONMENTS, PaperRow, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
+from paretofoil.reproduce.stress import INTERVALS
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
-from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table, paired_table
 
 if TYPE_CHECKING:
@@ -31,23 +33,30 @@ COLOURS = {
 """Of the searches in the figure; the other forms of White-CW stand in the table alone."""
 
 
+PAPERS_SUBSET = replace(SUBSET, box="paper")
+
+
 def comparison_rows(plan: Plan) -> list[Row]:
-    """The paper's subset of cases, in its box, by every search of the comparison."""
-    return plan.rows(
-        "comparison", plan.budgets.comparison, replace(SUBSET, box="paper"), agents=list(plan.as_run.values())
-    )
+    """The paper's subset of cases, in its box, by every search of the comparison, on the agents that stand for its."""
+    names = {load_agent(agent).name for agent in plan.as_run.values()}
+    return [row for row in _all_rows(plan) if row.case.agent in names]
+
+
+def _all_rows(plan: Plan) -> list[Row]:
+    """Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected."""
+    return plan.rows("comparison", plan.budgets.comparison, PAPERS_SUBSET, agents=plan.both_kinds)
 
 
 def reproduce_comparison(plan: Plan) -> Report:
     """The paper's subset of cases with its two methods, two better white-box ones, Boundary and Exact."""
     rows = comparison_rows(plan)
     report = Report("CF-ZOO against white-box Carlini-Wagner")
-    table = _by_environment(plan, rows)
+    table = _by_environment(plan)
     report.say(
         f"Cases, by the rule of the authors' code: at most {SUBSET.commands} commands of each front, evenly spread; "
         f"the first {SUBSET.times} moments; the {SUBSET.foils} most probable foils of each decision. All searches have "
         "the box that the authors set for each environment, of which distances are shares, and agents of realised "
-        "returns where chance plays a part, as theirs.",
+        "returns where chance plays a part, as theirs; beneath the table's sum stand agents of expected returns.",
         "The paper's figures stand beside the searches that have the settings of the authors' code: `cf-zoo:as-run` "
         "with B = 21,000, and `white-cw:as-run` with confidence 0.05, which is what their configuration says; "
         "`white-cw:as-run-0` has 0, which is what their data look like. `cf-zoo` is the method as the paper's text "
@@ -63,40 +72,47 @@ def reproduce_comparison(plan: Plan) -> Report:
 
 def _figure(table: Table) -> "Figure":
     """The table as a picture: what was measured as dots, what the paper reports as rings."""
-    groups = list(dict.fromkeys(line[0] for line in table.rows))
+    cells = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
     series = []
     for label, colour in COLOURS.items():
-        lines = [line for line in table.rows if line[1] == label]
+        lines = [line for line in cells if line["search"] == label]
         if not lines:
             continue
-        series.append(Series(label, colour, {line[0]: line[4] for line in lines}))
-        if lines[0][7] is not None:
-            series.append(Series(f"{label}, the paper's", colour, {line[0]: line[7] for line in lines}, hollow=True))
-    return figure_rates(groups, series)
+        series.append(Series(label, colour, {line["environment"]: line["rate [95 % CI]"] for line in lines}))
+        told = {
+            line["environment"]: line["paper: rate [95 % CI]"] for line in lines if line["paper: cases"] is not None
+        }
+        series += [Series(f"{label}, the paper's", colour, told, hollow=True)] * bool(told)
+    return figure_rates(list(dict.fromkeys(line["environment"] for line in cells)), series)
 
 
-def _by_environment(plan: Plan, rows: list[Row]) -> Table:
-    lines: list[tuple[Any, ...]] = []
-    rules: list[int] = []
-    for name in [*plan.agents, "all"]:
-        rules.append(len(lines))
-        for label in plan.budgets.comparison:
-            taken = [r for r in rows if r.search == label and name in ("all", plan.environment_of(r))]
-            found, paper = summarise(taken), _paper(plan, name, label)
-            ours = (
-                found.success.cases,
-                found.success.successes,
-                found.success,
-                found.distance if name != "all" else None,
-            )
-            theirs = (paper.cases, Proportion(paper.found, paper.cases), paper.distance) if paper else (None,) * 3
-            lines.append((ENVIRONMENTS.get(name, "All"), label, *ours, *theirs))
-    columns = ("environment", "search", "cases", "found", "rate [95 % CI]", "distance")
+def _by_environment(plan: Plan) -> Table:
+    """The agents that stand for the paper's, all of them, and beneath those of expected returns."""
+    everything, rows = _all_rows(plan), comparison_rows(plan)
+    named = {row.case.agent for row in rows}
+    groups = [(ENVIRONMENTS[e], [r for r in rows if plan.environment_of(r) == e], e) for e in plan.agents]
+    groups.append(("All", rows, "all"))
+    for environment in plan.agents:
+        mine = [r for r in everything if plan.environment_of(r) == environment and r.case.agent not in named]
+        groups += [(f"{ENVIRONMENTS[environment]}, expected returns", mine, "")] * bool(mine)
+    lines = [_line(plan, label, *group) for group in groups for label in plan.budgets.comparison]
+    columns = ("environment", "search", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]", "distance")
     paper_columns = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
     note = (
-        "Distances are means over each search's own successes, as in the paper: they cannot be compared across rates."
+        "Distances are means over each search's own successes, as in the paper: they cannot be compared across rates. "
+        f"{INTERVALS}"
     )
-    return Table("Comparison with white-box C&W", columns + paper_columns, tuple(lines), note, rules=tuple(rules[1:]))
+    rules = tuple(range(len(plan.budgets.comparison), len(lines), len(plan.budgets.comparison)))
+    return Table("Comparison with white-box C&W", columns + paper_columns, tuple(lines), note, rules=rules)
+
+
+def _line(plan: Plan, label: str, group: str, rows: list[Row], name: str) -> tuple[Any, ...]:
+    """One search on the rows of a group; the paper's beside it, where it has such a group and such a search."""
+    taken = [row for row in rows if row.search == label]
+    found, paper = summarise(taken), _paper(plan, name, label) if name else None
+    rates = (found.success.cases, found.success.successes, found.success, rate_interval(taken))
+    theirs = (paper.cases, Proportion(paper.found, paper.cases), paper.distance) if paper else (None,) * 3
+    return (group, label, *rates, found.distance if name != "all" else None, *theirs)
 
 
 def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:
@@ -109,22 +125,19 @@ def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:
 
 def recovery_table(rows: list[Row]) -> Table:
     """On cases known to be feasible: how many each search found, and how far from the optimum."""
-    answers: dict[str, dict[object, Row]] = {}
-    for row in rows:
-        answers.setdefault(row.search, {})[row.case] = row
-    feasible = {row.case for row in rows if row.found}
-    proven = answers.get("exact", {}).items()
-    optimum = {case: row.distance for case, row in proven if row.outcome is Outcome.PROVEN_OPTIMAL}
-    lines = []
-    for label, given in answers.items():
-        asked = [case for case in given if case in feasible]
-        found = [case for case in asked if given[case].found]
-        ratios = [given[case].distance / optimum[case] for case in found if optimum.get(case)]  # type: ignore[operator]
+    distances, lines = Distances.of(rows), []
+    for label in distances.found:
+        asked = [row for row in rows if row.search == label and row.case in distances.feasible]
+        success, ratios = summarise(asked).success, distances.ratios(label)
         spread = (float(np.mean(ratios)), float(np.median(ratios)), float(np.max(ratios))) if ratios else (None,) * 3
-        lines.append((label, len(asked), len(found), Proportion(len(found), len(asked)), *spread))
-    columns = ("search", "known feasible", "found", "recovered [95 % CI]", "distance / optimum", "median", "largest")
+        lines.append((label, success.cases, success.successes, success, rate_interval(asked), *spread))
+    columns = (
+        *("search", "known feasible", "found", "recovered [95 % CI]", "cluster [95 % CI]", "distance / optimum"),
+        *("median", "largest"),
+    )
     note = (
         "Known feasible: found by any search. Distance / optimum: against the proven optimum of the same case "
-        f"({len(optimum):,} cases), over the search's own successes; the proofs leave a gap of 0.001 in distance."
+        f"({len(distances.optimum):,} cases), over the search's own successes; the proofs leave a gap of 1 % of the "
+        "distance, and of 0.001 at most."
     )
     return Table("Recovery of known-feasible cases", columns, tuple(lines), note)

@@ -37,7 +37,11 @@ class Distances:
         """Of the cases that are known to be feasible."""
         return Proportion(len(self.found[search]), len(self.feasible))
 
+    def ratios(self, search: str) -> list[float]:
+        """The distances over the proven optimum, of what the search found."""
+        return [found / self.optimum[case] for case, found in self.found[search].items() if self.optimum.get(case)]
+
     def ratio(self, search: str) -> float | None:
-        """The mean distance over the proven optimum, over what the search found."""
-        ratios = [found / self.optimum[case] for case, found in self.found[search].items() if self.optimum.get(case)]
+        """Their mean."""
+        ratios = self.ratios(search)
         return float(np.mean(ratios)) if ratios else None

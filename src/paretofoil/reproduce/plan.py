@@ -79,6 +79,11 @@ class Plan:
             for environment, agent in self.agents.items()
         }
 
+    @property
+    def both_kinds(self) -> list[str]:
+        """Those, and the agents of expected returns beside them."""
+        return list(dict.fromkeys([*self.as_run.values(), *self.agents.values()]))
+
     def environment_of(self, row: Row) -> str:
         return self.names.get(row.case.agent) or _LEARNED_FROM_LUCK[row.case.agent]
 

@@ -1,7 +1,7 @@
 """The combinatorial stress test (paper, Table "Stress test of CF-ZOO")."""
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,9 +9,9 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import QuestionBatch
-from paretofoil.reproduce.authors_data import PUBLISHED
+from paretofoil.reproduce.authors_data import PUBLISHED, PUBLISHED_MOMENTS
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
-from paretofoil.reproduce.plan import Plan
+from paretofoil.reproduce.plan import REALISED, Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.search.cf_zoo_as_run import cut_distances
 from paretofoil.show.palette import GREEN
@@ -27,13 +27,12 @@ if TYPE_CHECKING:
 
 PAPERS_BOX = replace(EVERY_CASE, box="paper")
 AS_RUN = "cf-zoo:as-run"
-COLUMNS = ("environment", "cases", "found", "rate [95 % CI]")
+COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]")
 AS_RUN_COLUMNS = ("distance (cut box)", "distance (whole box)")
 PAPER_COLUMNS = (
     *("paper: cases", "paper: rate [95 % CI]", "paper: distance (cut box)"),
     "authors' rows: distance (whole box)",
 )
-REACHABLE_COLUMNS = ("cluster [95 % CI]", "distance")
 INTERVALS = (
     "Intervals: Wilson's, as in the paper, which takes cases for independent; beside it a cluster bootstrap over "
     "episodes, where there are five or more (with one agent in each environment it is about these agents)."
@@ -50,9 +49,8 @@ def as_run_rows(plan: Plan) -> list[Row]:
 
     Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected ones.
     """
-    agents = dict.fromkeys([*plan.as_run.values(), *plan.agents.values()])
     searches = {AS_RUN: plan.budgets.as_run, "exact": plan.budgets.exact}
-    return plan.rows("stress-as-run", searches, PAPERS_BOX, agents=list(agents))
+    return plan.rows("stress-as-run", searches, PAPERS_BOX, agents=plan.both_kinds)
 
 
 def reproduce_stress(plan: Plan) -> Report:
@@ -61,12 +59,15 @@ def reproduce_stress(plan: Plan) -> Report:
     report.say(
         "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its "
         "greedy rollout, every valid action that was not chosen. The agents are not the paper's, so that cases and "
-        "rates differ where fronts and networks do ([differences](differences.md) has the measured reasons)."
+        "rates differ where fronts, episodes and networks do ([differences](differences.md) has the measured reasons "
+        "of the rates, the last table those of the counts)."
     )
     table = _as_run_table(plan)
     caption = "How often CF-ZOO flips the action, ours and the paper's"
     report.add(table, Picture.of(_figure(table), "stress", caption))
-    return report.add(_reachable_table(plan))
+    report.add(_reachable_table(plan))
+    counts = {name: Counted.of(_of(papers_rows(plan), agent)) for name, agent in plan.as_run.items()}
+    return report.say(counts_in_words(counts)).add(_counts_table(counts))
 
 
 def _as_run_table(plan: Plan) -> Table:
@@ -83,7 +84,7 @@ def _as_run_table(plan: Plan) -> Table:
         "learned from realised returns where chance plays a part, as theirs did; beneath, agents of expected returns. "
         "The paper's distances are in units of the box that is cut by the signs of the front, so ours stand beside "
         "them in the same units (an answer outside that cut, which ZOO found without a seed, in units of the whole); "
-        "in those of the whole box theirs are recomputed from their published rows."
+        f"in those of the whole box theirs are recomputed from their published rows. {INTERVALS}"
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))
@@ -105,7 +106,7 @@ def _as_run_line(
 ) -> tuple[Any, ...]:
     """An environment, or all of them, ours and the paper's."""
     success = Proportion(sum(row.found for row in rows), len(rows))
-    ours = (success.cases, success.successes, success)
+    ours = (success.cases, success.successes, success, rate_interval(rows))
     if environment is None:
         paper = total_of([STRESS[name] for name in (plan.agents if plan else ())])
         return ("Total", *ours, None, None, paper.cases, Proportion(paper.found, paper.cases), None, None)
@@ -123,7 +124,7 @@ def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
     """The distances of the answers in units of the cut box, which is asked for of the policy again."""
     found = {row.case: Answer.from_json(row.answer).closest for row in rows if row.found}
     distances: dict[object, float] = {}
-    for agent in map(load_agent, dict.fromkeys([*plan.as_run.values(), *plan.agents.values()])):
+    for agent in map(load_agent, plan.both_kinds):
         asked = [(case, decision) for case, decision in enumerate_cases(agent, PAPERS_BOX) if case in found]
         if asked:
             batch = QuestionBatch([pose_case(agent, case, decision, box="paper") for case, decision in asked])
@@ -145,10 +146,64 @@ def _reachable_table(plan: Plan) -> Table:
     note = (
         "CF-ZOO as the paper's text tells it (9,001 directions, 9,001 queries of ZOO), in the box of what can still be "
         "returned, on agents of expected returns. Distance: mean scaled l2 distance over the successes, in units of "
-        f"the box that the agent was trained on. {INTERVALS} {took}"
+        f"the box that the agent was trained on. {took}"
     )
-    columns = COLUMNS + REACHABLE_COLUMNS
+    columns = (*COLUMNS, "distance")
     return Table("In the box of what is reachable", columns, tuple(lines), note, rules=(len(lines) - 1,))
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How the cases of an agent come about."""
+
+    commands: int
+    moments: int
+    cases: int
+
+    @classmethod
+    def of(cls, rows: Iterable[Row]) -> "Counted":
+        cases = {row.case for row in rows}
+        return cls(len({case.front for case in cases}), len({(case.front, case.time) for case in cases}), len(cases))
+
+    def more_than(self, paper: int) -> float:
+        """By how many percent its cases are more than the paper's."""
+        return 100 * (self.cases / paper - 1)
+
+
+def counts_in_words(counts: Mapping[str, Counted]) -> str:
+    """Which counts are near the paper's, and what the others follow from."""
+    steady = [name for name in counts if name not in REALISED]
+    far = [name for name in steady if abs(counts[name].more_than(STRESS[name].cases)) > 10]
+    told = [
+        f"Of {len(steady)} environments without chance {len(steady) - len(far)} have within 10 % of the paper's number "
+        "of cases."
+    ]
+    for name in far:
+        ours, fronts, paper = counts[name], PUBLISHED[name].fronts, STRESS[name].cases
+        told.append(
+            f"{ENVIRONMENTS[name]} has {ours.more_than(paper):+.0f} %, because our front has {ours.commands} points "
+            f"where theirs has {fronts}; a command has {ours.cases / ours.commands:.3g} cases in the mean here, "
+            f"{paper / fronts:.3g} there."
+        )
+    for name in (name for name in counts if name in REALISED):
+        told.append(
+            f"{ENVIRONMENTS[name]} is one episode under one command, and chance decides how long it lasts: "
+            f"{counts[name].moments} moments with a foil here, {PUBLISHED_MOMENTS[name]} moments there."
+        )
+    return " ".join(told)
+
+
+def _counts_table(counts: Mapping[str, Counted]) -> Table:
+    lines = []
+    for name, ours in counts.items():
+        paper = STRESS[name].cases
+        mine = (ours.commands, ours.moments, ours.cases)
+        lines.append((ENVIRONMENTS[name], *mine, PUBLISHED[name].fronts, paper, ours.more_than(paper)))
+    columns = (
+        *("environment", "commands", "moments with a foil", "cases", "their rows: commands", "paper: cases"),
+        "difference (%)",
+    )
+    return Table("Where the numbers of cases come from", columns, tuple(lines))
 
 
 def _figure(table: Table) -> "Figure":
