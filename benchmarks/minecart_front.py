@@ -1,4 +1,4 @@
-"""Where the best known front of Minecart comes from: a search over action sequences, without any network.
+"""Where the best known front of Minecart comes from: a search over action sequences, without any training.
 
 Archived plans are edited, joined and replayed in the vectorised simulator, as training does while it explores; the
 fronts of several seeds are then joined. Prints each seed's points and hypervolume, the joint front, and how the shipped
@@ -23,7 +23,7 @@ STEPS, SEEDS = 24_000_000, 4
 
 
 def search(seed: int, steps: int) -> np.ndarray:
-    """(F, 3) the front that edited plans find; the network is never updated, and acts only where a plan has ended."""
+    """(F, 3) the front that edited plans find; the network is never updated, and acts where no plan says what to do."""
     entry = envs.entry("minecart")
     config = replace(preset(entry), seed=seed, steps=steps, updates=0, hidden=8, report_every=10**9)
     trainer = make_trainer(entry, config)

@@ -1,7 +1,7 @@
 """Steps and seconds until the whole front of Deep Sea Treasure is known: to the archive, and to the weights.
 
 The archive knows a front when it holds an episode of each point; the weights know it when greedy rollouts under the
-archive's commands return each point exactly. Ours (plans), the paper's own exploration with the same network (plain),
+archive's commands return each point exactly. Ours (plans), the authors' exploration with our network (plain),
 and the PCN of MORL-Baselines, if it is installed (the [morl] extra). Seconds are those of one core, without the looks
 at the weights. Prints a Markdown table.
 

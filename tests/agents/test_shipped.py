@@ -14,7 +14,7 @@ from paretofoil.pcn.config import TrainConfig
 DETERMINISTIC = {"branch-path": 3, "collect-two": 12, "reward-line": 11, "deep-sea-treasure": 10, "fruit-tree": 128}
 EIGHT = {*DETERMINISTIC, "minecart", "breakable-bottles", "resource-gathering"}
 LUCKY = {"breakable-bottles-realised": (-10, 50, 0), "resource-gathering-realised": (0, 1, 1)}
-"""The paper's fronts where chance plays a part: what the luckiest episode realised."""
+"""The authors' fronts where chance plays a part: what the luckiest episode realised."""
 
 
 def mean_returns(name: str, repeats: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

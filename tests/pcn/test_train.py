@@ -75,7 +75,7 @@ def test_realised_returns_are_an_option_and_collect_luck():
 PLAIN_SHORT = replace(PLAIN["reward-line"], steps=30_000, warmup=500, updates=10, batch_size=128, hidden=32)
 
 
-def test_realised_returns_of_bottles_are_the_papers_one_lucky_point():
+def test_realised_returns_of_bottles_are_the_authors_one_lucky_point():
     result = train("breakable-bottles", replace(REALISED["breakable-bottles"], steps=30_000, polish_rounds=1))
     assert result.front.tolist() == [[-10, 50, 0]]
 

@@ -26,11 +26,12 @@ def train(
         bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")
     ] = False,
     explore: Annotated[
-        str, typer.Option(help="Replay edited plans of good episodes (plans), or only sample, as in the paper (plain).")
+        str,
+        typer.Option(help="Replay edited plans of good episodes (plans), or only sample, as the authors do (plain)."),
     ] = "plans",
     returns: Annotated[
         str | None,
-        typer.Option(help="Of episodes with chance: expected, or realised (the paper's, and plain exploration's)."),
+        typer.Option(help="Of episodes with chance: expected, or realised (the authors', and plain exploration's)."),
     ] = None,
     objectives: Objectives = None,
     actions: Actions = None,

@@ -17,7 +17,8 @@ class Certificate:
     """No command of the region closer than `lower` makes the foil win by kappa."""
 
     status: Status
-    """optimal: upper - lower <= tolerance; infeasible: the whole region holds none; gap: a limit came first."""
+    """optimal: upper - lower <= tolerance; infeasible: the whole region holds none; gap: a limit came first, or float32
+    cannot tell commands apart that finely."""
     lower: float
     """The proven lower bound of the scaled distance; infinite if the region holds no valid command."""
     upper: float

@@ -7,7 +7,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.explore import ExploreConfig
 
 Explore = Literal["plans", "plain"]
-"""Where new episodes come from: mostly from edited plans of good ones, or from sampling alone, as in the paper."""
+"""Where new episodes come from: mostly from edited plans of good ones, or from sampling alone, as the authors' do."""
 Returns = Literal["expected", "realised"]
 """What an episode is worth where chance plays a part: the mean over repeated rollouts, or what it realised."""
 
@@ -124,7 +124,7 @@ REALISED: dict[str, TrainConfig] = {
 
 
 def _plain(steps: int, batch_size: int, updates: int, warmup: int, rate: float, **others: Any) -> TrainConfig:
-    """The paper's loop: ten episodes under one command, all episodes alike, and no polish."""
+    """The authors' loop: ten episodes under one command, all episodes alike, and no polish."""
     chosen: dict[str, Any] = {"cooling": 0.1, "capacity": warmup, **others}
     return TrainConfig(
         steps=steps,

@@ -1,4 +1,4 @@
-"""The paper's own exploration, a baseline: a new command for each iteration, and episodes that the policy samples.
+"""The authors' exploration, a baseline: a new command for each iteration, and episodes that the policy samples.
 
 Nothing but the policy acts after the warm-up: archived episodes give commands and samples, and are never replayed.
 """
@@ -18,7 +18,7 @@ def uniform_plans(num: int, shape: tuple[int, int, int]) -> Plans:
 def plain_plans(config: ExploreConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
     """Sampled episodes under one command: a non-dominated one, with a single objective raised.
 
-    It is raised by at most its deviation over all that the replay holds (paper, appendix "Return-Only PCN Adjustment").
+    It is raised by at most its deviation over all that the replay holds. The paper does not tell how it explores.
     """
     steps, _, actions = shape
     front, returns = replay.front_commands, np.array([d.label for d in replay.demonstrations])

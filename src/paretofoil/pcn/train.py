@@ -1,7 +1,7 @@
 """Training of a PCN (paper, "Pareto Conditioned Networks and Our Return-Only Variant" and its appendix).
 
 Explore, keep the best episodes relabelled with what they achieved, imitate them; then polish: learn from the
-final replay until greedy rollouts reach every front point.
+final replay until greedy rollouts reach every front point. How we explore, and the polish, are not the paper's.
 """
 
 import time
