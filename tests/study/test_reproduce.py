@@ -12,8 +12,9 @@ from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil.reproduce.ablation import CHOICES, beside
+from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.distances import Distances
-from paretofoil.reproduce.landscapes import choose_case
+from paretofoil.reproduce.landscapes import _question, choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import paper_seconds
@@ -55,6 +56,8 @@ SMALL = Budgets(
         "cf-zoo": CFZoo(60, 61),
         "boundary": Boundary(max_queries=200),
         "exact": Exact(max_boxes=2000),
+        "white-cw:as-run": ProjectedCW(iterations=10),
+        "cf-zoo:as-run": CFZooAsRun(200, 200),
     },
     stress=CFZoo(60, 61),
     thorough=CFZoo(70, 71),
@@ -168,11 +171,21 @@ def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
         outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
         return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
 
-    zoo = [row(number, "cf-zoo", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
-    white = [row(number, "white-cw", 1.0 if number == 4 else None) for number in range(5)]
-    assert choose_case(zoo + white, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
-    assert choose_case(zoo + white, both=True) == Case("a", 4, 0, 1)
-    assert choose_case([row(0, "cf-zoo", None)], both=False) is None
+    zoo = [row(number, "cf-zoo:as-run", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
+    white = [row(number, "white-cw:as-run", 1.0 if number == 4 else None) for number in range(5)]
+    other = [row(number, search, 0.2) for number in range(5) for search in ("cf-zoo", "white-cw")]  # not as run
+    rows = zoo + white + other
+    assert choose_case(rows, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
+    assert choose_case(rows, both=True) == Case("a", 4, 0, 1)
+    assert choose_case([row(0, "cf-zoo:as-run", None), *other], both=False) is None
+
+
+def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Plan) -> None:
+    answers = {row.case: row.full_answer() for row in comparison_rows(small)}
+    for case, answer in answers.items():
+        question, _ = _question(small, "branch-path", case)
+        assert question.command == pytest.approx(answer.original)
+        assert (question.low.tolist(), question.high.tolist()) == (answer.low.tolist(), answer.high.tolist())
 
 
 def test_every_experiment_can_be_loaded() -> None:
