@@ -17,7 +17,7 @@ from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.landscapes import _question, choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
-from paretofoil.reproduce.runtime import paper_seconds
+from paretofoil.reproduce.runtime import budget_in_words, paper_seconds
 from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
@@ -104,6 +104,40 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
     for row in rows:
         spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
         assert spent <= int(row.search.split(" at ")[1])
+
+
+def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan) -> None:
+    report = experiment("ablation")(small)
+    rows = read_rows(small.out / "rows" / "ablation-kappa-0.sqlite")
+    assert {row.search for row in rows} == {"exact", "cf-zoo:as-run at 60", "cf-zoo:as-run at 200"}
+    greedy = Distances.of(rows)
+    shares, ratios = report.tables[2:4]
+    assert shares.rows[-1] == ("kappa 0", *(greedy.recovered(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert ratios.rows[-1] == ("kappa 0", *(greedy.ratio(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *CHOICES, "kappa 0"]
+
+
+def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
+    """In its box, and where chance plays of the agents that learned from realised returns."""
+    small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
+    experiment("runtime")(small)
+    compared = {row.case: row.full_answer() for row in read_rows(tmp_path / "rows" / "comparison.sqlite")}
+    for study in ("runtime", "runtime-budget"):
+        rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
+        assert {row.case.agent for row in rows} == {"breakable-bottles-realised"}
+        for answer, same in ((row.full_answer(), compared[row.case]) for row in rows):
+            assert (answer.low.tolist(), answer.high.tolist()) == (same.low.tolist(), same.high.tolist())
+
+
+def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
+    plan = Plan(Path("."), budgets=replace(SMALL, runtime=(10_000, 20_000)))
+    rows = [
+        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Outcome.FOUND, 0.5, times * budget, "", 0.0)
+        for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
+        for budget in (10_000, 20_000)
+    ]
+    assert "asks 2.0 B as the authors ran it" in budget_in_words(plan, rows)
+    assert "and 5.0 B as the text tells it" in budget_in_words(plan, rows)
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
