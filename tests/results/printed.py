@@ -65,6 +65,14 @@ BUDGETS = """
 75000   108.4  3.5  107.3
 100000  176.0  6.4  178.0
 """
+CLAIMS = """
+In practice, the explanations are usually sparse, changing 1 or 2 entries.
+We recommend using 50k for the best compromise between results and time.
+In panel (a), this direction is poorly aligned with a nearby valid region, while panel (c) shows that even an
+apparently useful local direction does not guarantee success.
+Even when the desired return command corresponded to a Pareto-optimal point, changing only the desired horizon could
+sometimes produce unstable or unintuitive action choices.
+"""
 SETTINGS = (21_000, 9_001, 16, 0.05, 1.0, 0.01, 0.001, 0, 200, 100_000)
 """Directions and queries of both studies, bisections, kappa, c, eta, h, seed; the grid's values; the large budget."""
 

@@ -126,6 +126,20 @@ def test_every_number_that_is_called_the_papers_is_printed_in_the_paper(page: Pa
         assert found[1].rstrip(",") in numbers, f"{page.name}: {found[0]}"
 
 
+def quoted_on(page: str) -> list[str]:
+    """What is bold within a sentence; a line that is bold as a whole is the title of a table."""
+    lines = [line for line in page.splitlines() if not re.fullmatch(r"\*\*[^*]+\*\*", line)]
+    return re.findall(r"\*\*(.+?)\*\*", "\n".join(lines))
+
+
+def test_what_the_claims_quote_from_the_paper_is_printed_there_word_for_word() -> None:
+    said = " ".join(printed.CLAIMS.split()).lower()
+    quoted = quoted_on((DOCS / "results" / "claims.md").read_text())
+    assert len(quoted) == 5
+    for words in quoted:
+        assert words.lower() in said, words
+
+
 THE_PAPERS = {
     "agents": "its trained networks",
     "audit": "Table 3 with its grid",

@@ -72,6 +72,21 @@ def test_what_the_index_quotes_stands_on_the_page_that_it_names() -> None:
             assert not missing, f"{link[1]} does not say {missing}"
 
 
+SEARCHED = ("ablation", "attainable", "claims", "examples", "influence", "landscapes", "runtime", "worth")
+
+
+@pytest.mark.parametrize("name", SEARCHED)
+def test_a_page_names_the_box_that_was_searched_before_its_first_table(name: str) -> None:
+    top = (RESULTS / f"{name}.md").read_text().split("\n|")[0]
+    assert re.search(r"Box: (the \*paper's\*, |what is \*reachable\*)", top)
+    assert re.search(r"of (expected|realised) returns where chance plays|none of which meets chance", top)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_no_page_has_a_name_where_a_number_belongs(name: str) -> None:
+    assert not re.search(r"\{\w+", (RESULTS / f"{name}.md").read_text())
+
+
 def test_every_page_is_in_the_index() -> None:
     index = (RESULTS / "README.md").read_text()
     for name in MADE:

@@ -27,7 +27,7 @@ from paretofoil.show.flip_map_figure import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.landscape import Landscape, landscape
 from paretofoil.show.landscape_figure import draw_landscape
-from paretofoil.show.palette import ATTAINABLE, GREEN, INK, MARKS, ORIGINAL
+from paretofoil.show.palette import ATTAINABLE, GREEN, INK, MARKS, ORIGINAL, mark_of
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study.statistics import Proportion
 
@@ -279,6 +279,12 @@ def test_curves_show_what_was_measured_with_a_marker_of_their_own_each():
 
 def test_no_two_searches_share_a_marker_on_a_landscape():
     assert len({mark.marker for mark in (*MARKS, ORIGINAL, ATTAINABLE)}) == len(MARKS) + 2
+
+
+def test_a_form_of_a_search_has_its_mark_and_says_which_it_is():
+    plain, as_run = mark_of("white-cw"), mark_of("white-cw:as-run")
+    assert (as_run.marker, as_run.colour, as_run.size) == (plain.marker, plain.colour, plain.size)
+    assert (plain.label, as_run.label, mark_of("my-search").label) == ("White-CW", "White-CW as run", "my-search")
 
 
 def test_what_can_be_had_has_a_mark_of_its_own_where_it_is_another_command():

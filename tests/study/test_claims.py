@@ -10,7 +10,7 @@ import pytest
 from studies import saved_agent, small_agent
 
 from paretofoil import envs
-from paretofoil.agents import Agent, load_agent
+from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.agents.training import HORIZON
 from paretofoil.core.answer import Outcome
 from paretofoil.core.command import CommandSpace
@@ -19,13 +19,23 @@ from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question
 from paretofoil.reproduce import Budgets, Plan
 from paretofoil.reproduce.audit import proof_rows
-from paretofoil.reproduce.claims import budget_rows, optima, reproduce_claims
+from paretofoil.reproduce.claims import reproduce_claims
 from paretofoil.reproduce.early import Questioned, early_table
 from paretofoil.reproduce.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
 from paretofoil.reproduce.horizon import FACTORS, Pair, measure_pairs
 from paretofoil.reproduce.measurement import mean_interval, measured, read_measurements, write_measurements
-from paretofoil.reproduce.sparsity import entries_changed
-from paretofoil.search import CFZoo, Exact
+from paretofoil.reproduce.sparsity import (
+    Changed,
+    entries_changed,
+    in_papers_box,
+    in_reachable_box,
+    sparsity_in_words,
+    sparsity_table,
+    verdict,
+)
+from paretofoil.reproduce.spending import Spent, budget_in_words, budget_rows, optima
+from paretofoil.reproduce.stress import papers_rows
+from paretofoil.search import CFZoo, CFZooAsRun, Exact
 from paretofoil.study import Case, Row
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
@@ -34,10 +44,10 @@ TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "h
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A random network in place of Branch-Path's agent, and budgets that take no time."""
-    monkeypatch.setattr("paretofoil.reproduce.claims.SPENT", (30, 50_000))
-    monkeypatch.setattr("paretofoil.reproduce.claims.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
-    monkeypatch.setattr("paretofoil.reproduce.claims.SAMPLE", 4)
-    budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000))
+    monkeypatch.setattr("paretofoil.reproduce.spending.SPENT", (30, 50_000))
+    monkeypatch.setattr("paretofoil.reproduce.spending.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
+    monkeypatch.setattr("paretofoil.reproduce.spending.SAMPLE", 4)
+    budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000), as_run=CFZooAsRun(200, 200))
     agents = {"branch-path": str(saved_agent(tmp_path))}
     return Plan(tmp_path / "out", agents, workers=1, budgets=budgets, training=TINY)
 
@@ -110,6 +120,68 @@ def rows_of_exact() -> list[Row]:
     return [
         Row(case, "exact", "", a.outcome, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
     ]
+
+
+def changed(search: str, entries: list[int], size: int = 3) -> list[Changed]:
+    """So many answers, each of an episode of its own."""
+    return [Changed("a", front, "branch-path", search, size, n, n) for front, n in enumerate(entries)]
+
+
+def test_answers_are_counted_by_how_many_entries_they_change_none_included(plan: Plan) -> None:
+    [line, _] = sparsity_table(plan, "", changed("exact", [0, 0, 1, 2, 3, 3, 3, 5]), ("exact",)).rows
+    assert line[2:8] == (3, 8, 2, 1, 1, 4)
+    assert line[8].successes == 4
+
+
+def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Plan, tmp_path: Path) -> None:
+    """An agent that was trained on a box a thousand times as wide as the paper's."""
+    wide = replace(small_agent(name="wide"), space=CommandSpace(np.zeros(2), np.full(2, 3000.0)))
+    asked = replace(plan, agents={"branch-path": str(save_agent(wide, tmp_path / "wide"))})
+    papers = in_papers_box(asked)
+    assert {one.search for one in papers} == {"cf-zoo:as-run", "exact"}
+    assert {one.entries for one in papers} == {1, 2}
+    assert {one.entries for one in in_reachable_box(asked, papers_rows(asked))} == {0}
+
+
+def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
+    few, many, both = changed("exact", [2] * 20), changed("exact", [3] * 20), changed("exact", [2, 3] * 10)
+    said = ("the interval says: usually", "the interval says: not usually", "the interval leaves it open")
+    assert tuple(map(verdict, (few, many, both))) == said
+    together = [one for one in changed("exact", [2] * 5 + [3] * 3) for _ in range(50)]  # of eight episodes
+    assert verdict(together) == said[2]  # of 400 independent answers 250 would be sure
+    assert verdict(few[:3]) == said[2]  # too few episodes for a bootstrap, which would be sure of 3 in 3: Wilson's
+
+
+def test_the_like_for_like_share_stands_beside_the_authors_and_the_verdict_is_about_it() -> None:
+    papers = changed("cf-zoo:as-run", [0, 1] * 10) + changed("exact", [3] * 20)
+    said = sparsity_in_words(papers, changed("cf-zoo", [3] * 20) + changed("exact", [3] * 20))
+    assert "64 % change at most two. In the same experiment on our agents" in said
+    assert "(`cf-zoo:as-run`, the paper's box, realised returns where chance plays) 100.0 % (20 of 20) do" in said
+    assert "in the paper's own experiment the interval says: usually." in said
+    assert "So the box and the search decide it." in said
+    assert "10 answers of `cf-zoo:as-run` change no entry" in said
+    alike = sparsity_in_words(papers[:20] + changed("exact", [1] * 20), changed("cf-zoo", [1] * 20))
+    assert "decide it" not in alike
+
+
+def spent(budget: int, found: int, ratio: float) -> Spent:
+    rows = [
+        Row(Case("a", n, 0, 1), "cf-zoo", "", Outcome.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
+        for n in range(10)
+    ]
+    return Spent(budget, rows, np.full(found, ratio))
+
+
+def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one() -> None:
+    enough = [spent(1_000, 8, 1.1), spent(9_001, 9, 1.055), spent(50_000, 9, 1.05), spent(100_000, 9, 1.05)]
+    assert "not borne out here: 9,001, for 63,007 queries" in budget_in_words(enough)
+    assert "from 8 (80.0 %) to 9 (90.0 %) of the possible cases, and its mean distance from 1.100 to 1.050" in (
+        budget_in_words(enough)
+    )
+    assert "At 50,000 it really spends 350,000 queries" in budget_in_words(enough)
+    fewer = [spent(9_001, 8, 1.05), *enough[2:]]
+    farther = [spent(9_001, 9, 1.2), *enough[2:]]
+    assert all("recommendation is borne out" in budget_in_words(kind) for kind in (fewer, farther))
 
 
 def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
@@ -189,9 +261,9 @@ def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:
         return Questioned(load_agent("branch-path"), rows, [])
 
     always, never, half = asked(lambda _: True), asked(lambda _: False), asked(lambda front: front % 2 == 0)
-    for other, verdict in ((never, "yes"), (always, "no"), (half, "yes")):
+    for other, apart in ((never, "yes"), (always, "no"), (half, "yes")):
         lines = early_table({"minecart": (always, other)}).rows
-        assert [line[-1] for line in lines if line[1] == "flip rate of CF-ZOO"] == [verdict]
+        assert [line[-1] for line in lines if line[1] == "flip rate of CF-ZOO"] == [apart]
         assert [line[-1] for line in lines if line[1] == "issued, it ends on the front"] == [None]
 
 
@@ -201,7 +273,7 @@ def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
 
     report = reproduce_claims(plan)
     titles = [table.title for table in report.tables]
-    assert titles[0] == "How many entries of the command change"
+    assert titles[0] == "How many entries of the command change: the paper's box"
     assert "Consistent and inconsistent pairs of return and horizon" in titles
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))

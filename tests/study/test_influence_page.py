@@ -7,9 +7,10 @@ import pytest
 from studies import saved_agent
 
 from paretofoil.reproduce import Plan, experiment
-from paretofoil.reproduce.influence import AUTHORS, Scored, auroc, spearman
+from paretofoil.reproduce.influence import AUTHORS, _in_words, auroc, fan_in_words, spearman
 from paretofoil.reproduce.measurement import read_measurements
 from paretofoil.reproduce.paper import ENVIRONMENTS
+from paretofoil.reproduce.scored import Scored
 from paretofoil.study.parquet import open_parquet
 
 
@@ -30,6 +31,29 @@ def test_the_authors_summary_has_every_environment_and_no_share_beyond_1() -> No
     assert list(AUTHORS) == list(ENVIRONMENTS)
     assert {len(line) for line in AUTHORS.values()} == {11}
     assert all(number is None or abs(number) <= 1 for line in AUTHORS.values() for number in line[1:])
+
+
+def moment(flip: float, fraction: float, *, nearest: float | None = 0.1) -> Scored:
+    """One that is neither proven to change nor proven inert."""
+    return Scored("a", 0, 0, flip, 0.0, 0.0, flip, fraction, nearest, 0.0, 1.0, False, 1)
+
+
+def test_probes_and_scan_that_say_the_opposite_are_counted_and_the_others_ranked() -> None:
+    against = [moment(0.9, 0.1), moment(0.1, 0.9), moment(0.8, 0.2), moment(0.2, 0.8)]
+    alike = [moment(share, share) for share in (0.1, 0.3, 0.9)]
+    said = fan_in_words(against + alike, [moment(0.9, 0.1), moment(0.9, 0.9)])
+    assert "At 4 of 7 moments most probes change the action" in said
+    assert "(elsewhere at 1 of 2)" in said
+    assert "at the other 3 the Spearman is 1.00" in said
+    assert (
+        f"a Spearman of {spearman([r.kl for r in against + alike], [r.fraction for r in against + alike]):.2f}" in said
+    )
+
+
+def test_moments_that_are_left_open_are_not_counted_twice() -> None:
+    met, missed = moment(0.5, 0.5), moment(0.0, 0.0, nearest=None)
+    assert "2 are left open by so few boxes; the scan met a change at each of these" in _in_words([met, met])
+    assert "2 are left open by so few boxes; the scan met a change at 1 of these" in _in_words([met, missed])
 
 
 def test_the_page_is_made_again_from_its_rows(tmp_path: Path) -> None:

@@ -12,11 +12,12 @@ from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil.reproduce.ablation import CHOICES, beside
+from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.distances import Distances
-from paretofoil.reproduce.landscapes import choose_case
+from paretofoil.reproduce.landscapes import _question, choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
-from paretofoil.reproduce.runtime import paper_seconds
+from paretofoil.reproduce.runtime import budget_in_words, paper_seconds
 from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
@@ -55,6 +56,8 @@ SMALL = Budgets(
         "cf-zoo": CFZoo(60, 61),
         "boundary": Boundary(max_queries=200),
         "exact": Exact(max_boxes=2000),
+        "white-cw:as-run": ProjectedCW(iterations=10),
+        "cf-zoo:as-run": CFZooAsRun(200, 200),
     },
     stress=CFZoo(60, 61),
     thorough=CFZoo(70, 71),
@@ -101,6 +104,40 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
     for row in rows:
         spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
         assert spent <= int(row.search.split(" at ")[1])
+
+
+def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan) -> None:
+    report = experiment("ablation")(small)
+    rows = read_rows(small.out / "rows" / "ablation-kappa-0.sqlite")
+    assert {row.search for row in rows} == {"exact", "cf-zoo:as-run at 60", "cf-zoo:as-run at 200"}
+    greedy = Distances.of(rows)
+    shares, ratios = report.tables[2:4]
+    assert shares.rows[-1] == ("kappa 0", *(greedy.recovered(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert ratios.rows[-1] == ("kappa 0", *(greedy.ratio(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *CHOICES, "kappa 0"]
+
+
+def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
+    """In its box, and where chance plays of the agents that learned from realised returns."""
+    small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
+    experiment("runtime")(small)
+    compared = {row.case: row.full_answer() for row in read_rows(tmp_path / "rows" / "comparison.sqlite")}
+    for study in ("runtime", "runtime-budget"):
+        rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
+        assert {row.case.agent for row in rows} == {"breakable-bottles-realised"}
+        for answer, same in ((row.full_answer(), compared[row.case]) for row in rows):
+            assert (answer.low.tolist(), answer.high.tolist()) == (same.low.tolist(), same.high.tolist())
+
+
+def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
+    plan = Plan(Path("."), budgets=replace(SMALL, runtime=(10_000, 20_000)))
+    rows = [
+        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Outcome.FOUND, 0.5, times * budget, "", 0.0)
+        for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
+        for budget in (10_000, 20_000)
+    ]
+    assert "asks 2.0 B as the authors ran it" in budget_in_words(plan, rows)
+    assert "and 5.0 B as the text tells it" in budget_in_words(plan, rows)
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
@@ -168,11 +205,21 @@ def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
         outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
         return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
 
-    zoo = [row(number, "cf-zoo", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
-    white = [row(number, "white-cw", 1.0 if number == 4 else None) for number in range(5)]
-    assert choose_case(zoo + white, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
-    assert choose_case(zoo + white, both=True) == Case("a", 4, 0, 1)
-    assert choose_case([row(0, "cf-zoo", None)], both=False) is None
+    zoo = [row(number, "cf-zoo:as-run", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
+    white = [row(number, "white-cw:as-run", 1.0 if number == 4 else None) for number in range(5)]
+    other = [row(number, search, 0.2) for number in range(5) for search in ("cf-zoo", "white-cw")]  # not as run
+    rows = zoo + white + other
+    assert choose_case(rows, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
+    assert choose_case(rows, both=True) == Case("a", 4, 0, 1)
+    assert choose_case([row(0, "cf-zoo:as-run", None), *other], both=False) is None
+
+
+def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Plan) -> None:
+    answers = {row.case: row.full_answer() for row in comparison_rows(small)}
+    for case, answer in answers.items():
+        question, _ = _question(small, "branch-path", case)
+        assert question.command == pytest.approx(answer.original)
+        assert (question.low.tolist(), question.high.tolist()) == (answer.low.tolist(), answer.high.tolist())
 
 
 def test_every_experiment_can_be_loaded() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
 from paretofoil.reproduce.paper import BUDGET_RUNTIME
-from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, ProjectedCW, WhiteCW
+from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, NearestFront, ProjectedCW, WhiteCW
 
 
 def _compared() -> dict[str, Search]:
@@ -31,6 +31,7 @@ def _held() -> dict[str, Search]:
         "boundary": Boundary(30_000),
         "projected-cw": ProjectedCW(),
         "white-cw:as-run": WhiteCW.preset("as-run"),
+        "nearest-front": NearestFront(),
     }
 
 
@@ -60,8 +61,9 @@ class Budgets:
     """Cases of each environment that are timed one at a time."""
 
     held: Mapping[str, Search] = field(default_factory=_held)
-    """Searches of the ablation, by label: held to equal numbers of queries, of which none but the attacks, which end
-    by themselves, has fewer of its own; cf-zoo:as-run among them, whose choices are left out one at a time."""
+    """Searches of the ablation, by label: held to equal numbers of queries, of which none but the attacks and the
+    nearest front, which end by themselves, has fewer of its own; cf-zoo:as-run among them, whose choices are left out
+    one at a time."""
     held_to: tuple[int, ...] = (100, 300, 1_000, 3_000, 9_000, 30_000)
     """Queries for each question, in rising order."""
     sample: int = 16

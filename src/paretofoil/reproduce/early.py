@@ -136,5 +136,9 @@ def early_in_words(asked: Mapping[str, tuple[Questioned, Questioned]]) -> str:
         )
         told.append(f"On {ENVIRONMENTS[name]}, told apart by: {yes}; not told apart by: {no}.")
     rule = f"at most {SUBSET.commands} commands, {SUBSET.times} moments and {SUBSET.foils} foils of each"
-    first = f"**An agent that was not trained to the end.** Both are asked by the comparison's rule ({rule})."
+    first = (
+        "No claim of the paper, but a question that it leaves to a study with people: can command counterfactuals tell "
+        "a well-trained agent from a poorly trained one? Here is which measures can, for an agent whose training was "
+        f"broken off. Both are asked by the comparison's rule ({rule}), in the box of what is reachable."
+    )
     return " ".join([first, *told])

@@ -25,9 +25,10 @@ It is a share of the change, not of the range: Deep Sea Treasure's whole change 
 paper as well."""
 COLUMNS = ("example", "foil", "by", "counterfactual command", "change", "distance", "in the paper's box", "signs")
 NOTE = (
-    "Distances are scaled: by the box of what our agent was trained on, in which ours were searched, and by the "
-    "authors' whole box, in which theirs were. A distance that stands for the paper is computed from its command. "
-    "Answers on the authors' agent are ours; it was imported from their checkpoint (`benchmarks/authors_agents.py`)."
+    "Distances are scaled: by the box of what our agent was trained on, of which what is reachable was searched for "
+    "ours, and by the authors' whole box, in which theirs were. A distance that stands for the paper is computed from "
+    "its command. Answers on the authors' agent are ours; it was imported from their checkpoint "
+    "(`benchmarks/authors_agents.py`)."
 )
 Answers = Mapping[str, Answer]
 """By search."""
@@ -37,6 +38,7 @@ def reproduce_examples(plan: Plan) -> Report:
     """Each example with CF-ZOO at the paper's budget, with the exact search, and with the sparsest exact answer."""
     report = Report("The paper's worked examples on our agents")
     report.say(
+        "Box: what is *reachable* for our agents, none of which meets chance here; the paper's box for theirs. "
         "Each question is posed in the paper's state itself, under its remaining command and for its foil, to an agent "
         "that we trained ourselves: another network, so that the sign of each change is compared, not its size. Where "
         "our agent would not come by that state it is put there; where it already chooses the foil there, the question "

@@ -9,7 +9,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import foldable, margin_network
-from paretofoil.reproduce.measurement import measured, share
+from paretofoil.reproduce.measurement import mean_interval, measured, share
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.study import Case, Row
@@ -135,13 +135,14 @@ def gradient_table(plan: Plan, rows: Sequence[Slope], local: Collection[Case]) -
         spread = map(float, np.quantile(cosines, (0.5, 0.1, 0.9))) if cosines else (None,) * 3
         aligned = [row for row in mine if row.aligned]
         ratios = [row.line / row.optimum for row in mine if row.line is not None and row.optimum]
-        found = (share(mine, lambda r: r.line is not None), share(aligned, lambda r: r.line is not None))
-        steps = share(mine, lambda r: r.case in local)
+        found = (share(mine, _aligned), mean_interval(mine, _aligned), share(mine, _finds), mean_interval(mine, _finds))
+        steps = (share(aligned, _finds), share(mine, lambda r: r.case in local))
         ratio = float(np.median(ratios)) if ratios else None
-        lines.append((ENVIRONMENTS.get(name, "All"), len(mine), *spread, share(mine, _aligned), *found, steps, ratio))
+        lines.append((ENVIRONMENTS.get(name, "All"), len(mine), *spread, *found, *steps, ratio))
     columns = (
-        *("environment", "answers", "cosine: median", "10 %", "90 %", "aligned [95 % CI]", "line finds [95 % CI]"),
-        *("if aligned: line finds [95 % CI]", "local ZOO finds [95 % CI]", "line / optimum: median"),
+        *("environment", "answers", "cosine: median", "10 %", "90 %", "aligned [95 % CI]", "cluster [95 % CI]"),
+        *("line finds [95 % CI]", "line finds: cluster [95 % CI]", "if aligned: line finds [95 % CI]"),
+        *("local ZOO finds [95 % CI]", "line / optimum: median"),
     )
     note = (
         "Cosine: between the gradient of the margin at the original command and the way to the closest answer (exact), "
@@ -158,10 +159,10 @@ def gradient_in_words(rows: Sequence[Slope]) -> str:
     missed = share(aligned, lambda r: r.line is None)
     cosines = [row.cosine for row in rows if row.cosine is not None]
     return (
-        "**The local direction of increasing margin can be poorly aligned with a valid region, and even a useful one "
-        "does not guarantee success**, says the paper of its landscapes. Over all "
-        f"{len(rows):,} questions that have an answer the median cosine between the gradient and the way to the "
-        f"closest answer is {float(np.median(cosines)) if cosines else 0.0:.2f}; "
+        "**This direction is poorly aligned with a nearby valid region**, says the paper of the gradient in one of its "
+        "landscapes, and of another that **even an apparently useful local direction does not guarantee success**. "
+        f"Over all {len(rows):,} questions that have an answer the median cosine between the gradient and the way to "
+        f"the closest answer is {float(np.median(cosines)) if cosines else 0.0:.2f}; "
         f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}), and of "
         f"those {100 * missed.rate:.1f} % lead to no valid command along a straight line."
     )
@@ -169,3 +170,7 @@ def gradient_in_words(rows: Sequence[Slope]) -> str:
 
 def _aligned(row: Slope) -> bool:
     return row.aligned
+
+
+def _finds(row: Slope) -> bool:
+    return row.line is not None

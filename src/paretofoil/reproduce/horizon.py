@@ -135,13 +135,14 @@ def horizon_in_words(rows: Sequence[Pair]) -> str:
     without, own = ([row for row in rows if row.factor == factor] for factor in (None, 1.0))
     other = [row for row in rows if row.factor not in (None, 1.0)]
     flips = Proportion(sum(row.flipped for row in other), sum(row.decisions for row in other))
+    where = " and ".join(", ".join(ENVIRONMENTS[n] for n in dict.fromkeys(r.agent for r in rows)).rsplit(", ", 1))
     rates = [100 * share(kind, lambda r: r.kept).rate for kind in (without, own, other)]
     return (
-        "**Changing only the desired horizon could produce unintuitive action choices**, says the paper, which "
-        f"therefore removes it. Agents without one deliver {rates[0]:.1f} % of the commands of their fronts. Those "
-        f"with a horizon deliver {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % "
+        "**Changing only the desired horizon could sometimes produce unstable or unintuitive action choices**, says "
+        f"the paper, which therefore removes it. On {where}, one agent of each and so one seed, those without a "
+        f"horizon deliver {rates[0]:.1f} % of the {len(without)} commands of their fronts. Those with one deliver, of "
+        f"the {len(own)} of theirs, {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % "
         f"if it is another ({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another "
         f"horizon alone changes the greedy action in {100 * flips.rate:.1f} % of the decisions. Settings and seeds are "
-        "those "
-        "of the agents without a horizon."
+        "those of the agents without a horizon; no box is searched here."
     )

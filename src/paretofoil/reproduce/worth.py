@@ -14,6 +14,7 @@ from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.reproduce.retrained import QUICK, AskedAgain, ask_again
+from paretofoil.reproduce.setting import REACHABLE
 from paretofoil.reproduce.stress import stress_rows
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
 from paretofoil.show.rates_figure import Series, figure_rates
@@ -34,7 +35,7 @@ def reproduce_worth(plan: Plan) -> Report:
     rows = aftermaths(plan, answers)
     again = asked_again(plan, [row for row in answers if row.search == "exact"])
     report = Report("What a counterfactual is worth")
-    report.say(_method(), _in_words(rows))
+    report.say(REACHABLE, _method(), _in_words(rows))
     report.add(_follows(plan, rows), Picture.of(_figure(plan, rows), "worth", "Where episodes end"))
     report.add(_stands(plan, rows))
     if again:
@@ -143,9 +144,10 @@ def _stands(plan: Plan, rows: Rows) -> Table:
     columns = ("environment", "search", "answers", "off the front: median", "90 %", "asks for a point of it", *noisy)
     note = (
         "Off the front: the scaled distance from what is asked for, what was collected before included, to the nearest "
-        f"point of the agent's front. Noise: the share (%) of {DRAWS} draws of Gaussian noise, with that standard "
-        "deviation in shares of each number's range, under which the foil is still chosen. States are continuous in "
-        "Minecart alone; their ranges are those of the agent's own episodes."
+        "point of the agent's front; agents keep no archive, so that this stands for the distance to the nearest "
+        f"archived return. Noise: the share (%) of {DRAWS} draws of Gaussian noise, with that standard deviation in "
+        "shares of each number's range, under which the foil is still chosen. States are continuous in Minecart alone; "
+        "their ranges are those of the agent's own episodes."
     )
     lines, begins = _lines(plan, rows, line)
     return Table("How near to what can be had, and how much noise it stands", columns, lines, note, rules=begins)
@@ -179,16 +181,25 @@ def _figure(plan: Plan, rows: Rows) -> "Figure":
 
 
 def _seed_in_words(plan: Plan, rows: Sequence[AskedAgain]) -> str:
-    names = ", ".join(ENVIRONMENTS[name] for name in QUICK if name in plan.agents)
+    names = [ENVIRONMENTS[name] for name in QUICK if name in plan.agents]
     asked = [row for row in rows if row.here is not None and not row.taken]
-    both, over = share(asked, lambda r: r.there is not None), share(asked, lambda r: bool(r.carries_over))
+    both, over = share(asked, lambda r: r.there is not None), share(asked, _carries)
     return (
-        f"**Another seed.** Where an agent is trained within seconds ({names}), every question of the stress test was "
-        f"also asked of one of seed {plan.agent_seeds[0]}, in the same state, under the same command, with the exact "
-        f"search. Of {len(asked):,} questions that have an answer and that the other agent does not settle by taking "
-        f"the foil anyway, {100 * both.rate:.1f} % have one there too, and in {100 * over.rate:.1f} % the very command "
-        "that is quoted for the one agent makes the other take the foil."
+        f"**Another seed.** In {_counted(names)} where an agent is trained within seconds ({', '.join(names)}), every "
+        f"question of the stress test was also asked of one other agent, of seed {plan.agent_seeds[0]}, in the same "
+        f"state, under the same command, with the exact search. Of {len(asked):,} questions that have an answer and "
+        f"that the other agent does not settle by taking the foil anyway, {100 * both.rate:.1f} % have one there too, "
+        f"and in {100 * over.rate:.1f} % the very command that is quoted for the one agent makes the other take the "
+        "foil."
     )
+
+
+def _carries(row: AskedAgain) -> bool:
+    return bool(row.carries_over)
+
+
+def _counted(names: Sequence[str]) -> str:
+    return f"the {len(names)} environments" if len(names) != 1 else "the one environment"
 
 
 def _elsewhere(plan: Plan, rows: Sequence[AskedAgain]) -> Table:
@@ -200,8 +211,8 @@ def _elsewhere(plan: Plan, rows: Sequence[AskedAgain]) -> Table:
         ratios = [r.there / r.here for r in possible if r.there is not None and r.here]
         spread = map(float, np.quantile(ratios, (0.5, 0.1, 0.9))) if ratios else (None,) * 3
         there = (share(kind, lambda r: r.there is not None) for kind in (possible, impossible))
-        over = share(possible, lambda r: bool(r.carries_over))
-        lines.append((ENVIRONMENTS[name], len(mine), share(mine, lambda r: r.taken), *there, over, *spread))
+        over = (share(possible, _carries), mean_interval(possible, _carries))
+        lines.append((ENVIRONMENTS[name], len(mine), share(mine, lambda r: r.taken), *there, *over, *spread))
     columns = (
         *(
             "environment",
@@ -209,7 +220,7 @@ def _elsewhere(plan: Plan, rows: Sequence[AskedAgain]) -> Table:
             "the other takes the foil anyway [95 % CI]",
             "possible here: there too [95 % CI]",
         ),
-        *("impossible here: possible there [95 % CI]", "the same command flips both [95 % CI]"),
+        *("impossible here: possible there [95 % CI]", "the same command flips both [95 % CI]", "cluster [95 % CI]"),
         *("distance there / here: median", "10 %", "90 %"),
     )
     return Table("The same question to an agent of another seed", columns, tuple(lines))

@@ -3,7 +3,7 @@
 The colours are Okabe and Ito's, which stay apart for colour-blind readers; each has a marker of its own all the same.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 INK = "#222222"
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072b2", "#e69f00", "#009e73", "#d55e00", "#a0468f", "#6b7280"
@@ -43,5 +43,9 @@ MARKS = (
 
 
 def mark_of(search: str) -> Mark:
-    """The mark of a search; one that has none of its own is drawn as Exact is, under its own name."""
-    return next((mark for mark in MARKS if mark.name == search), Mark(search, search, BLUE, 11))
+    """The mark of a search, also of a form of it; one that has none is drawn as Exact is, under its own name."""
+    name, _, form = search.partition(":")
+    mark = next((mark for mark in MARKS if mark.name == name), None)
+    if mark is None:
+        return Mark(search, search, BLUE, 11)
+    return replace(mark, name=search, label=f"{mark.label} {form.replace('-', ' ')}".strip())
