@@ -196,7 +196,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "search/exact_table.py",
         "search/test_exact_table.py",
-        (" table.rounding, CAUTION", " CAUTION", "an agent that computes in float32 refutes the proof"),
+        (".max()), table.rounding)", ".max()), 0.0)", "an agent that computes in float32 refutes the proof"),
+        ("slack_for(off, batch.clearance, least)", "slack_for(off, 0.0, least)", "the clearance is ignored"),
     ),
     *_in(
         "proof/preference_range.py",
@@ -307,7 +308,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("@ self.blur + self.slack)", "@ self.blur)", "what float32 deviates is not allowed for"),
         ("np.abs(lines.slopes) @ self.blur + ", "", "what a command is seen off is not allowed for on the line"),
         ("low - self.blur, high + self.blur)", "low, high)", "nor around the box"),
-        ("max(SLACK, CAUTION * off, batch.clearance)", "SLACK", "the deviation is measured and forgotten"),
+        (
+            "slack_for(off, batch.clearance)",
+            "slack_for(0.0, batch.clearance)",
+            "the deviation is measured and forgotten",
+        ),
+        ("slack_for(off, batch.clearance)", "slack_for(off, 0.0)", "the clearance of a noisy policy is ignored"),
         ("open_to = 1.0 - beaten.transpose(0, 2, 1)", "open_to = 1.0 - beaten", "who loses is taken for who wins"),
         ("np.where(among, 1.0 - beaten.max(axis=2), 0.0)", "np.where(among, 1.0 - beaten.min(axis=2), 0.0)", "no cut"),
         (
@@ -544,7 +550,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "False",
             "deviations are ignored",
         ),
-        ("slack = min(SLACK, spare / 2)", "slack = SLACK", "narrow answers get no range"),
+        ("slack = min(RANGE_SLACK, spare / 2)", "slack = RANGE_SLACK", "narrow answers get no range"),
         ("if not (box.high > box.low).any():", "if False:", "a range of a single command"),
         (
             "(self._bounds(lows, highs) < self.level).any(axis=1)",
@@ -579,6 +585,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("np.abs(asked - folded).max()", "(asked - folded).max()", "deviations downwards are not seen"),
         ("np.abs(asked - folded).max()", "np.abs(asked - folded).min()", "the least deviation"),
         ("initial=np.inf)\n    asked", "initial=0.0)\n    asked", "margins above 0 deviate"),
+        ("max(least, CAUTION * off, clearance)", "max(least, off, clearance)", "what no probe met is not allowed for"),
     ),
     *_in(
         "search/exact.py",
@@ -588,10 +595,10 @@ MUTATIONS: tuple[Mutation, ...] = (
             "high=safe.high + around, level=kappa,",
             "proven for kappa alone",
         ),
-        ("slack = max(self.slack, CAUTION * off, batch.clearance)", "slack = self.slack", "the slack is never raised"),
+        ("slack = slack_for(off, batch.clearance, self.slack)", "slack = self.slack", "the slack is never raised"),
         (
-            "slack = max(self.slack, CAUTION * off, batch.clearance)",
-            "slack = max(self.slack, CAUTION * off)",
+            "slack_for(off, batch.clearance, self.slack)",
+            "slack_for(off, 0.0, self.slack)",
             "the clearance of a noisy policy is ignored",
         ),
         ("sizes + (self.worth if claim is self.bare else 0.0)", "sizes", "walks without slack cost nothing"),

@@ -17,14 +17,12 @@ from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
-from paretofoil.proof.deviation import CAUTION, PROBES, blur, rounding, seen_off
+from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off, slack_for
 from paretofoil.proof.joint import joint_network
 from paretofoil.proof.margin import foldable
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
-SLACK = 1e-5
-"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
 _SAMPLES = 256
 """Commands that are tried in every state before anything is proven."""
 
@@ -219,7 +217,7 @@ class _Proving:
         scores = self._scores(decision, *setting.unpack(points))
         asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
-        return max(SLACK, CAUTION * float(off.max()))
+        return slack_for(float(off.max()), 0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""

@@ -15,12 +15,10 @@ from paretofoil.core.limit import Stop, now
 from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bound import HalfSpaces, upper_bounds
-from paretofoil.proof.deviation import CAUTION, PROBES, seen_off
+from paretofoil.proof.deviation import PROBES, seen_off, slack_for
 from paretofoil.proof.margin import MarginNetwork, rounding_pads
 from paretofoil.proof.share_volume import share_below
 
-SLACK = 1e-5
-"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
 _SMALLEST = 1e-8
 """Boxes smaller than this are left undecided: float32 could not tell their halves apart."""
 _SUMMING = 1e-9
@@ -108,8 +106,8 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
     assert isinstance(question.policy, FoldablePolicy)
     folded = question.policy.fold(question.state)
     off = _deviation(batch, row, folded)
-    slack = max(SLACK, CAUTION * off, batch.clearance)
-    return _Proving(Contest.of(folded, question, slack)).run(effort, off)
+    contest = Contest.of(folded, question, slack_for(off, batch.clearance))
+    return _Proving(contest).run(effort, off)
 
 
 def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:

@@ -8,13 +8,12 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
-from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, blur, deviation
+from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, RANGE_SLACK, blur, deviation
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
 
-SLACK = 1e-4
-"""Ranges are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
 _LEAST_SLACK = 1e-6
+"""An answer that wins so narrowly that less is left has no range."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a side is moved, tried from the whole way down."""
 _BOXES = 1000
@@ -38,7 +37,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
     spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa
-    slack = min(SLACK, spare / 2)
+    slack = min(RANGE_SLACK, spare / 2)
     if slack < _LEAST_SLACK:
         return None  # the answer wins so narrowly that no box around it can be proven with slack
     growth = _Growth(network, question.kappa + slack, low, high, blur(question))
