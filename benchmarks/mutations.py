@@ -387,6 +387,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("decision.state - self.around, self.low", "decision.state, self.low", "half of the box of states"),
         ("decision.state + self.around, self.high", "decision.state, self.high", "the other half of the box of states"),
         ("level=-self._slack(decision, setting)", "level=0.05", "proven for what wins clearly alone"),
+        ("clearance(QuestionBatch([self._question(decision)]))", "0.0", "what it does in another batch is proven away"),
         ("if number in decision.valid_actions]", "]", "asked where the action is not valid"),
         ("shape=agent.space.shape)", 'shape="box")', "weights that do not sum to 1 count"),
         ('0.0, "l2", walls), inside', '0.0, "l2"), inside', "weights beyond the walls keep a proof from closing"),

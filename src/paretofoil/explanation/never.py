@@ -15,6 +15,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import now
 from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
 from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off, slack_for
@@ -210,20 +211,24 @@ class _Proving:
         return self.agent.policy.log_probs(states.astype(np.float32), commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
-        """More than the deployed policy's margins were seen to deviate from those that are proven."""
+        """More than the deployed policy's margins were seen to deviate from those that are proven, in any batch."""
         claim, own = setting.claim, decision.valid_actions.index(self.action)
         shares = np.random.default_rng(0).random((PROBES, claim.low.size))
         points = setting.inside(claim.low + shares * (claim.high - claim.low))
         scores = self._scores(decision, *setting.unpack(points))
         asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
-        return slack_for(float(off.max()), 0.0)
+        return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
+
+    def _question(self, decision: Decision) -> Question:
+        """What would make the action win in this very state, by any margin?"""
+        middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
+        valid, policy = decision.valid_actions, self.agent.policy
+        return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""
-        middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
-        valid, policy = decision.valid_actions, self.agent.policy
-        question = Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
+        question = self._question(decision)
         batch, around = QuestionBatch([question]), blur(question)
 
         def inside(points: np.ndarray) -> np.ndarray:
