@@ -345,6 +345,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "explanation/test_influence.py",
         ("            same = middle\n", "            other = middle\n", "halving walks away from the change"),
         ("below[::-1]", "below", "the farthest change below is told"),
+        ("line.keep_clear(batch.clearance)", "pass", "the clearance of a noisy policy is ignored"),
         ("commands[:, others] = (1.0 - values[:, None]) * shares", "pass", "other weights stay, and the sum is not 1"),
         (
             "(math.ceil if away > 0 else math.floor)",
