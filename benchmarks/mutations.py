@@ -422,10 +422,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         ("np.argpartition(pool.bound, take - 1)", "np.argpartition(-pool.bound, take - 1)", "the worst first"),
         ("pool = pool[order[take:]]", "pool = pool[order[take + 1 :]]", "one box is lost at each step"),
-        ("np.concatenate([high_of_left, self.high])", "np.concatenate([self.high, high_of_left])", "halves mixed up"),
         ("alive = (low <= high).all(axis=1)\n", "alive = (low < high).all(axis=1)\n", "boxes without width are lost"),
         ("claim.level - lines.offsets", "claim.level + lines.offsets", "the half-spaces are elsewhere"),
         ("Boxes(low, high, bound, axis, point)[bound < radius]", "Boxes(low, high, bound, axis, point)", "none is far"),
+    ),
+    *_in(
+        "proof/box.py",
+        f"{PROOF} proof/test_share.py proof/test_box.py",
+        ("np.concatenate([high_of_lower, high])", "np.concatenate([high, high_of_lower])", "halves mixed up"),
+        ("max(1, _WORK // work)", "most", "wide networks take as many boxes at once, and look at the clock too late"),
+        ("max(1, _WORK // work)", "_WORK // work", "the widest networks take none"),
+        ("_SMALLEST = 1e-8", "_SMALLEST = 1e-2", "boxes are given up that could be split"),
     ),
     *_in(
         "proof/halfspace.py",

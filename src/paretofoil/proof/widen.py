@@ -8,6 +8,7 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
+from paretofoil.proof.box import halves
 from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, RANGE_SLACK, blur, deviation
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
@@ -144,18 +145,13 @@ class _Growth:
             left, self.boxes_left = left - len(lows), self.boxes_left - len(lows)
             loose = (self._bounds(lows, highs) < self.level).any(axis=1)
             lows, highs, owner = lows[loose], highs[loose], owner[loose]
-            centers = (lows + highs) / 2
-            refuted = self._margins(centers) < self.level
+            refuted = self._margins((lows + highs) / 2) < self.level
             num_proven = min(num_proven, int(owner[refuted].min(initial=num_proven)))
             if len(lows) and 2 * len(lows) > left:  # give up the farthest slices first
                 num_proven = min(num_proven, int(owner[np.argsort(owner, kind="stable")[max(left, 0) // 2]]))
             keep = owner < num_proven
-            lows, highs, owner, centers = lows[keep], highs[keep], owner[keep], centers[keep]
-            rows, axis = np.arange(len(lows)), ((highs - lows) * weight).argmax(axis=1)
-            left_high, right_low = highs.copy(), lows.copy()
-            left_high[rows, axis] = right_low[rows, axis] = centers[rows, axis]
-            lows, highs = np.concatenate([lows, right_low]), np.concatenate([left_high, highs])
-            owner = np.tile(owner, 2)
+            lows, highs, owner = lows[keep], highs[keep], np.tile(owner[keep], 2)
+            lows, highs = halves(lows, highs, ((highs - lows) * weight).argmax(axis=1))
         return num_proven
 
 
