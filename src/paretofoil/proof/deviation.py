@@ -29,6 +29,13 @@ def deviation(
     return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
 
 
+def probe_shares(size: int) -> np.ndarray:
+    """(PROBES, size): places in a box as shares of its width, every second one in a corner."""
+    shares = np.random.default_rng(0).random((PROBES, size))
+    shares[::2] = np.round(shares[::2])
+    return shares
+
+
 def slack_for(off: float, clearance: float, least: float = SLACK) -> float:
     """The slack of a proof, for a deviation that the probes show and a clearance for the noise of the policy."""
     return max(least, CAUTION * off, clearance)

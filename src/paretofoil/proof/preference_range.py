@@ -10,7 +10,7 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, RANGE_SLACK, blur, rounding
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, probe_shares, rounding
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
@@ -159,9 +159,7 @@ def _empty(claim: Claim) -> bool:
 
 def _sampled(question: Question, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """(PROBES, d): preferences within low, high, many of them in corners."""
-    shares = np.random.default_rng(0).random((PROBES, len(low)))
-    shares[::2] = np.round(shares[::2])
-    return question.space.project(low + shares * (high - low), low, high)
+    return question.space.project(low + probe_shares(len(low)) * (high - low), low, high)
 
 
 def _width(ends: Ends) -> float:

@@ -16,7 +16,7 @@ from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.box import at_once, halves, too_small
-from paretofoil.proof.deviation import PROBES, seen_off, slack_for
+from paretofoil.proof.deviation import probe_shares, seen_off, slack_for
 from paretofoil.proof.margin import MarginNetwork, rounding_pads
 from paretofoil.proof.share_volume import share_below
 
@@ -108,10 +108,8 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
 def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
     """The largest difference between the policy's margins of any two valid actions and the folded ones."""
     question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
-    shares = np.random.default_rng(0).random((PROBES, question.space.size))
-    shares[::2] = np.round(shares[::2])
-    commands = question.low + shares * (question.high - question.low)
-    asked = batch.scores_at(np.full(PROBES, row), commands, "verify")[:, valid].astype(np.float64)
+    commands = question.low + probe_shares(question.space.size) * (question.high - question.low)
+    asked = batch.scores_at(np.full(len(commands), row), commands, "verify")[:, valid].astype(np.float64)
     return float(np.ptp(asked - folded.logits(commands)[:, valid], axis=1).max())
 
 

@@ -9,7 +9,7 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
 from paretofoil.proof.box import halves
-from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, RANGE_SLACK, blur, deviation
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, deviation, probe_shares
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
 
@@ -66,9 +66,7 @@ class _Box:
 
 def _probes(box: _Box) -> np.ndarray:
     """Random points and corners of the box: (PROBES, d)."""
-    shares = np.random.default_rng(0).random((PROBES, len(box.low)))
-    shares[::2] = np.round(shares[::2])
-    return box.low + shares * (box.high - box.low)
+    return box.low + probe_shares(len(box.low)) * (box.high - box.low)
 
 
 class _Growth:
