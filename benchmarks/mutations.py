@@ -505,7 +505,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         ('ACTIVATIONS["sigmoid"](x) * (1.0 - y)', 'ACTIVATIONS["sigmoid"](x)', "the derivative of a SiLU"),
         ("weights[0] * question.space.scale", "weights[0] / question.space.scale", "the scale is divided by"),
         ("biases[0] = weights[0] @ question.command + biases[0]", "biases[0] = biases[0]", "the command is left out"),
-        ("if a != question.foil]", "if a > question.foil]", "rivals before the foil are left out"),
         ("actions[question.foil] - actions[rivals]", "actions[rivals] - actions[question.foil]", "the margin's sign"),
         ("for parts in (weights, biases):", "for parts in (weights,):", "biases are those of the actions"),
         ("operations += weight.shape[1] + 8", "operations += 0", "operations are not counted"),
@@ -893,7 +892,8 @@ MUTATIONS: tuple[Mutation, ...] = (
             "- scores.max(axis=1)\n\n    def repeat",
             "the foil is its own rival",
         ),
-        ("if action != question.foil]", "]", "the foil is its own rival"),
+        ("if action != self.foil]", "]", "the foil is its own rival"),
+        ("if action != self.foil]", "if action > self.foil]", "rivals before the foil are left out"),
         (
             "np.bincount(rows, minlength=self.size)\n        return self._query",
             "1\n        return self._query",
@@ -981,7 +981,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/decision.py",
-        "core/test_documents.py",
+        f"{WORDS} core/test_documents.py",
+        ("if action != self.action]", "]", "the chosen action is a foil"),
         ('read["collected"].size != read["command"].size', "False", "collected in other objectives"),
         ('read["action"] not in read["valid_actions"]', "False", "an action that is not valid was chosen"),
         ("decision.command.size != read.command.size", "False", "an episode of decisions of another kind"),
@@ -1206,7 +1207,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "np.linspace(0, size, min(count, size), endpoint=False)",
             "the last is not included",
         ),
-        ("if action != decision.action]", "]", "the chosen action is a foil"),
         ("episode.decisions[: rule.times]", "episode.decisions[-(rule.times or 99) :]", "the last moments"),
     ),
     *_in(

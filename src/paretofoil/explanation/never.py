@@ -250,8 +250,7 @@ class _Proving:
         most = np.concatenate([decision.state + self.around, self.high])
         seen = np.concatenate([seen_off(least[:size], most[:size]), seen_off(self.low, self.high)])
         low, high = least - seen, most + seen
-        rivals = [action for action in decision.valid_actions if action != self.action]
-        network = joint_network(policy.unfold(), self.action, rivals, low, high)
+        network = joint_network(policy.unfold(), self.action, self._question(decision).rivals, low, high)
 
         def inside(points: np.ndarray) -> np.ndarray:
             commands = self.space.project(points[:, size:], self.low, self.high)

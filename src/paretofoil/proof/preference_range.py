@@ -74,15 +74,14 @@ class _Inside:
 
 
 def _inside_of(question: Question) -> _Inside | None:
-    policy, state = question.policy, question.state
-    rivals = [action for action in question.valid_actions if action != question.foil]
+    policy, state, foil, rivals = question.policy, question.state, question.foil, question.rivals
     if isinstance(policy, TabularPolicy):
         table = policy.table(state)
-        return _Inside(table.values, question.foil, rivals, table)
+        return _Inside(table.values, foil, rivals, table)
     if isinstance(policy, FoldableValues):
-        return _Inside(policy.fold_values(state).values, question.foil, rivals, None)
+        return _Inside(policy.fold_values(state).values, foil, rivals, None)
     if isinstance(policy, FoldablePolicy):
-        return _Inside(policy.fold(state).logits, question.foil, rivals, None)
+        return _Inside(policy.fold(state).logits, foil, rivals, None)
     return None
 
 

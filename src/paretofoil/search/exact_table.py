@@ -68,9 +68,8 @@ def _deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float:
     z = np.random.default_rng(0).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
     z = batch.project(rows, z)
     values = table.values(batch.commands_at(rows, z))
-    rivals = [action for action in question.valid_actions if action != question.foil]
-    margins = values[:, question.foil] - values[:, rivals].max(axis=1, initial=-np.inf)
-    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if rivals else 0.0
+    margins = values[:, question.foil] - values[:, question.rivals].max(axis=1, initial=-np.inf)
+    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if question.rivals else 0.0
 
 
 def _ask_nearest(budget: Budget, ordered: list[Polytope]) -> None:
