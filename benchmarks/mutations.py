@@ -967,6 +967,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("0.5 * (np.tanh(0.5 * x) + 1.0)", "0.5 * (np.tanh(x) + 1.0)", "a steeper sigmoid"),
     ),
     *_in(
+        "core/document.py",
+        "core/test_documents.py",
+        ("if what and missing:", "if False:", "a part that lacks a field is not told by its name"),
+    ),
+    *_in(
         "core/certificate.py",
         "core/test_value_lines.py core/test_documents.py",
         ("0.0 if np.isinf(self.lower) else self.upper", "self.upper", "the gap of what is infeasible is no number"),
