@@ -19,7 +19,7 @@ from paretofoil.proof.margin import MarginNetwork
 
 Layer = tuple[np.ndarray, np.ndarray, Activation, np.ndarray]
 """A weight, a bias, what follows them, and a pad."""
-CHUNK = 1 << 16
+_CHUNK = 1 << 16
 """Numbers in the largest array of one bounding step: small enough to stay in the cache."""
 
 
@@ -50,7 +50,7 @@ def in_chunks(
     bounds: Callable[[np.ndarray, np.ndarray], HalfSpaces], low: np.ndarray, high: np.ndarray, numbers: int
 ) -> HalfSpaces:
     """The bounds over boxes low, high (B, d), so many at once that the largest array, of `numbers` each, is small."""
-    step = max(1, CHUNK // numbers)
+    step = max(1, _CHUNK // numbers)
     places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
     parts = [bounds(low[place], high[place]) for place in places]
     if len(parts) == 1:
