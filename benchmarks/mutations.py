@@ -196,7 +196,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "search/exact_table.py",
         "search/test_exact_table.py",
-        (" table.rounding, CAUTION", " CAUTION", "an agent that computes in float32 refutes the proof"),
+        (".max()), table.rounding)", ".max()), 0.0)", "an agent that computes in float32 refutes the proof"),
+        ("slack_for(off, batch.clearance, least)", "slack_for(off, 0.0, least)", "the clearance is ignored"),
     ),
     *_in(
         "proof/preference_range.py",
@@ -307,7 +308,12 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("@ self.blur + self.slack)", "@ self.blur)", "what float32 deviates is not allowed for"),
         ("np.abs(lines.slopes) @ self.blur + ", "", "what a command is seen off is not allowed for on the line"),
         ("low - self.blur, high + self.blur)", "low, high)", "nor around the box"),
-        ("max(SLACK, CAUTION * off, batch.clearance)", "SLACK", "the deviation is measured and forgotten"),
+        (
+            "slack_for(off, batch.clearance)",
+            "slack_for(0.0, batch.clearance)",
+            "the deviation is measured and forgotten",
+        ),
+        ("slack_for(off, batch.clearance)", "slack_for(off, 0.0)", "the clearance of a noisy policy is ignored"),
         ("open_to = 1.0 - beaten.transpose(0, 2, 1)", "open_to = 1.0 - beaten", "who loses is taken for who wins"),
         ("np.where(among, 1.0 - beaten.max(axis=2), 0.0)", "np.where(among, 1.0 - beaten.min(axis=2), 0.0)", "no cut"),
         (
@@ -339,6 +345,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "explanation/test_influence.py",
         ("            same = middle\n", "            other = middle\n", "halving walks away from the change"),
         ("below[::-1]", "below", "the farthest change below is told"),
+        ("line.keep_clear(batch.clearance)", "pass", "the clearance of a noisy policy is ignored"),
         ("commands[:, others] = (1.0 - values[:, None]) * shares", "pass", "other weights stay, and the sum is not 1"),
         (
             "(math.ceil if away > 0 else math.floor)",
@@ -381,6 +388,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("decision.state - self.around, self.low", "decision.state, self.low", "half of the box of states"),
         ("decision.state + self.around, self.high", "decision.state, self.high", "the other half of the box of states"),
         ("level=-self._slack(decision, setting)", "level=0.05", "proven for what wins clearly alone"),
+        ("clearance(QuestionBatch([self._question(decision)]))", "0.0", "what it does in another batch is proven away"),
         ("if number in decision.valid_actions]", "]", "asked where the action is not valid"),
         ("shape=agent.space.shape)", 'shape="box")', "weights that do not sum to 1 count"),
         ('0.0, "l2", walls), inside', '0.0, "l2"), inside', "weights beyond the walls keep a proof from closing"),
@@ -414,10 +422,17 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         ("np.argpartition(pool.bound, take - 1)", "np.argpartition(-pool.bound, take - 1)", "the worst first"),
         ("pool = pool[order[take:]]", "pool = pool[order[take + 1 :]]", "one box is lost at each step"),
-        ("np.concatenate([high_of_left, self.high])", "np.concatenate([self.high, high_of_left])", "halves mixed up"),
         ("alive = (low <= high).all(axis=1)\n", "alive = (low < high).all(axis=1)\n", "boxes without width are lost"),
         ("claim.level - lines.offsets", "claim.level + lines.offsets", "the half-spaces are elsewhere"),
         ("Boxes(low, high, bound, axis, point)[bound < radius]", "Boxes(low, high, bound, axis, point)", "none is far"),
+    ),
+    *_in(
+        "proof/box.py",
+        f"{PROOF} proof/test_share.py proof/test_box.py",
+        ("np.concatenate([high_of_lower, high])", "np.concatenate([high, high_of_lower])", "halves mixed up"),
+        ("max(1, _WORK // work)", "most", "wide networks take as many boxes at once, and look at the clock too late"),
+        ("max(1, _WORK // work)", "_WORK // work", "the widest networks take none"),
+        ("_SMALLEST = 1e-8", "_SMALLEST = 1e-2", "boxes are given up that could be split"),
     ),
     *_in(
         "proof/halfspace.py",
@@ -490,7 +505,6 @@ MUTATIONS: tuple[Mutation, ...] = (
         ('ACTIVATIONS["sigmoid"](x) * (1.0 - y)', 'ACTIVATIONS["sigmoid"](x)', "the derivative of a SiLU"),
         ("weights[0] * question.space.scale", "weights[0] / question.space.scale", "the scale is divided by"),
         ("biases[0] = weights[0] @ question.command + biases[0]", "biases[0] = biases[0]", "the command is left out"),
-        ("if a != question.foil]", "if a > question.foil]", "rivals before the foil are left out"),
         ("actions[question.foil] - actions[rivals]", "actions[rivals] - actions[question.foil]", "the margin's sign"),
         ("for parts in (weights, biases):", "for parts in (weights,):", "biases are those of the actions"),
         ("operations += weight.shape[1] + 8", "operations += 0", "operations are not counted"),
@@ -544,7 +558,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "False",
             "deviations are ignored",
         ),
-        ("slack = min(SLACK, spare / 2)", "slack = SLACK", "narrow answers get no range"),
+        ("slack = min(RANGE_SLACK, spare / 2)", "slack = RANGE_SLACK", "narrow answers get no range"),
         ("if not (box.high > box.low).any():", "if False:", "a range of a single command"),
         (
             "(self._bounds(lows, highs) < self.level).any(axis=1)",
@@ -579,6 +593,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("np.abs(asked - folded).max()", "(asked - folded).max()", "deviations downwards are not seen"),
         ("np.abs(asked - folded).max()", "np.abs(asked - folded).min()", "the least deviation"),
         ("initial=np.inf)\n    asked", "initial=0.0)\n    asked", "margins above 0 deviate"),
+        ("max(least, CAUTION * off, clearance)", "max(least, off, clearance)", "what no probe met is not allowed for"),
     ),
     *_in(
         "search/exact.py",
@@ -588,10 +603,10 @@ MUTATIONS: tuple[Mutation, ...] = (
             "high=safe.high + around, level=kappa,",
             "proven for kappa alone",
         ),
-        ("slack = max(self.slack, CAUTION * off, batch.clearance)", "slack = self.slack", "the slack is never raised"),
+        ("slack = slack_for(off, batch.clearance, self.slack)", "slack = self.slack", "the slack is never raised"),
         (
-            "slack = max(self.slack, CAUTION * off, batch.clearance)",
-            "slack = max(self.slack, CAUTION * off)",
+            "slack_for(off, batch.clearance, self.slack)",
+            "slack_for(off, 0.0, self.slack)",
             "the clearance of a noisy policy is ignored",
         ),
         ("sizes + (self.worth if claim is self.bare else 0.0)", "sizes", "walks without slack cost nothing"),
@@ -877,7 +892,8 @@ MUTATIONS: tuple[Mutation, ...] = (
             "- scores.max(axis=1)\n\n    def repeat",
             "the foil is its own rival",
         ),
-        ("if action != question.foil]", "]", "the foil is its own rival"),
+        ("if action != self.foil]", "]", "the foil is its own rival"),
+        ("if action != self.foil]", "if action > self.foil]", "rivals before the foil are left out"),
         (
             "np.bincount(rows, minlength=self.size)\n        return self._query",
             "1\n        return self._query",
@@ -951,6 +967,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("0.5 * (np.tanh(0.5 * x) + 1.0)", "0.5 * (np.tanh(x) + 1.0)", "a steeper sigmoid"),
     ),
     *_in(
+        "core/document.py",
+        "core/test_documents.py",
+        ("if what and missing:", "if False:", "a part that lacks a field is not told by its name"),
+    ),
+    *_in(
         "core/certificate.py",
         "core/test_value_lines.py core/test_documents.py",
         ("0.0 if np.isinf(self.lower) else self.upper", "self.upper", "the gap of what is infeasible is no number"),
@@ -965,7 +986,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "core/decision.py",
-        "core/test_documents.py",
+        f"{WORDS} core/test_documents.py",
+        ("if action != self.action]", "]", "the chosen action is a foil"),
         ('read["collected"].size != read["command"].size', "False", "collected in other objectives"),
         ('read["action"] not in read["valid_actions"]', "False", "an action that is not valid was chosen"),
         ("decision.command.size != read.command.size", "False", "an episode of decisions of another kind"),
@@ -1190,7 +1212,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "np.linspace(0, size, min(count, size), endpoint=False)",
             "the last is not included",
         ),
-        ("if action != decision.action]", "]", "the chosen action is a foil"),
         ("episode.decisions[: rule.times]", "episode.decisions[-(rule.times or 99) :]", "the last moments"),
     ),
     *_in(

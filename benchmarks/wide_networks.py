@@ -13,6 +13,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 
 import numpy as np
 import torch
@@ -126,14 +127,13 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> boun
 @contextmanager
 def before() -> Iterator[None]:
     """The library with the bounds that it had, in the chunks that they need."""
-    forwards, chunk = bound._upper_bounds, bound.CHUNK
+    forwards = bound._upper_bounds
 
     def in_small_chunks(
         network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None
     ) -> bound.HalfSpaces:
-        step = max(1, chunk // max(weight.shape[0] for weight in network.weights) ** 2)
-        parts = [backwards(network, low[s : s + step], high[s : s + step]) for s in range(0, max(len(low), 1), step)]
-        return bound.HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
+        width = max(weight.shape[0] for weight in network.weights)
+        return bound.in_chunks(partial(backwards, network), low, high, width**2)
 
     bound._upper_bounds = in_small_chunks
     try:

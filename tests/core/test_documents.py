@@ -133,6 +133,25 @@ def test_a_document_that_lacks_a_field_is_refused_by_the_name_of_the_field(name:
         type(DOCUMENTS[name]).from_json(json.dumps(broken))
 
 
+PARTS = {
+    "certificate": the_answer().certificate,
+    "consequence": the_answer().consequence,
+    "attainable command": the_answer().attainable,
+    "proven range": the_answer().proven_range,
+    "start": the_answer().start,
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_lacks_a_field_is_refused_by_both_names(name: str) -> None:
+    part: Any = PARTS[name]
+    values = part.to_dict()
+    for field in values.keys() - {"gap", "assumptions"}:  # which follow from the rest
+        lacking = {key: value for key, value in values.items() if key != field}
+        with pytest.raises(InvalidInput, match=f"expected a whole {name}, got one in which '{field}' is missing"):
+            type(part).from_dict(lacking)
+
+
 REFUSED = [
     *[("decision", field, "x") for field in ("state", "command", "collected", "valid_actions", "action", "time")],
     *[("episode", field, "x") for field in ("command", "decisions", "achieved")],

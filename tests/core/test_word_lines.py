@@ -8,6 +8,7 @@ from policies import LinearPolicy
 
 from paretofoil.core import limit
 from paretofoil.core.command import CommandSpace, Objective, length
+from paretofoil.core.decision import Decision
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.policy import ACTIVATIONS, probabilities
 from paretofoil.core.question import Question, QuestionBatch
@@ -64,7 +65,15 @@ def test_a_sigmoid_is_a_sigmoid() -> None:
     assert ACTIVATIONS["sigmoid"](x) == pytest.approx([0.0, 1 / (1 + np.exp(2.0)), 0.5, 1 / (1 + np.exp(-0.5)), 1.0])
 
 
-# Questions
+# Decisions and questions
+
+
+def test_what_was_not_chosen_may_be_asked_about_and_what_is_asked_about_has_the_others_as_rivals() -> None:
+    decision = Decision(np.zeros(1), np.zeros(1), (0, 2, 3), 2, np.zeros(1))
+    assert decision.others == [0, 3]
+    policy = LinearPolicy(np.zeros((4, 1)), np.zeros(4))
+    question = Question(policy, decision.state, decision.command, 3, (0, 2, 3), CommandSpace([0.0], [1.0]))
+    assert question.rivals == [0, 2]
 
 
 def batch() -> QuestionBatch:

@@ -13,7 +13,7 @@ import paretofoil as pf
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import InfluenceEffort, _Asking
-from paretofoil.explanation.influence_alone import turned
+from paretofoil.explanation.influence_alone import alone, turned
 from paretofoil.explanation.influence_sample import likely_share, random_commands
 from paretofoil.explanation.influence_scores import fan, influence_scores
 from paretofoil.explanation.pose import as_decision
@@ -155,6 +155,15 @@ def test_what_is_told_of_single_objectives_is_so_on_the_policy(name: str) -> Non
             assert line.lower <= line.sampled + 0.01
             assert line.sampled <= line.upper + 0.01
     assert turns
+
+
+def test_what_one_objective_changes_alone_is_proven_with_the_clearance_of_a_noisy_policy() -> None:
+    stripe = folded([[0.0, 0.0], [1.0, 0.0]], [0.0, -0.5])
+    batch = QuestionBatch([Question(stripe, np.zeros(1), np.array([0.1, 0.1]), 1, (0, 1), UNIT)])
+    batch.keep_clear(0.02)
+    first = alone(batch, 0, 10.0)[0]
+    assert first.lower <= 0.48
+    assert first.upper >= 0.52
 
 
 def test_a_turn_is_the_nearest_on_its_side() -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from valued import random_envelope
 import paretofoil as pf
 from paretofoil.cli import app
 from paretofoil.core.decision import Decision
-from paretofoil.core.policy import UnfoldablePolicy
+from paretofoil.core.policy import FoldedPolicy, UnfoldablePolicy, UnfoldedPolicy
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.proof.joint import joint_network
 
@@ -174,6 +174,37 @@ def test_a_margin_that_rounding_could_turn_is_not_proven_to_lose() -> None:
     found = pf.never(agent, 1, states=states_around(0.0))
     assert not found.proven.any()
     assert pf.never(threshold_agent(0.9), 1, states=states_around(0.0)).holds
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyAlone:
+    """A policy of which action 1 leads by a little more where it is asked about a single command."""
+
+    inside: PCNPolicy
+    noise: float
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        scores = self.inside.log_probs(states, commands)
+        scores[:, 1] += self.noise if len(states) == 1 else 0.0
+        return scores
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        return self.inside.fold(state)
+
+    def unfold(self) -> UnfoldedPolicy:
+        return self.inside.unfold()
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_what_a_policy_does_in_another_batch_is_not_proven_away(width: float) -> None:
+    best = pf.load_agent("branch-path").space.high
+    agent = threshold_agent(largest(-width / 2, best[0]) + 1e-4)
+    asked = states_around(0.0, 1.0)
+    assert pf.never(agent, 1, states=asked, width=width).holds
+    assert isinstance(agent.policy, PCNPolicy)
+    noisy = replace(agent, policy=NoisyAlone(agent.policy, 1e-3))
+    assert chosen(noisy, np.array([-width / 2]), best[None], (0, 1)) == 1
+    assert not pf.never(noisy, 1, states=asked, width=width).proven[0]
 
 
 def test_what_was_not_finished_is_open() -> None:

@@ -17,11 +17,12 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.proof import branch, verify
 from paretofoil.proof.bound import upper_bounds
 from paretofoil.proof.branch import Boxes, Claim, Effort, bound_boxes, branch_and_bound
+from paretofoil.proof.deviation import RANGE_SLACK
 from paretofoil.proof.halfspace import cut
 from paretofoil.proof.lines import LINES
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.verify import verify_certificate
-from paretofoil.proof.widen import SLACK, widen
+from paretofoil.proof.widen import widen
 from paretofoil.search import exact
 from paretofoil.search.exact import Exact, _Incumbent
 from paretofoil.search.parts.budget import Budget
@@ -373,19 +374,19 @@ def test_no_sample_lies_outside_the_ball_or_the_region() -> None:
 
 def test_a_proven_range_keeps_the_slack() -> None:
     """The whole region wins by kappa, but its lower side not by kappa and the slack."""
-    asked = question(command=(0.4,), low=np.array([0.05 + SLACK / 2]), policy=first_number(1))
+    asked = question(command=(0.4,), low=np.array([0.05 + RANGE_SLACK / 2]), policy=first_number(1))
     found = widen(QuestionBatch([asked]), 0, np.array([0.3]))
     assert found is not None
     assert found.low[0] > asked.low[0]
     assert found.high[0] == 0.5
-    roomy = replace(asked, low=np.array([0.05 + 2 * SLACK]))
+    roomy = replace(asked, low=np.array([0.05 + 2 * RANGE_SLACK]))
     found = widen(QuestionBatch([roomy]), 0, np.array([0.3]))
     assert found is not None
     assert found.low[0] == roomy.low[0]
 
 
 def test_a_policy_that_deviates_by_more_than_the_slack_has_no_proven_range() -> None:
-    for size, proven in ((0.6 * SLACK, True), (0.7 * SLACK, False)):
+    for size, proven in ((0.6 * RANGE_SLACK, True), (0.7 * RANGE_SLACK, False)):
         off = first_number(off=lambda commands, size=size: np.full(len(commands), size))
         assert (widen(QuestionBatch([question(off)]), 0, np.array([0.3, 0.0])) is not None) == proven
 

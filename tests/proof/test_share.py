@@ -257,3 +257,11 @@ def test_how_far_the_deployed_policy_is_from_its_inside_is_allowed_for() -> None
     found = prove_shares(asked(Shifted(inside, np.array([0.03, 0.0])), 1), ShareEffort(max_boxes=500))  # type: ignore[arg-type]
     assert found.deviation == pytest.approx(0.03)
     assert found.lower[0] <= 0.53 <= found.upper[0]
+
+
+def test_shares_allow_for_the_clearance_of_a_noisy_policy() -> None:
+    batch = asked(linear([[1.0], [0.0]], [0.0, 0.5]), 1)
+    batch.keep_clear(0.02)
+    found = prove_shares(batch, ShareEffort(undecided=0.05))
+    assert found.slack == 0.02
+    assert found.upper[0] >= 0.52  # where the first action is behind by the clearance at most

@@ -5,7 +5,7 @@ import pytest
 
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.question import Question
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.proof.table import polytopes
@@ -204,3 +204,11 @@ def test_values_that_depend_on_the_preferences_are_a_black_box_on_the_simplex() 
     assert num_found > 0
     with pytest.raises(InvalidInput, match="values of shape"):
         pf.from_q_values(lambda s, w: w).log_probs(np.zeros((1, 1)), weights[None])
+
+
+def test_a_proof_by_a_table_allows_for_the_clearance_of_a_noisy_policy() -> None:
+    batch = QuestionBatch([pose(0, SHAPES[0])])
+    batch.keep_clear(0.02)
+    [finding] = Exact().run(batch)
+    assert finding.certificate is not None
+    assert finding.certificate.slack == 0.02

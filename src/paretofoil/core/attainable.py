@@ -47,10 +47,7 @@ class Attainable:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Attainable":
-        try:
-            return cls(**record(_READERS)(values))
-        except KeyError as problem:
-            raise InvalidInput.expected("a whole attainable command", f"one in which {problem} is missing") from None
+        return cls(**record(_READERS, what="attainable command")(values))
 
 
 _KNOWN = ("command", "asked", "distance", "missed", "consequence")

@@ -7,7 +7,6 @@ import numpy as np
 
 from paretofoil.core.command import Norm
 from paretofoil.core.document import MAX_INTEGER, Reader, finite, integer, one_of, record, within
-from paretofoil.core.errors import InvalidInput
 
 Status = Literal["optimal", "infeasible", "gap"]
 
@@ -79,11 +78,7 @@ class Certificate:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Certificate":
-        try:
-            known = record(_READERS)(values)
-        except KeyError as error:
-            raise InvalidInput.expected("a whole certificate", f"one in which {error} is missing") from None
-        return cls(**known)
+        return cls(**record(_READERS, what="certificate")(values))
 
 
 def _bound(value: Any) -> float:

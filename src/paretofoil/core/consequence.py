@@ -34,10 +34,7 @@ class Consequence:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Consequence":
-        try:
-            read = record(_READERS)(values)
-        except KeyError as problem:
-            raise InvalidInput.expected("a whole consequence", f"one in which {problem} is missing") from None
+        read = record(_READERS, what="consequence")(values)
         if read["error"].size != read["achieved"].size:
             raise InvalidInput.expected(f"{read['achieved'].size} standard errors", read["error"].size)
         return cls(**read)

@@ -45,6 +45,11 @@ class Decision:
     """The environment's state, from which consequences are rolled out; None if there is no environment.
     It is not stored: a decision that was read from JSON has none."""
 
+    @property
+    def others(self) -> list[int]:
+        """The valid actions that were not chosen: its foils."""
+        return [action for action in self.valid_actions if action != self.action]
+
     def __repr__(self) -> str:
         command = ", ".join(f"{number:g}" for number in self.command)
         return f"<Decision at t = {self.time}: action {self.action} of {list(self.valid_actions)}, command ({command})>"

@@ -172,15 +172,21 @@ def by_name(read: Reader) -> Callable[[Any], dict[str, Any]]:
     return read_all
 
 
-def record(fields: Mapping[str, Reader], others: Mapping[str, Reader] | None = None) -> Callable[[Any], dict[str, Any]]:
+def record(
+    fields: Mapping[str, Reader], others: Mapping[str, Reader] | None = None, *, what: str = ""
+) -> Callable[[Any], dict[str, Any]]:
     """A reader of the fields of an object: all of the first, and of the others those that are there.
 
-    A field that is not named here is not read: a newer version, or a reader's note.
+    A field that is not named here is not read: a newer version, or a reader's note. `what` names the object where one
+    of the first is missing; without it that is a KeyError, for `whole` to tell.
     """
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, Mapping):
             raise InvalidInput.expected(f"an object with {', '.join(fields)}", brief(value))
+        missing = [name for name in fields if name not in value]
+        if what and missing:
+            raise InvalidInput.expected(f"a whole {what}", f"one in which {missing[0]!r} is missing")
         there = {name: reader for name, reader in (others or {}).items() if name in value}
         return {name: _read_field(name, reader, value[name]) for name, reader in {**fields, **there}.items()}
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import as_vector
-from paretofoil.core.document import brief, record, sized
+from paretofoil.core.document import record, sized
 from paretofoil.core.errors import InvalidInput
 
 
@@ -33,10 +33,7 @@ class ProvenRange:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "ProvenRange":
-        try:
-            return cls(**_READ(values))
-        except KeyError:
-            raise InvalidInput.expected("a proven range with low and high", brief(values)) from None
+        return cls(**_READ(values))
 
 
-_READ = record({"low": sized(None), "high": sized(None)})
+_READ = record({"low": sized(None), "high": sized(None)}, what="proven range")

@@ -79,6 +79,11 @@ class Question:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def rivals(self) -> list[int]:
+        """The valid actions that the foil must beat; a list, so that it picks rows of an array."""
+        return [action for action in self.valid_actions if action != self.foil]
+
     @cached_property
     def basis(self) -> np.ndarray:
         """(d, d): the change of the command that each coordinate of a scaled change z stands for, by columns.
@@ -210,8 +215,7 @@ class QuestionBatch:
             for row, question in enumerate(self.questions):
                 if question.valid_actions[-1] >= num_actions:
                     raise InvalidInput.expected(f"actions from 0 to {num_actions - 1}", list(question.valid_actions))
-                rivals = [action for action in question.valid_actions if action != question.foil]
-                self._handicaps[row, rivals] = 0.0
+                self._handicaps[row, question.rivals] = 0.0
         return self._handicaps
 
     def _count(self, phase: str) -> np.ndarray:

@@ -27,4 +27,4 @@ class Start:
         return cls(**_START(values))
 
 
-_START = record({"issued": sized(None), "command": sized(None), "leads_here": optional(flag)})
+_START = record({"issued": sized(None), "command": sized(None), "leads_here": optional(flag)}, what="start")

@@ -156,10 +156,9 @@ def explain_decision(
 
 def other_actions(decision: Decision) -> list[int]:
     """The foils of a decision: every valid action that was not chosen."""
-    others = [action for action in decision.valid_actions if action != decision.action]
-    if not others:
+    if not decision.others:
         raise InvalidInput.expected("a moment with at least two valid actions", "one with a single valid action")
-    return others
+    return decision.others
 
 
 def explain_episode(
@@ -191,7 +190,7 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.valid_actions if foil != d.action]
+    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.others]
     whole = paper_box(agent, box)
     questions = [
         pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked

@@ -41,7 +41,7 @@ def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:
     changed = actions_at(batch, with_value(question, i, values), "alone") != chosen
     below, above = np.append(low, values[values < here]), np.append(values[values > here], high)
     down, up = _turn(batch, chosen, i, below[::-1]), _turn(batch, chosen, i, above)
-    lower, upper = _proven(question, chosen, i, seconds)
+    lower, upper = _proven(batch, chosen, i, seconds)
     return Alone(i, lower, upper, float(changed.mean()), down, up)
 
 
@@ -90,11 +90,13 @@ def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Turn, end: f
     return Turn(float(tried[found[0]]), int(actions[found[0]])) if len(found) else turn
 
 
-def _proven(question: Question, chosen: int, i: int, seconds: float) -> tuple[float, float]:
+def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
     """In at least, and at most, which share of the objective's range another action is chosen."""
+    question = batch.questions[0]
     if question.space.simplex or not isinstance(question.policy, FoldablePolicy):
         return 0.0, 1.0
-    line = restrict(question, [k for k in range(question.space.size) if k != i], {})
-    found = prove_shares(QuestionBatch([line]), ShareEffort(_UNDECIDED, deadline=now() + seconds))
+    line = QuestionBatch([restrict(question, [k for k in range(question.space.size) if k != i], {})])
+    line.keep_clear(batch.clearance)
+    found = prove_shares(line, ShareEffort(_UNDECIDED, deadline=now() + seconds))
     own = question.valid_actions.index(chosen)
     return max(0.0, 1.0 - float(found.upper[own])), min(1.0, 1.0 - float(found.lower[own]))

@@ -15,16 +15,15 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import now
 from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
-from paretofoil.proof.deviation import CAUTION, PROBES, blur, rounding, seen_off
+from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off, slack_for
 from paretofoil.proof.joint import joint_network
 from paretofoil.proof.margin import foldable
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
-SLACK = 1e-5
-"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
 _SAMPLES = 256
 """Commands that are tried in every state before anything is proven."""
 
@@ -212,20 +211,24 @@ class _Proving:
         return self.agent.policy.log_probs(states.astype(np.float32), commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
-        """More than the deployed policy's margins were seen to deviate from those that are proven."""
+        """More than the deployed policy's margins were seen to deviate from those that are proven, in any batch."""
         claim, own = setting.claim, decision.valid_actions.index(self.action)
         shares = np.random.default_rng(0).random((PROBES, claim.low.size))
         points = setting.inside(claim.low + shares * (claim.high - claim.low))
         scores = self._scores(decision, *setting.unpack(points))
         asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
         off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
-        return max(SLACK, CAUTION * float(off.max()))
+        return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
+
+    def _question(self, decision: Decision) -> Question:
+        """What would make the action win in this very state, by any margin?"""
+        middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
+        valid, policy = decision.valid_actions, self.agent.policy
+        return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""
-        middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
-        valid, policy = decision.valid_actions, self.agent.policy
-        question = Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
+        question = self._question(decision)
         batch, around = QuestionBatch([question]), blur(question)
 
         def inside(points: np.ndarray) -> np.ndarray:
@@ -247,8 +250,7 @@ class _Proving:
         most = np.concatenate([decision.state + self.around, self.high])
         seen = np.concatenate([seen_off(least[:size], most[:size]), seen_off(self.low, self.high)])
         low, high = least - seen, most + seen
-        rivals = [action for action in decision.valid_actions if action != self.action]
-        network = joint_network(policy.unfold(), self.action, rivals, low, high)
+        network = joint_network(policy.unfold(), self.action, self._question(decision).rivals, low, high)
 
         def inside(points: np.ndarray) -> np.ndarray:
             commands = self.space.project(points[:, size:], self.low, self.high)

@@ -9,6 +9,7 @@ it loses. All in float64, pushed outwards by a pad that covers the rounding.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from paretofoil.proof.margin import MarginNetwork
 
 Layer = tuple[np.ndarray, np.ndarray, Activation, np.ndarray]
 """A weight, a bias, what follows them, and a pad."""
-CHUNK = 1 << 16
+_CHUNK = 1 << 16
 """Numbers in the largest array of one bounding step: small enough to stay in the cache."""
 
 
@@ -41,9 +42,17 @@ def upper_bounds(network: MarginNetwork, low: np.ndarray, high: np.ndarray, leve
     If it matters whether they stay below a level, another one is told where only that one does.
     """
     width = max((weight.shape[0] for weight in network.weights[:-1]), default=1)
-    step = max(1, CHUNK // (width * max(low.shape[1], network.num_rivals)))
+    numbers = width * max(low.shape[1], network.num_rivals)
+    return in_chunks(partial(_upper_bounds, network, level=level), low, high, numbers)
+
+
+def in_chunks(
+    bounds: Callable[[np.ndarray, np.ndarray], HalfSpaces], low: np.ndarray, high: np.ndarray, numbers: int
+) -> HalfSpaces:
+    """The bounds over boxes low, high (B, d), so many at once that the largest array, of `numbers` each, is small."""
+    step = max(1, _CHUNK // numbers)
     places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
-    parts = [_upper_bounds(network, low[place], high[place], level) for place in places]
+    parts = [bounds(low[place], high[place]) for place in places]
     if len(parts) == 1:
         return parts[0]
     return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))

@@ -8,19 +8,15 @@ import numpy as np
 from paretofoil.core.command import Norm
 from paretofoil.core.limit import Stop, now
 from paretofoil.proof.bound import HalfSpaces, upper_bounds
+from paretofoil.proof.box import AT_ONCE, at_once, halves, too_small
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.joint import JointNetwork
 from paretofoil.proof.margin import MarginNetwork
 from paretofoil.proof.product import ProductNetwork
 from paretofoil.proof.walls import Walls
 
-_SMALLEST = 1e-8
-"""Boxes smaller than this are left undecided: float64 could not tell their halves apart."""
 _WORTHWHILE = 0.7
 """Boxes that shrank below this share of their width are bounded once more before they are split."""
-
-_WORK = 1 << 30
-"""Products of a batch of boxes, so that wide networks take fewer boxes at once and look at the clock in time."""
 
 Improve = Callable[[np.ndarray], float]
 """Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
@@ -83,7 +79,7 @@ class Effort:
     """On the clock of `now`."""
     share: float = np.inf
     """The same as a share of the best known point's size; the smaller of both counts."""
-    batch: int = 512
+    batch: int = AT_ONCE
     """Boxes that are split at once, at most."""
     allowance: float = 0.0
     """What will be taken off the lower bound: the gap must be so much smaller, as long as half of it is left."""
@@ -126,11 +122,7 @@ class Boxes:
         return Boxes(*(np.concatenate(pair) for pair in pairs))
 
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
-        rows = np.arange(len(self.bound))
-        middle = (self.low[rows, self.axis] + self.high[rows, self.axis]) / 2
-        high_of_left, low_of_right = self.high.copy(), self.low.copy()
-        high_of_left[rows, self.axis] = low_of_right[rows, self.axis] = middle
-        return np.concatenate([self.low, low_of_right]), np.concatenate([high_of_left, self.high])
+        return halves(self.low, self.high, self.axis)
 
 
 def branch_and_bound(
@@ -139,14 +131,14 @@ def branch_and_bound(
     """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
-    seen, take, most = 0, 1, min(effort.batch, max(1, _WORK // claim.network.work))
+    seen, take, most = 0, 1, at_once(claim.network.work, effort.batch)
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
         children = bound_boxes(claim, low, high, effort.goal(best))
         seen += len(low)
         if len(children.bound):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
-        small = (children.high - children.low).max(axis=1, initial=0.0) < _SMALLEST
+        small = too_small(children.low, children.high)
         undecided = min(undecided, children.bound[small].min(initial=np.inf))
         pool = pool + children[~small]
         pool = pool[pool.bound < effort.goal(best)]

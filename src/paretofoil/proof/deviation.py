@@ -8,8 +8,12 @@ from paretofoil.proof.product import ProductNetwork
 
 PROBES = 64
 """Commands at which the two are compared."""
+SLACK = 1e-5
+"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
 CAUTION = 4
 """The slack of a proof is at least this many times the deviation that the probes show."""
+RANGE_SLACK = 1e-4
+"""Ranges are proven for margins of kappa and up to so much more, so that the deployed float32 policy agrees."""
 RANGE_CAUTION = 1.5
 """The slack of a range is at least this many times the deviation that probes in it show."""
 _FLOAT32 = 2.0**-24
@@ -23,6 +27,18 @@ def deviation(
     folded = network.margins(z).min(axis=1, initial=np.inf)
     asked = batch.margins(np.full(len(z), row), z, phase)
     return float(np.abs(asked - folded).max()) if network.num_rivals else 0.0
+
+
+def probe_shares(size: int) -> np.ndarray:
+    """(PROBES, size): places in a box as shares of its width, every second one in a corner."""
+    shares = np.random.default_rng(0).random((PROBES, size))
+    shares[::2] = np.round(shares[::2])
+    return shares
+
+
+def slack_for(off: float, clearance: float, least: float = SLACK) -> float:
+    """The slack of a proof, for a deviation that the probes show and a clearance for the noise of the policy."""
+    return max(least, CAUTION * off, clearance)
 
 
 def blur(question: Question) -> np.ndarray:

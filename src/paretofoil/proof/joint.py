@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from paretofoil.core.policy import ACTIVATIONS, Activation, Branch, UnfoldedPolicy
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, below, relax, substitute
+from paretofoil.proof.bound import Form, HalfSpaces, below, in_chunks, relax, substitute
 from paretofoil.proof.lines import Lines
 from paretofoil.proof.margin import behind_lines, rounding_pads
 
@@ -59,10 +60,7 @@ class JointNetwork:
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Lines above the margins over boxes low, high (B, S + d)."""
         width = max(weight.shape[0] for weight in (*self.state.weights, *self.command.weights))
-        step = max(1, CHUNK // (width * low.shape[1]))
-        places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
-        parts = [self._upper_bounds(low[place], high[place], level) for place in places]
-        return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
+        return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
 
     def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         size = self.state_size

@@ -133,8 +133,7 @@ def margin_network(folded: FoldedPolicy, question: Question, each: int = 1) -> M
 
     `each` is how many outputs an action has: 1 for logits, d for values of each objective.
     """
-    rivals = [a for a in question.valid_actions if a != question.foil]
-    weights, biases = list(folded.weights), list(folded.biases)
+    rivals, weights, biases = question.rivals, list(folded.weights), list(folded.biases)
     for parts in (weights, biases):
         rest = parts[-1].shape[1:]
         actions = parts[-1].reshape(-1, each, *rest)

@@ -10,14 +10,12 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, blur, rounding
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, probe_shares, rounding
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
-SLACK = 1e-4
-"""Ranges are proven for margins of kappa and so much more, or a hundredth of kappa, so that the policy agrees."""
-_LEAST_SLACK = 1e-6
-"""As a share of that: an answer that wins more narrowly has no range."""
+_LEAST_SHARE = 1e-6
+"""Of the slack: an answer that wins more narrowly has no range."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a weight is moved, tried from the whole way down."""
 _TRIES = 4
@@ -44,9 +42,9 @@ def widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> Pr
     inside = _inside_of(question)
     if inside is None:
         return None
-    slack = max(SLACK, question.kappa / 100)
+    slack = max(RANGE_SLACK, question.kappa / 100)  # values may be of any size, and kappa follows them
     spare = float(inside.margins(command[None])[0]) - question.kappa
-    if spare / 2 < _LEAST_SLACK * slack:
+    if spare / 2 < _LEAST_SHARE * slack:
         return None
     slack = min(slack, spare / 2)
     growth = _Growth(inside, question, command, question.kappa + slack)
@@ -76,15 +74,14 @@ class _Inside:
 
 
 def _inside_of(question: Question) -> _Inside | None:
-    policy, state = question.policy, question.state
-    rivals = [action for action in question.valid_actions if action != question.foil]
+    policy, state, foil, rivals = question.policy, question.state, question.foil, question.rivals
     if isinstance(policy, TabularPolicy):
         table = policy.table(state)
-        return _Inside(table.values, question.foil, rivals, table)
+        return _Inside(table.values, foil, rivals, table)
     if isinstance(policy, FoldableValues):
-        return _Inside(policy.fold_values(state).values, question.foil, rivals, None)
+        return _Inside(policy.fold_values(state).values, foil, rivals, None)
     if isinstance(policy, FoldablePolicy):
-        return _Inside(policy.fold(state).logits, question.foil, rivals, None)
+        return _Inside(policy.fold(state).logits, foil, rivals, None)
     return None
 
 
@@ -161,9 +158,7 @@ def _empty(claim: Claim) -> bool:
 
 def _sampled(question: Question, low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """(PROBES, d): preferences within low, high, many of them in corners."""
-    shares = np.random.default_rng(0).random((PROBES, len(low)))
-    shares[::2] = np.round(shares[::2])
-    return question.space.project(low + shares * (high - low), low, high)
+    return question.space.project(low + probe_shares(len(low)) * (high - low), low, high)
 
 
 def _width(ends: Ends) -> float:

@@ -6,12 +6,13 @@ the second is small, and is multiplied by the form of the network: a line, and a
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from paretofoil.core.policy import FoldableValues, FoldedValues
 from paretofoil.core.question import Question
-from paretofoil.proof.bound import CHUNK, Form, HalfSpaces, below, relax, substitute
+from paretofoil.proof.bound import Form, HalfSpaces, below, in_chunks, relax, substitute
 from paretofoil.proof.lines import Lines
 from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, reach_of
 
@@ -68,10 +69,7 @@ class ProductNetwork:
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Lines above the margins over the boxes low, high (B, d), inside the region the network was made for."""
         width = max(weight.shape[0] for weight in self.gains.weights)
-        step = max(1, CHUNK // (width * low.shape[1]))
-        places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
-        parts = [self._upper_bounds(low[place], high[place], level) for place in places]
-        return HalfSpaces(np.concatenate([p.slopes for p in parts]), np.concatenate([p.offsets for p in parts]))
+        return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
 
     def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         layers = self.gains

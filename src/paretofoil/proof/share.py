@@ -15,20 +15,13 @@ from paretofoil.core.limit import Stop, now
 from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bound import HalfSpaces, upper_bounds
-from paretofoil.proof.deviation import CAUTION, PROBES, seen_off
+from paretofoil.proof.box import at_once, halves, too_small
+from paretofoil.proof.deviation import probe_shares, seen_off, slack_for
 from paretofoil.proof.margin import MarginNetwork, rounding_pads
 from paretofoil.proof.share_volume import share_below
 
-SLACK = 1e-5
-"""The deployed policy's margins may be so far from the float64 ones, and more where probes show it."""
-_SMALLEST = 1e-8
-"""Boxes smaller than this are left undecided: float32 could not tell their halves apart."""
 _SUMMING = 1e-9
 """More than rounding can do to a sum of volumes."""
-_BATCH = 512
-"""Boxes that are split at once, at most."""
-_WORK = 1 << 30
-"""Products of a batch of boxes, so that wide networks take fewer boxes at once and look at the clock in time."""
 
 
 @dataclass(frozen=True)
@@ -108,17 +101,15 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
     assert isinstance(question.policy, FoldablePolicy)
     folded = question.policy.fold(question.state)
     off = _deviation(batch, row, folded)
-    slack = max(SLACK, CAUTION * off, batch.clearance)
-    return _Proving(Contest.of(folded, question, slack)).run(effort, off)
+    contest = Contest.of(folded, question, slack_for(off, batch.clearance))
+    return _Proving(contest).run(effort, off)
 
 
 def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
     """The largest difference between the policy's margins of any two valid actions and the folded ones."""
     question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
-    shares = np.random.default_rng(0).random((PROBES, question.space.size))
-    shares[::2] = np.round(shares[::2])
-    commands = question.low + shares * (question.high - question.low)
-    asked = batch.scores_at(np.full(PROBES, row), commands, "verify")[:, valid].astype(np.float64)
+    commands = question.low + probe_shares(question.space.size) * (question.high - question.low)
+    asked = batch.scores_at(np.full(len(commands), row), commands, "verify")[:, valid].astype(np.float64)
     return float(np.ptp(asked - folded.logits(commands)[:, valid], axis=1).max())
 
 
@@ -229,7 +220,7 @@ class _Proving:
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, len(contest.valid)), dtype=bool)
         network_work = sum(weight.size for weight in contest.weights) * (len(contest.high) + len(contest.valid))
-        take, most = 1, min(_BATCH, max(1, _WORK // network_work))
+        take, most = 1, at_once(network_work)
         while True:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
@@ -240,7 +231,7 @@ class _Proving:
 
     def _add(self, fresh: Leaves) -> None:
         self.seen += len(fresh)
-        small = (fresh.high - fresh.low).max(axis=1, initial=0.0) < _SMALLEST
+        small = too_small(fresh.low, fresh.high)
         self.settled = self.settled + fresh[fresh.settled]
         self.stuck = self.stuck + fresh[small & ~fresh.settled]
         self.pool = self.pool + fresh[~small & ~fresh.settled]
@@ -259,13 +250,8 @@ class _Proving:
         count = len(self.pool)
         order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
-        rows = np.arange(len(chosen))
         axis = np.argmax((chosen.high - chosen.low) * self.stretch, axis=1)
-        middle = (chosen.low[rows, axis] + chosen.high[rows, axis]) / 2
-        high_of_left, low_of_right = chosen.high.copy(), chosen.low.copy()
-        high_of_left[rows, axis] = low_of_right[rows, axis] = middle
-        low, high = np.concatenate([chosen.low, low_of_right]), np.concatenate([high_of_left, chosen.high])
-        return low, high, np.tile(chosen.alive, (2, 1))
+        return *halves(chosen.low, chosen.high, axis), np.tile(chosen.alive, (2, 1))
 
     def _shares(self, stop: Stop, off: float) -> ProvenShares:
         leaves = self.settled + self.pool + self.stuck

@@ -72,8 +72,7 @@ def polytopes(table: ValueTable, question: Question, level: float) -> list[Polyt
 
     Those that may come closest to 0 are first.
     """
-    rivals = [action for action in question.valid_actions if action != question.foil]
-    others = table.vectors[rivals].reshape(-1, question.space.size)
+    others = table.vectors[question.rivals].reshape(-1, question.space.size)
     made = [_polytope(vector, others, question, level) for vector in table.vectors[question.foil]]
     return sorted(made, key=lambda polytope: polytope.simple_bound)
 

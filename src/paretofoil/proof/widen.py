@@ -8,13 +8,13 @@ from paretofoil.core.policy import FoldablePolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
-from paretofoil.proof.deviation import PROBES, RANGE_CAUTION, blur, deviation
+from paretofoil.proof.box import halves
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, deviation, probe_shares
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
 
-SLACK = 1e-4
-"""Ranges are proven for margins of up to kappa + SLACK, so that the deployed float32 policy agrees."""
 _LEAST_SLACK = 1e-6
+"""An answer that wins so narrowly that less is left has no range."""
 _SHARES = 0.5 ** np.arange(12)
 """How much of the way to its limit a side is moved, tried from the whole way down."""
 _BOXES = 1000
@@ -38,7 +38,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
     spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa
-    slack = min(SLACK, spare / 2)
+    slack = min(RANGE_SLACK, spare / 2)
     if slack < _LEAST_SLACK:
         return None  # the answer wins so narrowly that no box around it can be proven with slack
     growth = _Growth(network, question.kappa + slack, low, high, blur(question))
@@ -66,9 +66,7 @@ class _Box:
 
 def _probes(box: _Box) -> np.ndarray:
     """Random points and corners of the box: (PROBES, d)."""
-    shares = np.random.default_rng(0).random((PROBES, len(box.low)))
-    shares[::2] = np.round(shares[::2])
-    return box.low + shares * (box.high - box.low)
+    return box.low + probe_shares(len(box.low)) * (box.high - box.low)
 
 
 class _Growth:
@@ -145,18 +143,13 @@ class _Growth:
             left, self.boxes_left = left - len(lows), self.boxes_left - len(lows)
             loose = (self._bounds(lows, highs) < self.level).any(axis=1)
             lows, highs, owner = lows[loose], highs[loose], owner[loose]
-            centers = (lows + highs) / 2
-            refuted = self._margins(centers) < self.level
+            refuted = self._margins((lows + highs) / 2) < self.level
             num_proven = min(num_proven, int(owner[refuted].min(initial=num_proven)))
             if len(lows) and 2 * len(lows) > left:  # give up the farthest slices first
                 num_proven = min(num_proven, int(owner[np.argsort(owner, kind="stable")[max(left, 0) // 2]]))
             keep = owner < num_proven
-            lows, highs, owner, centers = lows[keep], highs[keep], owner[keep], centers[keep]
-            rows, axis = np.arange(len(lows)), ((highs - lows) * weight).argmax(axis=1)
-            left_high, right_low = highs.copy(), lows.copy()
-            left_high[rows, axis] = right_low[rows, axis] = centers[rows, axis]
-            lows, highs = np.concatenate([lows, right_low]), np.concatenate([left_high, highs])
-            owner = np.tile(owner, 2)
+            lows, highs, owner = lows[keep], highs[keep], np.tile(owner[keep], 2)
+            lows, highs = halves(lows, highs, ((highs - lows) * weight).argmax(axis=1))
         return num_proven
 
 

@@ -12,7 +12,7 @@ from paretofoil.core.policy import FoldableValues, TabularPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
-from paretofoil.proof.deviation import CAUTION, PROBES, blur, deviation, rounding
+from paretofoil.proof.deviation import PROBES, SLACK, blur, deviation, rounding, slack_for
 from paretofoil.proof.margin import foldable
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
@@ -39,7 +39,7 @@ class Exact(Search):
     """Stop a proof after this many boxes, with the gap that is left."""
     seed: int = 0
     """Of the warm start."""
-    slack: float = 1e-5
+    slack: float = SLACK
     """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it.
     It is raised where random commands show that the policy needs more."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
@@ -89,7 +89,7 @@ class Exact(Search):
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         probes = batch.project(np.full(PROBES, row), probes)
         kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
-        slack = max(self.slack, CAUTION * off, batch.clearance)
+        slack = slack_for(off, batch.clearance, self.slack)
         safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm, walls_of(question))
         bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
         walls = walls_of(question, rounding(question))

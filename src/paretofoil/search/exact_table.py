@@ -8,7 +8,7 @@ from paretofoil.core.limit import Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
-from paretofoil.proof.deviation import CAUTION, PROBES
+from paretofoil.proof.deviation import PROBES, slack_for
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.parts.budget import Budget
 
@@ -27,7 +27,8 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")
     table = policy.table(question.state)
     off = _deviation(batch, row, table)
-    slack = max(_SLACK * float(np.abs(table.vectors).max()), table.rounding, CAUTION * off, batch.clearance)
+    least = max(_SLACK * float(np.abs(table.vectors).max()), table.rounding)
+    slack = slack_for(off, batch.clearance, least)
     budget = Budget(batch, limits, rows=np.array([row]))
     lower, problems = np.inf, 0
     ordered = polytopes(table, question, question.kappa - slack)  # from the least bound to the largest
@@ -67,9 +68,8 @@ def _deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float:
     z = np.random.default_rng(0).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
     z = batch.project(rows, z)
     values = table.values(batch.commands_at(rows, z))
-    rivals = [action for action in question.valid_actions if action != question.foil]
-    margins = values[:, question.foil] - values[:, rivals].max(axis=1, initial=-np.inf)
-    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if rivals else 0.0
+    margins = values[:, question.foil] - values[:, question.rivals].max(axis=1, initial=-np.inf)
+    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if question.rivals else 0.0
 
 
 def _ask_nearest(budget: Budget, ordered: list[Polytope]) -> None:

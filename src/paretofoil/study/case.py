@@ -62,7 +62,7 @@ class CaseRule:
 
         The policy is asked about each decision alone, so that no neighbour's rounding can turn the order.
         """
-        foils = [action for action in decision.valid_actions if action != decision.action]
+        foils = decision.others
         if self.foils is None or len(foils) <= self.foils:
             return foils
         scores = np.asarray(policy.log_probs(decision.state[None].copy(), decision.command[None].copy()))[0]

@@ -150,11 +150,10 @@ def _most_probable_foil(agent: Agent, episode: Episode, time: int) -> str:
     if time >= len(episode):
         raise InvalidInput.expected(f"explained moments from 0 to {len(episode) - 1}", time)
     decision = episode[time]
-    foils = [action for action in decision.valid_actions if action != decision.action]
-    if not foils:
+    if not decision.others:
         raise InvalidInput.expected("explained moments with a choice", f"{time}, which has none")
     likely = _probabilities(agent, decision, decision.command)
-    return agent.actions[max(foils, key=likely.__getitem__)]
+    return agent.actions[max(decision.others, key=likely.__getitem__)]
 
 
 def _probabilities(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
