@@ -10,10 +10,12 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.confirm import OUTWARDS, confirm, sure_margin
+from paretofoil.explanation.explain import explain
 from paretofoil.explanation.noise import BATCHES, CAUTION, clearance, measure_noise
 from paretofoil.search import Boundary
 
@@ -236,3 +238,21 @@ def test_a_policy_may_write_to_what_it_is_given() -> None:
     question = asked(alone(0.0))
     expected, got = (ask([replace(question, policy=p)], Boundary(max_queries=500))[0] for p in (plain, InPlace()))
     assert got.command.tolist() == expected.command.tolist()  # type: ignore[union-attr]
+
+
+@dataclass(eq=False)
+class LookedInto(NoisyPolicy):
+    """The same, and proofs know all of it but the noise."""
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        weights = np.array([[0.0, 0.0], [self.slope, 0.0]])
+        return FoldedPolicy((weights,), (np.array([0.0, -3.0]),), ())
+
+
+@pytest.mark.parametrize("slope", [3.5, 5.0, 10.0])
+def test_in_a_proven_range_the_foil_wins_however_the_policy_is_asked(slope: float) -> None:
+    policy = LookedInto(alone(0.01), slope)
+    answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE)
+    assert answer.proven_range is not None
+    corner = policy.log_probs(np.zeros((1, 1)), answer.proven_range.low[None])
+    assert corner[0, 1] >= answer.kappa

@@ -24,6 +24,7 @@ from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of, usual_kappa
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
@@ -235,6 +236,7 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
     if command is None or found.asked is None:
         return found
     batch = QuestionBatch([found.asked.question])
+    batch.keep_clear(clearance(batch))
     found = replace(found, proven_range=widen(batch, 0, command))
     found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
     if agent is not None and decision.snapshot is not None:

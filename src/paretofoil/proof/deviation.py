@@ -41,6 +41,14 @@ def slack_for(off: float, clearance: float, least: float = SLACK) -> float:
     return max(least, CAUTION * off, clearance)
 
 
+def range_clearance(batch: QuestionBatch) -> float:
+    """By how much more than kappa the foil wins in a range, for the noise of the policy.
+
+    Half of what searches keep clear by, twice the noise that was seen: answers lie at the edge of the whole.
+    """
+    return batch.clearance / 2
+
+
 def blur(question: Question) -> np.ndarray:
     """How far off, in scaled changes (d,), a policy that computes in float32 may see a command of the region."""
     if question.space.simplex:

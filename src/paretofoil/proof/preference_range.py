@@ -10,7 +10,7 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, probe_shares, rounding
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, probe_shares, range_clearance, rounding
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
@@ -43,11 +43,12 @@ def widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> Pr
     if inside is None:
         return None
     slack = max(RANGE_SLACK, question.kappa / 100)  # values may be of any size, and kappa follows them
-    spare = float(inside.margins(command[None])[0]) - question.kappa
+    level = question.kappa + range_clearance(batch)
+    spare = float(inside.margins(command[None])[0]) - level
     if spare / 2 < _LEAST_SHARE * slack:
         return None
     slack = min(slack, spare / 2)
-    growth = _Growth(inside, question, command, question.kappa + slack)
+    growth = _Growth(inside, question, command, level + slack)
     low, high = _reachable(*growth.grow())
     weights = _sampled(question, low, high)
     asked = batch.margins_at(np.full(len(weights), row), weights, "range")

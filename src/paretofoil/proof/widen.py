@@ -9,7 +9,7 @@ from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
 from paretofoil.proof.box import halves
-from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, deviation, probe_shares
+from paretofoil.proof.deviation import RANGE_CAUTION, RANGE_SLACK, blur, deviation, probe_shares, range_clearance
 from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.preference_range import widen_preferences
 
@@ -37,11 +37,12 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
-    spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa
+    level = question.kappa + range_clearance(batch)
+    spare = float(network.margins(point[None]).min(initial=np.inf)) - level
     slack = min(RANGE_SLACK, spare / 2)
     if slack < _LEAST_SLACK:
         return None  # the answer wins so narrowly that no box around it can be proven with slack
-    growth = _Growth(network, question.kappa + slack, low, high, blur(question))
+    growth = _Growth(network, level + slack, low, high, blur(question))
     box = growth.from_corner(point)
     for axis, side in growth.sides(box):
         box = growth.move(box, axis, side)
