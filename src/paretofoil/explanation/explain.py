@@ -12,7 +12,6 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
 from paretofoil.core.answer import Answer, Asked
 from paretofoil.core.command import CommandSpace, Norm
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
@@ -24,7 +23,7 @@ from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of, usual_kappa
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -133,13 +132,12 @@ def explain_decision(
     the_space = space_of(agent or policy, space)
     whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
-    margin = usual_kappa(policy, decision) if kappa is None else kappa
     numbers = (
         other_actions(decision)
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, n, the_space, returns, kappa=margin, norm=norm, box=whole) for n in numbers]
+    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
@@ -170,7 +168,7 @@ def explain_episode(
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     box: Box = "reachable",
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     norm: Norm = "l2",
     seed: int = 0,
     show: Callable[[Sequence[Answer], int], None] | None = None,
@@ -184,7 +182,7 @@ def explain_episode(
         search: as in `explain_decision`.
         limits: for each question.
         box: as in `explain_decision`.
-        kappa: by how much each foil must win.
+        kappa: as in `explain_decision`; of values, each moment has its own.
         norm: how changes are measured.
         seed: of the search, and of the rollout.
         show: called with the answers so far and the number of questions: once before the first, then as they come.

@@ -48,13 +48,13 @@ def pose(
     space: CommandSpace,
     front: Any = None,
     *,
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     norm: Norm = "l2",
     box: CommandSpace | None = None,
 ) -> Question:
     """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
 
-    A front of preferences stays what it is.
+    A front of preferences stays what it is. Without a kappa, the foil must win by the usual one.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
     as_vector(decision.command, "the command", space.size)
@@ -66,10 +66,11 @@ def pose(
         remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     asked = (policy, decision.state, decision.command, foil, valid)
+    margin = usual_kappa(policy, decision) if kappa is None else kappa
     if box is not None:
-        return Question(*asked, box, remaining, kappa, norm=norm, trained=space)
+        return Question(*asked, box, remaining, margin, norm=norm, trained=space)
     low, high = possible_region(space, decision.command, decision.collected)
-    return Question(*asked, space, remaining, kappa, low=low, high=high, norm=norm)
+    return Question(*asked, space, remaining, margin, low=low, high=high, norm=norm)
 
 
 def usual_kappa(policy: Policy, decision: Decision) -> float:
