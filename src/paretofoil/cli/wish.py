@@ -66,7 +66,7 @@ def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]"
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:
         raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
-    return _objectives(space)[space.index(name.strip())], low, high
+    return space.asked_for[space.index(name.strip())], low, high
 
 
 def read_times(text: str) -> list[int]:
@@ -83,10 +83,6 @@ def read_times(text: str) -> list[int]:
     return times
 
 
-def _objectives(space: "CommandSpace") -> "tuple[Objective, ...]":
-    return tuple(space.objectives)  # type: ignore[arg-type]  # names have become objectives
-
-
 def _turned(objective: "Objective", value: float) -> float:
     """From the user's sign to that of returns, or back."""
     return 0.0 - value if objective.cost else value
@@ -97,7 +93,7 @@ def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
     given: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
-        objective = _objectives(space)[space.index(name.strip())]
+        objective = space.asked_for[space.index(name.strip())]
         if objective.name in given:
             raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
         try:
@@ -121,7 +117,7 @@ def _refuse_wrong_sign(command: "np.ndarray", space: "CommandSpace", option: str
     """If the command is understood once its costs have the other sign, that is what was meant."""
     import numpy as np
 
-    objectives = _objectives(space)
+    objectives = space.asked_for
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
     meant = np.where(wrong, -command, command)
     if not wrong.any() or not _inside(meant, space).all():
@@ -140,7 +136,7 @@ def _outside(command: "np.ndarray", space: "CommandSpace") -> str:
     from paretofoil.show.quantity import short
 
     told = []
-    for i, objective in enumerate(_objectives(space)):
+    for i, objective in enumerate(space.asked_for):
         if not _inside(command, space)[i]:
             ends = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
             wished = _turned(objective, float(command[i]))

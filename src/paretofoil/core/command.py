@@ -54,6 +54,11 @@ class Objective:
         return low, np.inf if self.natural_high is None else self.natural_high
 
 
+def asked_for(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Objective, ...]:
+    """The objectives as commands ask for them: a weight has a name, but no unit, and no sign to turn."""
+    return tuple(Objective(o.name) for o in objectives) if preferences else tuple(objectives)
+
+
 def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
     """A finite, read-only float64 vector, or an error that names it."""
     try:
@@ -126,6 +131,11 @@ class CommandSpace:
     @property
     def names(self) -> list[str]:
         return [o.name for o in self.objectives]  # type: ignore[union-attr]
+
+    @cached_property
+    def asked_for(self) -> tuple[Objective, ...]:
+        """The objectives as its commands ask for them; `objectives` are what episodes return."""
+        return asked_for(self.objectives, preferences=self.simplex)  # type: ignore[arg-type]
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:

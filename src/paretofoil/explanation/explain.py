@@ -204,10 +204,9 @@ def explain_episode(
         found = ask(questions[chunk], chosen, actions=agent.actions, limits=within, phrases=agent.phrases)
         answers += [_placed(a, d, agent) for a, (d, _) in zip(found, asked[chunk], strict=True)]
         tell(answers, len(asked))
-    objectives: Any = tuple(agent.space.objectives)
     return FlipMap(
         agent=agent.name,
-        objectives=objectives,
+        objectives=agent.space.asked_for,
         actions=agent.actions,
         command=episode.command,
         achieved=episode.achieved,

@@ -134,7 +134,7 @@ def influence_episode(
             influence(agent, decision, seconds=seconds, undecided=undecided, samples=samples, seed=seed, box=box)
         )
     progress(len(found), len(decisions))
-    objectives: tuple = tuple(agent.space.objectives)
+    objectives = agent.space.asked_for
     return InfluenceProfile(agent.name, objectives, agent.actions, episode.command, episode.achieved, tuple(found))
 
 
@@ -178,7 +178,7 @@ class _Asking:
         return Influence(
             agent="",
             time=0,
-            objectives=tuple(question.space.objectives),  # type: ignore[arg-type]
+            objectives=question.space.asked_for,
             actions=self._named(names),
             chosen=self.chosen,
             command=question.command,
