@@ -11,6 +11,7 @@ import pytest
 from policies import random_pcn
 from typer.testing import CliRunner
 from valued import random_envelope
+from weighing import agent as weighing
 
 import paretofoil as pf
 from paretofoil.cli import app
@@ -210,3 +211,9 @@ def test_of_preferences_only_those_that_sum_to_1_count(kind: Callable[[int, int]
                 assert action not in chosen(agent, decision.state, weights, (0, 1, 2, 3))
     assert counts.sum() == 16
     assert counts.min() > 0
+
+
+def test_a_table_is_refused_with_what_can_be_asked_instead() -> None:
+    wanted = "a policy with fold(state) or fold_values(state): a network (of a table, `explain` proves each state)"
+    with pytest.raises(pf.InvalidInput, match=re.escape(f"{wanted}, got TablePolicy")):
+        pf.never(weighing, "down")

@@ -172,6 +172,11 @@ class FoldableValues(Protocol):
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
 
 
+def provable(policy: Policy) -> bool:
+    """Whether the policy can be looked into, in one way or another, so that answers are proven."""
+    return isinstance(policy, FoldablePolicy | FoldableValues | TabularPolicy)
+
+
 @dataclass(frozen=True, eq=False)
 class Branch:
     """Affine layers, each with an activation behind it."""

@@ -14,7 +14,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence, Nearest, Share
 from paretofoil.core.influence_profile import InfluenceProfile
 from paretofoil.core.limit import Limits, Stop, now
-from paretofoil.core.policy import FoldablePolicy, TabularPolicy, as_policy
+from paretofoil.core.policy import FoldablePolicy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, decision_of, moments_of
@@ -254,7 +254,7 @@ class _Asking:
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
-        if self.question.space.simplex and isinstance(policy, FoldablePolicy | TabularPolicy) and not known:
+        if self.question.space.simplex and provable(policy) and not known:
             return self._prove_inert()
         if self.question.space.simplex or not isinstance(policy, FoldablePolicy):
             return _Bounds(np.zeros(count), np.ones(count), proven=False)

@@ -106,7 +106,7 @@ def never(
     began, number = now(), find_action(action, agent.actions)
     policy = agent.policy
     if not isinstance(policy, FoldableValues):
-        foldable(policy, ", so that it can be looked into")
+        foldable(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
     if width > 0 and not isinstance(policy, UnfoldablePolicy):
         got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
         raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)

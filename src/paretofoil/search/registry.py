@@ -74,9 +74,9 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
     if not isinstance(search, str):
         return search
     if search == AUTO:
-        from paretofoil.core.policy import FoldablePolicy, FoldableValues, TabularPolicy
+        from paretofoil.core.policy import provable
 
-        search = "exact" if isinstance(policy, FoldablePolicy | FoldableValues | TabularPolicy) else "boundary"
+        search = "exact" if provable(policy) else "boundary"
     method = find_method(search)
     if seed < 0:
         raise InvalidInput.expected("a seed of at least 0", seed)
