@@ -203,8 +203,6 @@ def _assemble(values: dict[str, Any], policy: PCNPolicy) -> Agent:
     objectives, box = values["objectives"], values["command_box"]
     environment = _environment(values["environment"], objectives, values["actions"])
     space = CommandSpace(box["low"], box["high"], objectives)
-    if space.size - len(environment.objectives) not in (0, 1):  # the one more is a horizon
-        raise InvalidInput.expected(f"the {len(environment.objectives)} objectives of {environment.name}", space.names)
     expected = {
         "state_size": environment.observation_size,
         "command_size": space.size,

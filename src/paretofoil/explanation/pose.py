@@ -10,7 +10,7 @@ from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import Policy, tells_values
+from paretofoil.core.policy import Policy, as_scores, tells_values
 from paretofoil.core.question import Question
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def usual_kappa(policy: Policy, decision: Decision) -> float:
     """By how much a foil must win if nobody says it: of values, a share of what lies between those of the actions."""
     if not tells_values(policy):
         return KAPPA
-    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))[0]
+    scores = _scores(policy, decision)
     spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
     return float(f"{VALUE_SHARE * spread:.2g}")  # a number that sentences tell as it is
 
@@ -163,7 +163,10 @@ def _flat(state: Any) -> np.ndarray:
 
 
 def _all_actions(policy: Policy, decision: Decision) -> tuple[int, ...]:
-    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))
-    if scores.ndim != 2:
-        raise InvalidInput.expected("log-probabilities of shape (1, actions)", f"shape {scores.shape}")
-    return tuple(range(scores.shape[1]))
+    return tuple(range(len(_scores(policy, decision))))
+
+
+def _scores(policy: Policy, decision: Decision) -> np.ndarray:
+    """(num_actions,), of arrays that the policy may write to."""
+    asked = np.array([decision.state]), np.array([decision.command])
+    return as_scores(policy.log_probs(*asked), decision.command[None])[0]
