@@ -39,6 +39,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
         (["episode", "branch-path", "--command", "3,1", "--times", "0-99"], "expected moments from 0 to"),
         (["episode", "branch-path", "--command", "3,1", "--times", "3-0"], "--times as moments and ranges of them"),
+        (["episode", "branch-path", "--command", "3,1", "--html", "nowhere/a.html"], "a page's file in a folder that"),
         (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
@@ -74,3 +75,10 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
     monkeypatch.setattr("paretofoil.cli.typed_agent.load_agent", refuse)
     told = run(*EXAMPLE, code=2)
     assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
+
+
+def test_a_page_of_too_many_moments_is_refused_before_they_are_asked_about(run, monkeypatch):
+    monkeypatch.setattr("paretofoil.web.standalone.MOST_MOMENTS", 1)
+    told = run("episode", "branch-path", "--command", "3,1", "--html", "a.html", code=2)
+    assert "at most 1 moments to save (choose some with --times)" in told.err
+    assert told.out == ""
