@@ -45,11 +45,8 @@ class Agent:
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", envs.entry(self.environment))
         object.__setattr__(self, "policy", as_policy(self.policy))
+        check_commands(self.space, self.environment)
         returned = len(self.environment.objectives)
-        if self.space.size != returned and (self.space.size != returned + 1 or self.space.simplex):
-            horizon = "" if self.space.simplex else ", and a horizon or none"
-            what = f"commands for the {returned} objectives of {self.environment.name}{horizon}"
-            raise InvalidInput.expected(what, f"{self.space.size}: {', '.join(self.space.names)}")
         front = _points(self.front, "a front of points", self.space.size)
         object.__setattr__(self, "front", front)
         for name in ("achieved", "error"):
@@ -140,6 +137,15 @@ class Agent:
         except (IndexError, KeyError, TypeError, ValueError):
             what = f"a state of {size} numbers, or a raw observation of {self.environment.name}"
             raise InvalidInput.expected(what, state) from None
+
+
+def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:
+    """Refuse commands for other objectives than the environment's; returns may have a horizon behind them."""
+    more, count = space.size - len(environment.objectives), len(environment.objectives)
+    if more not in (0, 1) or (more and space.simplex):
+        horizon = "" if space.simplex else ", with a horizon or without"
+        what = f"commands for the {count} objectives of {environment.name}{horizon}"
+        raise InvalidInput.expected(what, f"{space.size}: {', '.join(space.names)}")
 
 
 def _points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:

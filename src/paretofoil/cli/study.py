@@ -9,6 +9,7 @@ from paretofoil.cli.console import print_table, say
 from paretofoil.cli.options import Address, AllowImport, Box, Engine, Log, Quiet, Searches, Workers, complete_agent
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 from paretofoil.core.constants import KAPPA
+from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def run(
     ] = None,
     box: Box = "reachable",
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from paretofoil.core.command import CommandSpace, Objective
 
 
+MOST_TIME = 1_000_000
+"""No episode has more moments; a range of them is a list."""
+
+
 def numbers(text: str, what: str) -> list[float]:
     """ "8,-8" -> [8.0, -8.0]."""
     try:
@@ -54,6 +58,8 @@ def read_box(texts: Sequence[str], space: "CommandSpace") -> dict[str, tuple[flo
     box = {}
     for text in texts:
         objective, low, high = _range(text, space)
+        if objective.name in box:
+            raise InvalidInput.expected(f"one --range of {objective.name}", text)
         first, second = _turned(objective, low), _turned(objective, high)
         box[objective.name] = (min(first, second), max(first, second))
     return box
@@ -66,18 +72,20 @@ def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]"
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:
         raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
+    if not low <= high:
+        raise InvalidInput.expected("--range as NAME=LOW:HIGH, the lower end first", repr(text))
     return space.asked_for[space.index(name.strip())], low, high
 
 
 def read_times(text: str) -> list[int]:
     """ "0-2,7" -> [0, 1, 2, 7]."""
+    parts = [part.partition("-") for part in text.replace(" ", "").split(",")]
+    ends = [(first, last or first) for first, _, last in parts]
     times: list[int] = []
-    try:
-        for part in text.replace(" ", "").split(","):
-            first, _, last = part.partition("-")
-            times += range(int(first), int(last or first) + 1)
-    except ValueError:
-        times = []
+    if all(end.isdecimal() for pair in ends for end in pair):
+        if any(len(last) > len(str(MOST_TIME)) or int(last) > MOST_TIME for _, last in ends):
+            raise InvalidInput.expected(f"--times of at most {MOST_TIME:,}", repr(text))
+        times = [time for first, last in ends for time in range(int(first), int(last) + 1)]
     if not times:
         raise InvalidInput.expected("--times as moments and ranges of them, such as 0-5 or 0,3,7", repr(text))
     return times

@@ -9,9 +9,12 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.simplex import as_preferences, project
+from paretofoil.core.whole_number import as_whole
 
 NEGLIGIBLE_RANGE = 1e-9
 """An objective whose range is not larger than this has scale 1 and does not move."""
+LARGEST = float(np.finfo(np.float32).max)
+"""What policies in float32 can be given."""
 
 
 Norm = Literal["l1", "l2", "linf"]
@@ -71,6 +74,8 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
         raise InvalidInput.expected(f"{what} to have {size} numbers", f"{vector.size}: {vector.tolist()}")
     if not np.isfinite(vector).all():
         raise InvalidInput.expected(f"{what} to be finite", vector.tolist())
+    if np.abs(vector).max() > LARGEST:
+        raise InvalidInput.expected(f"{what} to be float32 numbers, at most {LARGEST:.2g} in size", vector.tolist())
     vector.setflags(write=False)
     return vector
 
@@ -160,10 +165,13 @@ class CommandSpace:
         """The position of an objective given by its name or number."""
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        if isinstance(name, int) and 0 <= name < self.size:
-            return name
-        got = did_you_mean(name, self.names) if isinstance(name, str) else repr(name)
-        raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", got)
+        what = f"an objective among {', '.join(self.names)}"
+        if isinstance(name, str):
+            raise InvalidInput.expected(what, did_you_mean(name, self.names))
+        number = as_whole(name, what)
+        if not 0 <= number < self.size:
+            raise InvalidInput.expected(what, number)
+        return number
 
     def outside(self, command: np.ndarray) -> np.ndarray:
         """(d,) bool: the objectives of which a command asks for more or less than the box holds."""

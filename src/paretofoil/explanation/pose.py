@@ -12,6 +12,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import Policy, as_scores, tells_values
 from paretofoil.core.question import Question
+from paretofoil.core.whole_number import as_whole
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -107,8 +108,9 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
     for name in keep:
         i = question.space.index(name)
         low[i] = high[i] = question.command[i]
-    for name, (lowest, highest) in ranges.items():
+    for name, ends in ranges.items():
         i = question.space.index(name)
+        lowest, highest = _ends(ends, question.space.names[i])
         if not lowest <= question.command[i] <= highest:
             raise InvalidInput.expected(
                 f"a range of {question.space.names[i]} that holds the command's {question.command[i]:g}",
@@ -120,9 +122,19 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
     return replace(question, low=low, high=high, kept=kept, held=held)
 
 
+def _ends(ends: Any, name: str) -> tuple[float, float]:
+    try:
+        lowest, highest = map(float, ends)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(f"a range of {name} as (lowest, highest)", repr(ends)) from None
+    if lowest > highest:
+        raise InvalidInput.expected(f"a range of {name} with the lowest first", f"{lowest:g} to {highest:g}")
+    return lowest, highest
+
+
 def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
     """The number of an action that is given by its name or number; with valid actions, a foil must be among them."""
-    number = _by_name(action, names) if isinstance(action, str) else int(action)
+    number = _by_name(action, names) if isinstance(action, str) else as_whole(action, "an action by name or number")
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
         raise InvalidInput.expected(f"an action number from 0{limit}", number)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.limit import Limits
+from paretofoil.core.whole_number import as_seed
 
 if TYPE_CHECKING:
     from paretofoil.core.policy import Policy
@@ -77,10 +78,7 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
         from paretofoil.core.policy import provable
 
         search = "exact" if provable(policy) else "boundary"
-    method = find_method(search)
-    if seed < 0:
-        raise InvalidInput.expected("a seed of at least 0", seed)
-    return method.make(seed)
+    return find_method(search).make(as_seed(seed))
 
 
 def choose_limits(search: "str | Search", limits: Limits) -> Limits:
