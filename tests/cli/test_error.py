@@ -12,6 +12,13 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["explain", "", "--command", "8,-8", "--foil", "down"], "an agent's folder, got ''"),
+        (["envs", "minecart", "--render", "a.jpg"], "a picture's file that ends in .png, got 'a.jpg'"),
+        (["envs", "minecart", "--render", "nowhere/a.png"], "a picture's file in a folder that exists"),
+        (
+            ["influence", "branch-path", "--command", "3,1", "--samples", "200000000", "--quiet"],
+            "1 to 100,000,000 samples",
+        ),
         (["agents", "minecrat"], "(did you mean minecart?)"),
         ([*DEEP_SEA, "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
         (
@@ -41,7 +48,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
         (["episode", "branch-path", "--command", "3,1", "--times", "0-99"], "expected moments from 0 to"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "0-3000000000"], "--times of at most 1,000,000"),
+        (["episode", "branch-path", "--command", "3,1", "--times", "0-1000001"], "--times of at most 1,000,000"),
         (["never", "reward-line", "up", "--seconds", "-1"], "a limit of more than 0 seconds, got -1"),
         (["never", "reward-line", "up", "--seconds", "nan"], "a limit of more than 0 seconds, got nan"),
         (["train", "reward-line", "--minutes", "nan"], "expected minutes to be positive, or none, got nan"),

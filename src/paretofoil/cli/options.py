@@ -112,7 +112,9 @@ Keep = Annotated[list[str] | None, typer.Option(help=_KEEP, autocompletion=compl
 Ranges = Annotated[list[str] | None, typer.Option("--range", help=_RANGE)]
 Plot = Annotated[Path | None, typer.Option(help="Draw it into this file.")]
 Search = Annotated[str, SearchOption("How to look for the answer: auto (proves where it can), or", many=False)]
-Searches = Annotated[str, SearchOption("Searches, with commas between them:", many=True)]
+Searches = Annotated[
+    str, SearchOption("Searches, with commas between them: auto (here without its limit of time), or", many=True)
+]
 Seconds = Annotated[
     float | None,
     typer.Option(help="Stop the search of a question after so long, with the best so far; auto: 10, others: never."),

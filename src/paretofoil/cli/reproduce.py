@@ -20,7 +20,7 @@ def reproduce(
         str,
         typer.Argument(
             help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
-            "attainable, influence, differences, authors, seeds or all."
+            "influence, attainable, differences, authors, seeds or all."
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
@@ -41,7 +41,7 @@ def reproduce(
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
     recorded: Annotated[
         bool,
-        typer.Option("--recorded", help="Ask nothing: write the reports again from rows/*.parquet of that folder."),
+        typer.Option("--recorded", help="Ask no study again: write the reports from rows/*.parquet of that folder."),
     ] = False,
     allow_import: AllowImport = None,
     log: Log = None,
