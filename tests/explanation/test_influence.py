@@ -324,3 +324,11 @@ def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_o
     space = pf.CommandSpace.preferences(["a", "b"])
     found = pf.influence(EnvelopePolicy(FoldedValues(ahead)), state=[0.0], command=[0.5, 0.5], space=space, samples=20)
     assert (found.verdict, found.proven) == ("inert", True)
+
+
+@pytest.mark.parametrize(("size", "probes"), [(2, 9 * 50), (11, 23 * 50)])
+def test_the_corners_of_many_objectives_are_not_probed(size: int, probes: int) -> None:
+    space = pf.CommandSpace(-np.ones(size), np.ones(size))
+    command = np.linspace(0.1, 0.9, size)
+    asked = Question(LinearPolicy(np.zeros((2, size)), np.zeros(2)), np.zeros(1), command, 1, (0, 1), space)
+    assert probes / 3 < len(fan(asked)) <= probes
