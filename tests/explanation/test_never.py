@@ -188,8 +188,9 @@ def test_what_was_not_finished_is_open() -> None:
 def with_preferences(policy: Any, dim: int) -> pf.Agent:
     space = pf.CommandSpace.preferences([f"objective {i}" for i in range(dim)])
     actions = tuple(f"action {i}" for i in range(4))
-    entry = replace(pf.load_agent("reward-line").environment, actions=actions)
-    return replace(pf.load_agent("reward-line"), policy=policy, environment=entry, space=space, front=np.eye(dim))
+    known = {"objectives": space.objectives, "reference": None, "paper_box": None}
+    entry = replace(pf.load_agent("reward-line").environment, actions=actions, **known)
+    return pf.Agent("weighing", policy, entry, space, np.eye(dim))
 
 
 @pytest.mark.parametrize("kind", [random_envelope, lambda seed, dim: random_pcn(seed, 1, dim, 4)])
