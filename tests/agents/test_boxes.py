@@ -164,7 +164,7 @@ def test_an_agent_for_which_the_paper_has_no_box_says_so() -> None:
         _ = replace(agent, environment=envs.entry("minecart-stochastic")).paper_space
     tall = CommandSpace([*agent.space.low, 1], [*agent.space.high, 30], [*agent.space.objectives, HORIZON])
     with pytest.raises(InvalidInput, match="for which the paper has a box, got one with a horizon"):
-        _ = replace(agent, space=tall, front=np.zeros((0, 4))).paper_space
+        _ = replace(agent, space=tall, front=np.zeros((0, 4)), achieved=None, error=None).paper_space
 
 
 def test_a_box_of_another_size_than_the_reward_is_an_error() -> None:

@@ -217,3 +217,24 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
     episode = ["episode", "deep-sea-treasure", "--command", "8,-8", "--times", "5", "--box", "paper", "--quiet"]
     assert "scaled change for each foil in the paper's box" in run(*episode).out
     assert "expected a box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err
+
+
+def test_the_help_of_reproduce_names_all_experiments_in_their_order(run):
+    from paretofoil.reproduce import EXPERIMENTS
+
+    words = run("reproduce", "--help").out.replace("│", " ").split()
+    names = [word.strip(",.") for word in words if word.strip(",.") in EXPERIMENTS]
+    assert names[: len(EXPERIMENTS)] == list(EXPERIMENTS)
+
+
+def test_a_study_can_be_exported_in_every_format_of_tables():
+    from paretofoil.cli.study import FORMATS
+    from paretofoil.study.table import FORMATS as TABLES
+
+    assert set(FORMATS) == {"parquet", *TABLES}
+
+
+def test_a_study_on_an_unknown_engine_leaves_no_file(run, tmp_path):
+    told = run("study", "run", "branch-path", "--engine", "foo", "--quiet", code=2)
+    assert "an engine among local, dask, ray, got 'foo'" in told.err
+    assert list(tmp_path.iterdir()) == []

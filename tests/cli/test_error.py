@@ -12,6 +12,13 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["explain", "", "--command", "8,-8", "--foil", "down"], "an agent's folder, got ''"),
+        (["envs", "minecart", "--render", "a.jpg"], "a picture's file that ends in .png, got 'a.jpg'"),
+        (["envs", "minecart", "--render", "nowhere/a.png"], "a picture's file in a folder that exists"),
+        (
+            ["influence", "branch-path", "--command", "3,1", "--samples", "200000000", "--quiet"],
+            "1 to 100,000,000 samples",
+        ),
         (["agents", "minecrat"], "(did you mean minecart?)"),
         ([*DEEP_SEA, "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
         (
@@ -33,12 +40,22 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*EXAMPLE, "--queries", "0"], "a limit of at least 1 query, got 0"),
         ([*EXAMPLE, "--keep", "tresure"], "an objective among treasure, time, got 'tresure' (did you mean treasure?)"),
         ([*EXAMPLE, "--range", "treasure=5"], "expected --range as NAME=LOW:HIGH"),
+        ([*EXAMPLE, "--range", "time=9:7"], "--range as NAME=LOW:HIGH, the lower end first, got 'time=9:7'"),
+        ([*EXAMPLE, "--range", "time=7:9", "--range", "time=2:8"], "expected one --range of time, got time=2:8"),
+        ([*DEEP_SEA, "--command", "1e300,-8", "--foil", "down"], "expected --command to be float32 numbers, at most"),
         ([*EXAMPLE, "--axes", "time,treasure"], "expected --plot with --axes, got --axes alone"),
         ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
         ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
         (["episode", "branch-path", "--command", "3,1", "--times", "0-99"], "expected moments from 0 to"),
+        (["episode", "branch-path", "--command", "3,1", "--times", "0-1000001"], "--times of at most 1,000,000"),
+        (["never", "reward-line", "up", "--seconds", "-1"], "a limit of more than 0 seconds, got -1"),
+        (["never", "reward-line", "up", "--seconds", "nan"], "a limit of more than 0 seconds, got nan"),
+        (["train", "reward-line", "--minutes", "nan"], "expected minutes to be positive, or none, got nan"),
+        (["train", "reward-line", "--set", "episode_steps=0"], "expected episode_steps to be positive, or none, got 0"),
+        (["train", "reward-line", "--set", "updates=-1"], "expected updates to be at least 0, got -1"),
         (["episode", "branch-path", "--command", "3,1", "--times", "3-0"], "--times as moments and ranges of them"),
+        (["episode", "branch-path", "--command", "3,1", "--html", "nowhere/a.html"], "a page's file in a folder that"),
         (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
@@ -74,3 +91,10 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
     monkeypatch.setattr("paretofoil.cli.typed_agent.load_agent", refuse)
     told = run(*EXAMPLE, code=2)
     assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
+
+
+def test_a_page_of_too_many_moments_is_refused_before_they_are_asked_about(run, monkeypatch):
+    monkeypatch.setattr("paretofoil.web.standalone.MOST_MOMENTS", 1)
+    told = run("episode", "branch-path", "--command", "3,1", "--html", "a.html", code=2)
+    assert "at most 1 moments to save (choose some with --times)" in told.err
+    assert told.out == ""

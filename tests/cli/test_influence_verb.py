@@ -53,6 +53,10 @@ def test_an_agent_of_ones_own_is_typed_as_module_and_object(run, tmp_path):
     (tmp_path / "of_my_own.py").write_text(MINE)
     for name in ("of_my_own:agent", "of_my_own.py:agent"):
         assert "mine" in run("influence", name, "--command", "1,0", "--samples", "50", "--json", "--quiet").out
+        assert run("agents", name).out.startswith("mine: ")
+        page = tmp_path / f"{name}.html"
+        run("episode", name, "--command", "1,0", "--times", "0", "--search", "nearest-front", "--html", str(page))
+        assert page.is_file()
     asked = ("--command", "1,0", "--quiet")
     assert (
         "of_my_own:space to be an agent (pf.Agent), got CommandSpace"

@@ -57,3 +57,11 @@ def test_another_command_outside_of_the_box_is_noted_and_answered(run):
 )
 def test_a_command_by_name_has_every_objective_once_and_a_number_for_each(run, command, message):
     assert message in run(*EXAMPLE, "--command", command, code=2).err
+
+
+@pytest.mark.parametrize("command", ["0.3,0.7", "treasure=0.3,time=0.7"])
+def test_the_weight_of_a_cost_is_typed_as_it_is(run, command):
+    typed = ["explain", "weighing:agent", "--foil", "right", "--json", "--command", command]
+    told = run(*typed, "--range", "time=0.2:0.9")
+    assert json.loads(told.out)["command"] == [0.3, 0.7]
+    assert told.err == ""

@@ -171,3 +171,10 @@ def test_rows_that_cannot_be_asked_about_are_reported_not_raised(
 def test_a_policy_from_torch_passes() -> None:
     policy = pf.from_torch(Network(nn.Tanh()), STATES, SPACE)
     assert check(policy).ok
+
+
+def test_commands_that_are_no_preferences_are_told_not_raised() -> None:
+    space = pf.CommandSpace.preferences(["a", "b"])
+    report = check_policy(LinearPolicy(np.eye(2), np.zeros(2)), [[0.0]], [[0.5, 0.4], [0.2, 0.3]], space=space)
+    assert not report.ok
+    assert "Expected the commands to be weights of at least 0 that sum to 1" in report.problems[0]

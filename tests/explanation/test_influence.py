@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from networks import LayeredPolicy
 from policies import LinearPolicy
+from valued import EnvelopePolicy
 
 import paretofoil as pf
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import InfluenceEffort, _Asking
 from paretofoil.explanation.influence_alone import alone, turned
@@ -325,3 +326,18 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
     assert seen == [(0, 2), (1, 2), (2, 2)]
     assert profile.inert() == [moment.time for moment in profile.moments if moment.inert]
     assert len(profile.to_frame()) == sum(len(moment.shares) for moment in profile.moments)
+
+
+def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_on_them() -> None:
+    ahead = FoldedPolicy((np.array([[0.1, 0.0], [0.0, 0.1], [0.0, 0.0], [0.0, 0.0]]),), (np.array([5.0, 5, 0, 0]),), ())
+    space = pf.CommandSpace.preferences(["a", "b"])
+    found = pf.influence(EnvelopePolicy(FoldedValues(ahead)), state=[0.0], command=[0.5, 0.5], space=space, samples=20)
+    assert (found.verdict, found.proven) == ("inert", True)
+
+
+@pytest.mark.parametrize(("size", "probes"), [(2, 9 * 50), (11, 23 * 50)])
+def test_the_corners_of_many_objectives_are_not_probed(size: int, probes: int) -> None:
+    space = pf.CommandSpace(-np.ones(size), np.ones(size))
+    command = np.linspace(0.1, 0.9, size)
+    asked = Question(LinearPolicy(np.zeros((2, size)), np.zeros(2)), np.zeros(1), command, 1, (0, 1), space)
+    assert probes / 3 < len(fan(asked)) <= probes

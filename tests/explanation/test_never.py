@@ -11,6 +11,7 @@ import pytest
 from policies import random_pcn
 from typer.testing import CliRunner
 from valued import random_envelope
+from weighing import agent as weighing
 
 import paretofoil as pf
 from paretofoil.cli import app
@@ -218,8 +219,9 @@ def test_what_was_not_finished_is_open() -> None:
 def with_preferences(policy: Any, dim: int) -> pf.Agent:
     space = pf.CommandSpace.preferences([f"objective {i}" for i in range(dim)])
     actions = tuple(f"action {i}" for i in range(4))
-    entry = replace(pf.load_agent("reward-line").environment, actions=actions)
-    return replace(pf.load_agent("reward-line"), policy=policy, environment=entry, space=space, front=np.eye(dim))
+    known = {"objectives": space.objectives, "reference": None, "paper_box": None}
+    entry = replace(pf.load_agent("reward-line").environment, actions=actions, **known)
+    return pf.Agent("weighing", policy, entry, space, np.eye(dim))
 
 
 @pytest.mark.parametrize("kind", [random_envelope, lambda seed, dim: random_pcn(seed, 1, dim, 4)])
@@ -241,3 +243,9 @@ def test_of_preferences_only_those_that_sum_to_1_count(kind: Callable[[int, int]
                 assert action not in chosen(agent, decision.state, weights, (0, 1, 2, 3))
     assert counts.sum() == 16
     assert counts.min() > 0
+
+
+def test_a_table_is_refused_with_what_can_be_asked_instead() -> None:
+    wanted = "a policy with fold(state) or fold_values(state): a network (of a table, `explain` proves each state)"
+    with pytest.raises(pf.InvalidInput, match=re.escape(f"{wanted}, got TablePolicy")):
+        pf.never(weighing, "down")

@@ -7,6 +7,7 @@ import pytest
 from policies import LinearPolicy
 
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.explanation.pose import restrict
 
@@ -31,3 +32,24 @@ def test_a_range_is_searched_as_far_as_the_region_goes(wanted: Any, searched: An
     assert (asked.low[0], asked.high[0]) == searched
     assert (asked.low[1], asked.high[1]) == (0.0, 1.0)
     assert (asked.kept, asked.held) == ((), (0,))
+
+
+@pytest.mark.parametrize("wanted", [-2, (1, 2, 3), "ab", None])
+def test_a_range_that_is_no_pair_of_numbers_is_refused(wanted: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"a range of gold as \(lowest, highest\), got "):
+        restricted(gold=wanted)
+
+
+def test_a_range_with_its_ends_swapped_is_refused_as_such() -> None:
+    with pytest.raises(InvalidInput, match=r"a range of gold with the lowest first, got 0\.7 to 0\.5"):
+        restricted(gold=(0.7, 0.5))
+
+
+def test_an_objective_may_be_named_by_a_number_of_numpys() -> None:
+    assert restricted(keep=[np.int64(1)]).kept == (1,)
+
+
+@pytest.mark.parametrize("name", [2, -1, 0.5, None])
+def test_an_objective_that_there_is_not_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidInput, match="an objective among gold, time, got "):
+        restricted(keep=[name])

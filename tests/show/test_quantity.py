@@ -8,7 +8,19 @@ from answers import FUEL, TIME, TREASURE
 from phrases import BUDGET, DEATH, DIAMOND, FOOD, GOLD, ORE, STEPS
 
 from paretofoil.core.command import Objective
-from paretofoil.show.quantity import beside, change, inward, percent, result, short, short_change, span, value, values
+from paretofoil.show.quantity import (
+    beside,
+    change,
+    inward,
+    number_of,
+    percent,
+    result,
+    short,
+    short_change,
+    span,
+    value,
+    values,
+)
 from paretofoil.show.sentence import rounded_down, rounded_up
 
 
@@ -154,3 +166,8 @@ def test_a_mean_has_the_digits_of_its_standard_error() -> None:
 def test_numbers_are_short() -> None:
     assert [short(number) for number in (-0.0, 1.0, 2.50, 0.123456, -1e-9)] == ["0", "1", "2.5", "0.1235", "-1e-09"]
     assert [short(number) for number in (9999.6, 12345.6, -1e7)] == ["10000", "12346", "-10000000"]
+
+
+@pytest.mark.parametrize(("count", "told"), [(0, "0 queries"), (1, "1 query"), (2000, "2,000 queries")])
+def test_one_is_counted_as_one(count, told):
+    assert number_of(count, "query", "queries") == told

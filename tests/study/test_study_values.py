@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from studies import small_agent, small_study
+from weighing import agent as weighing
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.command import CommandSpace
@@ -17,7 +18,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
-from paretofoil.search import NearestFront
+from paretofoil.search import Boundary, Exact, NearestFront
 from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_about, read_rows, run_study
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import fingerprint
@@ -114,6 +115,13 @@ def test_only_the_cases_that_are_named_are_asked(tmp_path: Path) -> None:
     wanted = [case for case, _ in enumerate_cases(small_agent())][5:8]
     run_study(make_study([small_agent()], {"front": NearestFront()}, only=wanted), tmp_path / "s.sqlite", workers=1)
     assert [row.case for row in read_rows(tmp_path / "s.sqlite")] == wanted
+
+
+def test_auto_samples_all_agents_if_one_of_them_cannot_be_looked_into() -> None:
+    closed = replace(weighing, name="closed", policy=weighing.policy.log_probs)  # type: ignore[arg-type]
+    assert isinstance(make_study([weighing], ["auto"]).searches["auto"], Exact)
+    for agents in ([weighing, closed], [closed, weighing]):
+        assert isinstance(make_study(agents, ["auto"]).searches["auto"], Boundary)
 
 
 def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:

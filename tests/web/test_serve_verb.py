@@ -45,9 +45,10 @@ def test_the_page_is_served_until_it_is_interrupted() -> None:
         assert "Traceback" not in process.stderr.read()  # type: ignore[union-attr]
 
 
-def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path) -> None:
+@pytest.mark.parametrize("module", ["own_agents", "own_agents.py"])
+def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path, module: str) -> None:
     (tmp_path / "own_agents.py").write_text("import paretofoil as pf\nagent = pf.load_agent('branch-path')\n")
-    with typed("own_agents:agent", cwd=tmp_path) as process:
+    with typed(f"{module}:agent", cwd=tmp_path) as process:
         asked = {"agent": "own_agents:agent", "command": [1.0, 1.0]}  # by another process, which finds it as well
         assert httpx.post(f"{address_of(process)}api/episodes", json=asked, timeout=60).status_code == 200
 

@@ -10,10 +10,13 @@ from paretofoil import envs
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
+from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
+from paretofoil.envs.episode import greedy
 from paretofoil.envs.tabular import locate
+from paretofoil.pcn.evaluate import EXACT
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last number of a command, for agents that are conditioned on the steps left as well."""
@@ -40,14 +43,18 @@ class Agent:
     """Where it comes from: seed, configuration, steps, versions."""
 
     def __post_init__(self) -> None:
-        front = np.array(self.front, dtype=np.float64)
-        if front.ndim != 2 or front.shape[1] != self.space.size or not np.isfinite(front).all():
-            raise InvalidInput.expected(
-                f"a front of points with {self.space.size} finite numbers", f"shape {front.shape}"
-            )
-        object.__setattr__(self, "front", front)
         object.__setattr__(self, "environment", envs.entry(self.environment))
         object.__setattr__(self, "policy", as_policy(self.policy))
+        check_commands(self.space, self.environment)
+        returned = len(self.environment.objectives)
+        front = _points(self.front, "a front of points", self.space.size)
+        object.__setattr__(self, "front", front)
+        for name in ("achieved", "error"):
+            if getattr(self, name) is not None:
+                measured = _points(
+                    getattr(self, name), f"{name} for each point of the front ({len(front)})", returned, len(front)
+                )
+                object.__setattr__(self, name, measured)
 
     def __repr__(self) -> str:
         where = self.environment
@@ -90,13 +97,13 @@ class Agent:
 
         return picture_of(self.environment, decision.snapshot)
 
-    def reached(self, tolerance: float = 1e-6) -> np.ndarray:
+    def reached(self) -> np.ndarray:
         """(F,) bool: which points of the front greedy rollouts reach: exactly, or within three standard errors."""
         if self.achieved is None:
             raise InvalidInput.expected("an agent with measured returns", "one without")
         error = np.zeros_like(self.achieved) if self.error is None else self.error
         off = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
-        return (off <= tolerance + 3 * error).all(axis=1)
+        return (off <= EXACT + 3 * error).all(axis=1)
 
     def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
         """What it decides in a state of your own, under a remaining command; zero was collected if not given.
@@ -114,12 +121,12 @@ class Agent:
             snapshot = self.environment.locate(flat)
             valid = self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0]
         asked = np.array([flat]), np.array([remaining])  # copies, for policies that write to what they are given
-        scores = np.where(valid, self.policy.log_probs(*asked)[0], -np.inf)
+        [action] = greedy(self.policy)(0, np.zeros(1, dtype=int), *asked, valid[None])
         valid_actions = tuple(np.flatnonzero(valid).tolist())
         before = np.zeros(remaining.size)
         if collected is not None:
             before = as_vector(collected, "what was collected", remaining.size)
-        return Decision(flat, remaining, valid_actions, int(scores.argmax()), before, snapshot=snapshot)
+        return Decision(flat, remaining, valid_actions, int(action), before, snapshot=snapshot)
 
     def _flatten(self, state: Any) -> np.ndarray:
         size = self.environment.observation_size
@@ -130,3 +137,26 @@ class Agent:
         except (IndexError, KeyError, TypeError, ValueError):
             what = f"a state of {size} numbers, or a raw observation of {self.environment.name}"
             raise InvalidInput.expected(what, state) from None
+
+
+def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:
+    """Refuse commands for other objectives than the environment's; returns may have a horizon behind them."""
+    more, count = space.size - len(environment.objectives), len(environment.objectives)
+    if more not in (0, 1) or (more and space.simplex):
+        horizon = "" if space.simplex else ", with a horizon or without"
+        what = f"commands for the {count} objectives of {environment.name}{horizon}"
+        raise InvalidInput.expected(what, f"{space.size}: {', '.join(space.names)}")
+
+
+def _points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:
+    """Finite numbers (count, size), of any count if None, or an error that names them."""
+    expected = f"{what} with {size} finite numbers"
+    try:
+        points = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(expected, brief(values)) from None
+    if points.ndim != 2 or points.shape[1] != size or count not in (None, len(points)):
+        raise InvalidInput.expected(expected, f"shape {points.shape}")
+    if not np.isfinite(points).all():
+        raise InvalidInput.expected(expected, brief(points.tolist()))
+    return points

@@ -7,8 +7,13 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.document import brief_words
 from paretofoil.core.errors import InvalidInput
 
-MODULE_AGENT = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
-"""module:name, an agent of the user's own, or a function that makes it."""
+_ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
+
+
+def module_address(text: str) -> str | None:
+    """module:name, an agent of the user's own or a function that makes it, also if module.py:name is typed; or None."""
+    address = text.replace(".py:", ":")
+    return address if _ADDRESS.fullmatch(address) else None
 
 
 def own_agent(address: str) -> Agent:

@@ -9,6 +9,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.command import as_vector
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.whole_number import as_seed
 from paretofoil.envs.episode import Episodes, greedy, run_episodes
 
 
@@ -27,6 +28,8 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, time: int, 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
     """One greedy episode for each command, all stepped together; each is the same as alone."""
+    if not len(commands):
+        return []
     checked = np.stack([as_command(agent, command) for command in commands])
     episodes = _run(agent, checked, seed)
     return [_episode(agent, episodes, row) for row in range(len(episodes))]
@@ -49,7 +52,7 @@ def as_command(agent: Agent, command: Any) -> np.ndarray:
 
 
 def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) -> Episodes:
-    seeds, spent = np.full(len(commands), seed, dtype=np.uint64), not agent.space.simplex
+    seeds, spent = np.full(len(commands), as_seed(seed), dtype=np.uint64), not agent.space.simplex
     act = greedy(agent.policy)
     return run_episodes(agent.batch_env(), act, commands, seeds, snapshot=snapshot, keep_snapshots=True, spent=spent)
 

@@ -40,6 +40,6 @@ def load_agent(name: str | Path) -> Agent:
 
 def _is_folder(name: str | Path) -> bool:
     try:
-        return Path(name).is_dir()
+        return name != "" and Path(name).is_dir()
     except (OSError, ValueError):  # a name that no file can have, such as one of 10,000 letters
         return False

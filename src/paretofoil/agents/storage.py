@@ -11,7 +11,7 @@ from safetensors.numpy import load as load_tensors
 from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
-from paretofoil.agents.agent import Agent
+from paretofoil.agents.agent import Agent, check_commands
 from paretofoil.core.atomic import write_whole
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.document import (
@@ -203,8 +203,7 @@ def _assemble(values: dict[str, Any], policy: PCNPolicy) -> Agent:
     objectives, box = values["objectives"], values["command_box"]
     environment = _environment(values["environment"], objectives, values["actions"])
     space = CommandSpace(box["low"], box["high"], objectives)
-    if space.size - len(environment.objectives) not in (0, 1):  # the one more is a horizon
-        raise InvalidInput.expected(f"the {len(environment.objectives)} objectives of {environment.name}", space.names)
+    check_commands(space, environment)
     expected = {
         "state_size": environment.observation_size,
         "command_size": space.size,

@@ -15,8 +15,7 @@ from paretofoil.agents.operations import run
 from paretofoil.agents.symbolic import Symbol
 from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
-from paretofoil.core.question import IMPOSSIBLE
+from paretofoil.core.policy import IMPOSSIBLE, FoldablePolicy, FoldedPolicy
 
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 BATCH = 1 << 13

@@ -15,17 +15,19 @@ if TYPE_CHECKING:
 def agents(
     name: Annotated[
         str | None,
-        typer.Argument(help="One agent (name or folder); all of them if left out.", autocompletion=complete_agent),
+        typer.Argument(
+            help="One agent (name, folder, or my_module:agent); all of them if left out.", autocompletion=complete_agent
+        ),
     ] = None,
     allow_import: AllowImport = None,
 ) -> None:
     """List the shipped and local agents, or show one: its front, what it achieves, its box and provenance."""
-    from paretofoil.agents import load_agent
+    from paretofoil.cli.typed_agent import find_agent
 
     if name is None:
         _list()
     else:
-        _show(load_agent(name))
+        _show(find_agent(name))
 
 
 def _list() -> None:

@@ -23,6 +23,7 @@ def envs(
 ) -> None:
     """List the environments, or show and draw one."""
     from paretofoil import envs as catalogue
+    from paretofoil.core.atomic import check_file
     from paretofoil.core.errors import InvalidInput
 
     if name is None:
@@ -31,6 +32,10 @@ def envs(
         _list()
         return
     entry = catalogue.entry(name)
+    if render is not None:
+        check_file(render, "a picture's file")
+        if render.suffix.lower() != ".png":
+            raise InvalidInput.expected("a picture's file that ends in .png", repr(str(render)))
     _show(entry)
     if render is not None:
         from PIL import Image

@@ -62,6 +62,8 @@ def episode(
         check_web()
     loaded = find_agent(agent)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
+    if html is not None:
+        _check_page(html, decisions, moments)
     with bars(quiet) as start:
         bar = start(loaded.name)
         show = _count(bar, quiet) if as_json else _stream(loaded, decisions, moments, bar, quiet, box)
@@ -89,6 +91,14 @@ def episode(
         )
         if not as_json:
             say((f"The page is in {html}.", "dim"))
+
+
+def _check_page(path: Path, episode: "Episode", times: Sequence[int] | None) -> None:
+    """Before anything is asked: a page that cannot be saved would be refused when all the work is done."""
+    from paretofoil.explanation.explain import moments_of
+    from paretofoil.web.standalone import check_page
+
+    check_page(path, sum(len(decision.valid_actions) > 1 for decision in moments_of(episode, times)))
 
 
 def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dict[str, Any], quiet: bool) -> None:

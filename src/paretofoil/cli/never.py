@@ -50,7 +50,7 @@ def never(
         say((f"{one.action}: ", "bold"), one.sentence())
         example = next((example for example in one.counterexamples if example is not None), None)
         if example is not None and action is not None:
-            told = values(loaded.space.objectives, example.command)  # type: ignore[arg-type]
+            told = values(loaded.space.asked_for, example.command)
             say(
                 (f"For example in the state ({', '.join(f'{x:.6g}' for x in example.state)}), asked for {told}.", "dim")
             )

@@ -10,6 +10,7 @@ import typer
 from typer.models import OptionInfo
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.whole_number import MOST_SEED
 from paretofoil.search.registry import methods
 
 if TYPE_CHECKING:
@@ -111,7 +112,9 @@ Keep = Annotated[list[str] | None, typer.Option(help=_KEEP, autocompletion=compl
 Ranges = Annotated[list[str] | None, typer.Option("--range", help=_RANGE)]
 Plot = Annotated[Path | None, typer.Option(help="Draw it into this file.")]
 Search = Annotated[str, SearchOption("How to look for the answer: auto (proves where it can), or", many=False)]
-Searches = Annotated[str, SearchOption("Searches, with commas between them:", many=True)]
+Searches = Annotated[
+    str, SearchOption("Searches, with commas between them: auto (here without its limit of time), or", many=True)
+]
 Seconds = Annotated[
     float | None,
     typer.Option(help="Stop the search of a question after so long, with the best so far; auto: 10, others: never."),
@@ -129,7 +132,9 @@ Box = Annotated[
     str,
     typer.Option(help="Search what can still be fulfilled (reachable), or the whole box that the paper's authors set."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="The seed of the search and of chance in the environment.")]
+Seed = Annotated[
+    int, typer.Option(min=0, max=MOST_SEED, help="The seed of the search and of chance in the environment.")
+]
 Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(help="Local processes; one per core if left out.")]
 Address = Annotated[str | None, typer.Option(help="The address of a Dask or Ray cluster; a local one if left out.")]

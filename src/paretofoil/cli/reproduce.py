@@ -9,6 +9,7 @@ import typer
 from paretofoil.cli.console import console, print_table, say
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
 from paretofoil.cli.progress import progress_of, stopped_in_peace
+from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
     from paretofoil.reproduce import Report
@@ -19,7 +20,7 @@ def reproduce(
         str,
         typer.Argument(
             help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
-            "attainable, influence, differences, authors, seeds or all."
+            "influence, attainable, differences, authors, seeds or all."
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
@@ -27,7 +28,7 @@ def reproduce(
         list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: another agent than the shipped one; may be repeated.")
     ] = None,
     only: Annotated[str | None, typer.Option(help="Only these environments, with commas between them.")] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
     agent_seeds: Annotated[
         str | None, typer.Option(help="Seeds: those of the agents to train, with commas; 10,11,12,13,14 if left out.")
     ] = None,
@@ -40,7 +41,7 @@ def reproduce(
     full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
     recorded: Annotated[
         bool,
-        typer.Option("--recorded", help="Ask nothing: write the reports again from rows/*.parquet of that folder."),
+        typer.Option("--recorded", help="Ask no study again: write the reports from rows/*.parquet of that folder."),
     ] = False,
     allow_import: AllowImport = None,
     log: Log = None,

@@ -34,10 +34,11 @@ def serve(
 ) -> None:
     """Serve the page: watch agents, ask why not, and see what would have made the difference."""
     check_web()
-    from paretofoil.agents.own_agent import MODULE_AGENT
+    from paretofoil.agents.own_agent import module_address
     from paretofoil.web.settings import Settings
 
-    allow_typed([name.partition(":")[0] for name in agents or () if MODULE_AGENT.fullmatch(name)])
+    addresses = filter(None, map(module_address, agents or ()))
+    allow_typed([address.partition(":")[0] for address in addresses])
     settings = Settings(
         agents=tuple(agents or ()),
         folders=tuple(folder or ()),

@@ -9,6 +9,7 @@ from paretofoil.cli.console import print_table, say
 from paretofoil.cli.options import Address, AllowImport, Box, Engine, Log, Quiet, Searches, Workers, complete_agent
 from paretofoil.cli.progress import progress_of, stopped_in_peace
 from paretofoil.core.constants import KAPPA
+from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Ask many questions; survive a crash; go on where it was.", no_args_is_help=True)
 File = Annotated[Path, typer.Argument(help="The study's file.")]
-FORMATS = ("csv", "parquet", "json", "markdown", "latex")
+SUMMARIES = ("markdown", "html", "latex")
+FORMATS = ("csv", "parquet", "json", *SUMMARIES)
 
 
 @app.command()
@@ -35,7 +37,7 @@ def run(
     ] = None,
     box: Box = "reachable",
     kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
-    seed: Annotated[int, typer.Option(min=0, help="The seed of searches and of chance.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
@@ -75,6 +77,7 @@ def resume(
 @app.command()
 def status(file: File) -> None:
     """How far a study is, and what it has found; also while it runs."""
+    from paretofoil.show.quantity import number_of
     from paretofoil.study import read_about, read_rows, read_runs
 
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
@@ -82,7 +85,8 @@ def status(file: File) -> None:
     spent = [run for run in runs if run.asked]
     took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
     say(f"{_how_far(rows, runs)}; {took}.")
-    rule = [f"at most {count} {name}" for name, count in configuration["rule"].items() if isinstance(count, int)]
+    limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
+    rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]
     asked = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
     only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
     say((f"{asked}{only}; {configuration['rule']['box']} box; seed {configuration['seed']}.", "dim"))
@@ -97,7 +101,7 @@ def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:
 @app.command()
 def export(
     file: File,
-    form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)} (the last two: the summary).")] = "csv",
+    form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)} (the last three: the summary).")] = "csv",
     out: Annotated[
         Path | None, typer.Option(help="The file to write; the screen if left out (Parquet: beside the study).")
     ] = None,
@@ -105,9 +109,10 @@ def export(
         bool, typer.Option(help="Parquet: with the whole answers, not only outcome, distance and queries.")
     ] = True,
 ) -> None:
-    """The rows as CSV, Parquet or JSON; the summary as Markdown or LaTeX."""
+    """The rows as CSV, Parquet or JSON; the summary as Markdown, HTML or LaTeX."""
     from paretofoil.core.atomic import write_whole
     from paretofoil.core.errors import InvalidInput
+    from paretofoil.show.quantity import number_of
     from paretofoil.study import read_rows, read_runs
     from paretofoil.study.parquet import export_parquet
     from paretofoil.study.table import rows_table
@@ -118,23 +123,24 @@ def export(
         out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
         path = out or file.with_suffix(".parquet")
-        say(f"Wrote {export_parquet(file, path, answers=answers):,} rows into {path}.")
+        say(f"Wrote {number_of(export_parquet(file, path, answers=answers), 'row')} into {path}.")
         return
     rows, runs = read_rows(file), read_runs(file)
     flat = rows_table(file.stem, rows, parsed=form == "json")
-    table = _summary(file.name, rows, note=_how_far(rows, runs)) if form in ("markdown", "latex") else flat
+    table = _summary(file.name, rows, note=_how_far(rows, runs)) if form in SUMMARIES else flat
     if out is None:
         print(table.to(form), end="")
         return
     write_whole(out, table.to(form).encode())
-    say(f"Wrote {len(rows):,} rows into {out}.")
+    say(f"Wrote {number_of(len(rows), 'row')} into {out}.")
 
 
 def _finish(path: Path, done: "Progress") -> None:
+    from paretofoil.show.quantity import number_of
     from paretofoil.study import read_rows
 
     print_table(_summary(path.name, read_rows(path)))
-    say((f"{done.asked:,} questions in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
+    say((f"{number_of(done.asked, 'question')} in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
 
 
 def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":

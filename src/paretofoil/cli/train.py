@@ -11,6 +11,7 @@ from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objec
 from paretofoil.cli.options import AllowImport, Quiet
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def train(
     environment: EnvironmentName,
-    seed: Annotated[int, typer.Option(min=0, help="One seed gives one agent.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="One seed gives one agent.")] = 0,
     steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
     horizon: Annotated[

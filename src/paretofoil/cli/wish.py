@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from paretofoil.core.command import CommandSpace, Objective
 
 
+MOST_TIME = 1_000_000
+"""No episode has more moments; a range of them is a list."""
+
+
 def numbers(text: str, what: str) -> list[float]:
     """ "8,-8" -> [8.0, -8.0]."""
     try:
@@ -54,6 +58,8 @@ def read_box(texts: Sequence[str], space: "CommandSpace") -> dict[str, tuple[flo
     box = {}
     for text in texts:
         objective, low, high = _range(text, space)
+        if objective.name in box:
+            raise InvalidInput.expected(f"one --range of {objective.name}", text)
         first, second = _turned(objective, low), _turned(objective, high)
         box[objective.name] = (min(first, second), max(first, second))
     return box
@@ -66,25 +72,23 @@ def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]"
         low, high = (float(end) for end in ends.split(":"))
     except ValueError:
         raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
-    return _objectives(space)[space.index(name.strip())], low, high
+    if not low <= high:
+        raise InvalidInput.expected("--range as NAME=LOW:HIGH, the lower end first", repr(text))
+    return space.asked_for[space.index(name.strip())], low, high
 
 
 def read_times(text: str) -> list[int]:
     """ "0-2,7" -> [0, 1, 2, 7]."""
+    parts = [part.partition("-") for part in text.replace(" ", "").split(",")]
+    ends = [(first, last or first) for first, _, last in parts]
     times: list[int] = []
-    try:
-        for part in text.replace(" ", "").split(","):
-            first, _, last = part.partition("-")
-            times += range(int(first), int(last or first) + 1)
-    except ValueError:
-        times = []
+    if all(end.isdecimal() for pair in ends for end in pair):
+        if any(len(last) > len(str(MOST_TIME)) or int(last) > MOST_TIME for _, last in ends):
+            raise InvalidInput.expected(f"--times of at most {MOST_TIME:,}", repr(text))
+        times = [time for first, last in ends for time in range(int(first), int(last) + 1)]
     if not times:
         raise InvalidInput.expected("--times as moments and ranges of them, such as 0-5 or 0,3,7", repr(text))
     return times
-
-
-def _objectives(space: "CommandSpace") -> "tuple[Objective, ...]":
-    return tuple(space.objectives)  # type: ignore[arg-type]  # names have become objectives
 
 
 def _turned(objective: "Objective", value: float) -> float:
@@ -97,7 +101,7 @@ def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
     given: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
-        objective = _objectives(space)[space.index(name.strip())]
+        objective = space.asked_for[space.index(name.strip())]
         if objective.name in given:
             raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
         try:
@@ -121,7 +125,7 @@ def _refuse_wrong_sign(command: "np.ndarray", space: "CommandSpace", option: str
     """If the command is understood once its costs have the other sign, that is what was meant."""
     import numpy as np
 
-    objectives = _objectives(space)
+    objectives = space.asked_for
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
     meant = np.where(wrong, -command, command)
     if not wrong.any() or not _inside(meant, space).all():
@@ -140,7 +144,7 @@ def _outside(command: "np.ndarray", space: "CommandSpace") -> str:
     from paretofoil.show.quantity import short
 
     told = []
-    for i, objective in enumerate(_objectives(space)):
+    for i, objective in enumerate(space.asked_for):
         if not _inside(command, space)[i]:
             ends = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
             wished = _turned(objective, float(command[i]))

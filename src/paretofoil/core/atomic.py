@@ -4,6 +4,16 @@ import os
 import tempfile
 from pathlib import Path
 
+from paretofoil.core.errors import InvalidInput
+
+
+def check_file(path: Path, what: str) -> None:
+    """Refuse, before anything is computed for it, a file that could not be written."""
+    if not path.parent.is_dir():
+        raise InvalidInput.expected(f"{what} in a folder that exists", repr(str(path)))
+    if path.is_dir():
+        raise InvalidInput.expected(what, f"the folder {str(path)!r}")
+
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write next to the place and rename, so that a killed process or a full disk leaves the old file."""

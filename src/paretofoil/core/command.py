@@ -9,9 +9,12 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.simplex import as_preferences, project
+from paretofoil.core.whole_number import as_whole
 
 NEGLIGIBLE_RANGE = 1e-9
 """An objective whose range is not larger than this has scale 1 and does not move."""
+LARGEST = float(np.finfo(np.float32).max)
+"""What policies in float32 can be given."""
 
 
 Norm = Literal["l1", "l2", "linf"]
@@ -54,6 +57,11 @@ class Objective:
         return low, np.inf if self.natural_high is None else self.natural_high
 
 
+def asked_for(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Objective, ...]:
+    """The objectives as commands ask for them: a weight has a name, but no unit, and no sign to turn."""
+    return tuple(Objective(o.name) for o in objectives) if preferences else tuple(objectives)
+
+
 def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
     """A finite, read-only float64 vector, or an error that names it."""
     try:
@@ -66,6 +74,8 @@ def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
         raise InvalidInput.expected(f"{what} to have {size} numbers", f"{vector.size}: {vector.tolist()}")
     if not np.isfinite(vector).all():
         raise InvalidInput.expected(f"{what} to be finite", vector.tolist())
+    if np.abs(vector).max() > LARGEST:
+        raise InvalidInput.expected(f"{what} to be float32 numbers, at most {LARGEST:.2g} in size", vector.tolist())
     vector.setflags(write=False)
     return vector
 
@@ -128,6 +138,11 @@ class CommandSpace:
         return [o.name for o in self.objectives]  # type: ignore[union-attr]
 
     @cached_property
+    def asked_for(self) -> tuple[Objective, ...]:
+        """The objectives as its commands ask for them; `objectives` are what episodes return."""
+        return asked_for(self.objectives, preferences=self.simplex)  # type: ignore[arg-type]
+
+    @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
         """The natural limits of the objectives: the least and the most that an episode can return."""
         low, high = zip(*(o.limits for o in self.objectives), strict=True)  # type: ignore[union-attr]
@@ -150,10 +165,13 @@ class CommandSpace:
         """The position of an objective given by its name or number."""
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
-        if isinstance(name, int) and 0 <= name < self.size:
-            return name
-        got = did_you_mean(name, self.names) if isinstance(name, str) else repr(name)
-        raise InvalidInput.expected(f"an objective among {', '.join(self.names)}", got)
+        what = f"an objective among {', '.join(self.names)}"
+        if isinstance(name, str):
+            raise InvalidInput.expected(what, did_you_mean(name, self.names))
+        number = as_whole(name, what)
+        if not 0 <= number < self.size:
+            raise InvalidInput.expected(what, number)
+        return number
 
     def outside(self, command: np.ndarray) -> np.ndarray:
         """(d,) bool: the objectives of which a command asks for more or less than the box holds."""

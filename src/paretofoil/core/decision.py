@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.command import as_vector
+from paretofoil.core.command import LARGEST, as_vector
 from paretofoil.core.document import (
     MAX_INTEGER,
     Reader,
@@ -78,7 +78,7 @@ class Decision:
 
 def _state(value: Any) -> np.ndarray:
     state: np.ndarray = sized(None)(value)
-    if np.abs(state).max() > np.finfo(np.float32).max:
+    if np.abs(state).max() > LARGEST:
         raise InvalidInput.expected("a state of float32 numbers", brief(value))
     return state
 

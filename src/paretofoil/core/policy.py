@@ -6,8 +6,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from paretofoil.core.command import told
 from paretofoil.core.errors import InvalidInput
 
+IMPOSSIBLE = -1e30
+"""Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
 Activation = Literal["sigmoid", "tanh", "relu", "elu", "softplus", "silu"]
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
 """(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities,
@@ -59,6 +62,22 @@ def as_policy(subject: Any) -> Policy:
     if callable(subject):
         return CallablePolicy(subject)
     raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
+
+
+def as_scores(given: Any, commands: np.ndarray) -> np.ndarray:
+    """What a policy says under commands (N, d): numbers (N, num_actions), or an error that tells its author why not."""
+    scores, count = np.asarray(given), len(commands)
+    if scores.dtype == np.float16:
+        scores = scores.astype(np.float32)  # its sums overflow, and IMPOSSIBLE is none of its numbers
+    if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
+        raise InvalidInput.expected(f"log-probabilities of shape ({count}, actions)", f"shape {scores.shape}")
+    if not np.isfinite(scores.sum()):
+        wrong = (np.isnan(scores) | (scores == np.inf)).any(axis=1)
+        if wrong.any():
+            got = f"NaN or infinity under {told(commands[wrong][0])}"
+            raise InvalidInput.expected("log-probabilities that are numbers", got)
+        scores = np.maximum(scores, IMPOSSIBLE)
+    return scores
 
 
 def tells_values(policy: Policy) -> bool:
@@ -170,6 +189,11 @@ class FoldableValues(Protocol):
     """A policy of values that depend on the preferences, whose inside may be looked at (optional)."""
 
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
+
+
+def provable(policy: Policy) -> bool:
+    """Whether the policy can be looked into, in one way or another, so that answers are proven."""
+    return isinstance(policy, FoldablePolicy | FoldableValues | TabularPolicy)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,17 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.command import CommandSpace, Norm, as_vector, length, told
+from paretofoil.core.command import CommandSpace, Norm, as_vector, length
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Policy, PolicyAtStates, QueryAtStates
+from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores
 from paretofoil.core.simplex import directions, project, reach
 
 CHUNK = 1 << 16
 """Queries per call of the policy: large enough to be fast, small enough for any memory."""
-
-IMPOSSIBLE = -1e30
-"""Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
 
 NOISE = 1e-12
 """What rounding leaves of a turned change where there is none."""
@@ -266,18 +263,6 @@ def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
             return policy.log_probs(np.array(states[rows]), np.array(commands))
 
     def checked(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-        scores = np.asarray(ask(rows, commands))
-        if scores.dtype == np.float16:
-            scores = scores.astype(np.float32)  # its sums overflow, and IMPOSSIBLE is none of its numbers
-        count = len(commands)
-        if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
-            raise InvalidInput.expected(f"log-probabilities of shape ({count}, actions)", f"shape {scores.shape}")
-        if not np.isfinite(scores.sum()):
-            wrong = (np.isnan(scores) | (scores == np.inf)).any(axis=1)
-            if wrong.any():
-                got = f"NaN or infinity under {told(commands[wrong][0])}"
-                raise InvalidInput.expected("log-probabilities that are numbers", got)
-            scores = np.maximum(scores, IMPOSSIBLE)
-        return scores
+        return as_scores(ask(rows, commands), commands)
 
     return checked

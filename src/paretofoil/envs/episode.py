@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.policy import Policy
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import Policy, as_scores
 from paretofoil.envs.batch import BatchEnv, Observed
 
 DECIMALS = 9
@@ -97,6 +98,9 @@ def greedy(policy: Policy) -> Act:
     def act(
         time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
-        return np.where(masks, policy.log_probs(observations, commands), -np.inf).argmax(axis=1)
+        scores = as_scores(policy.log_probs(observations, commands), commands)
+        if scores.shape != masks.shape:
+            raise InvalidInput.expected(f"log-probabilities of {masks.shape[1]} actions", scores.shape[1])
+        return np.where(masks, scores, -np.inf).argmax(axis=1)
 
     return act

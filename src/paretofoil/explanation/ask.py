@@ -14,6 +14,7 @@ from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import shares
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
+from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.check import check
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.scale import refuse_probabilities
@@ -32,7 +33,7 @@ class Wishes:
     without it."""
 
     def __post_init__(self) -> None:
-        if self.k < 1:
+        if as_whole(self.k, "k to be a whole number") < 1:
             raise InvalidInput.expected("k of at least 1", self.k)
         if not 0 <= self.min_change <= 1:
             raise InvalidInput.expected(

@@ -76,6 +76,7 @@ def _asked(policy: Any, states: Any, commands: Any, space: CommandSpace | None) 
         space = space or CommandSpace(given.min(axis=0), given.max(axis=0))
     if given.shape[1] != space.size:
         raise InvalidInput.expected(f"commands of {space.size} numbers", f"{given.shape[1]}")
+    given = space.checked(given, "the commands")
     number = np.arange(ASKED)
     return _Asked(as_policy(policy), rows[number % len(rows)], given[number % len(given)], space)
 

@@ -12,11 +12,10 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
 from paretofoil.core.answer import Answer, Asked
 from paretofoil.core.command import CommandSpace, Norm
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.policy import Policy, as_policy
+from paretofoil.core.policy import Policy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.start import Start
@@ -25,7 +24,7 @@ from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of, usual_kappa
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -134,13 +133,12 @@ def explain_decision(
     the_space = space_of(agent or policy, space)
     whole = paper_box(agent, box)
     returns = front if front is not None else (agent.front if agent else None)
-    margin = usual_kappa(policy, decision) if kappa is None else kappa
     numbers = (
         other_actions(decision)
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, n, the_space, returns, kappa=margin, norm=norm, box=whole) for n in numbers]
+    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
@@ -170,7 +168,7 @@ def explain_episode(
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     box: Box = "reachable",
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     norm: Norm = "l2",
     seed: int = 0,
     show: Callable[[Sequence[Answer], int], None] | None = None,
@@ -184,7 +182,7 @@ def explain_episode(
         search: as in `explain_decision`.
         limits: for each question.
         box: as in `explain_decision`.
-        kappa: by how much each foil must win.
+        kappa: as in `explain_decision`; of values, each moment has its own.
         norm: how changes are measured.
         seed: of the search, and of the rollout.
         show: called with the answers so far and the number of questions: once before the first, then as they come.
@@ -206,10 +204,9 @@ def explain_episode(
         found = ask(questions[chunk], chosen, actions=agent.actions, limits=within, phrases=agent.phrases)
         answers += [_placed(a, d, agent) for a, (d, _) in zip(found, asked[chunk], strict=True)]
         tell(answers, len(asked))
-    objectives: Any = tuple(agent.space.objectives)
     return FlipMap(
         agent=agent.name,
-        objectives=objectives,
+        objectives=agent.space.asked_for,
         actions=agent.actions,
         command=episode.command,
         achieved=episode.achieved,
@@ -235,10 +232,11 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
     found, command = replace(_placed(found, decision, agent), alternatives=others), found.command
     if command is None or found.asked is None:
         return found
-    batch = QuestionBatch([found.asked.question])
-    batch.keep_clear(clearance(batch))
-    found = replace(found, proven_range=widen(batch, 0, command))
-    found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
+    if provable(found.asked.question.policy):
+        batch = QuestionBatch([found.asked.question])
+        batch.keep_clear(clearance(batch))
+        found = replace(found, proven_range=widen(batch, 0, command))
+        found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
     if agent is not None and decision.snapshot is not None:
         after, before = (consequence(agent, decision, issued) for issued in (command, decision.command))
         found = replace(found, consequence=after, original_consequence=before)

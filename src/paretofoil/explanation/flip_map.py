@@ -33,6 +33,7 @@ class FlipMap:
 
     agent: str
     objectives: tuple[Objective, ...]
+    """As the command asks for them."""
     actions: tuple[str, ...]
     command: np.ndarray
     """The command that was issued at the start."""
@@ -138,8 +139,12 @@ def _check_fit(read: FlipMap) -> None:
     used = {*read.taken, *(answer.foil for answer in read.answers)}
     if not all(0 <= action < actions for action in used):
         raise InvalidInput.expected(f"actions from 0 to {actions - 1}", brief(sorted(used)))
-    if read.command.size != len(read.objectives) or any(a.objectives != read.objectives for a in read.answers):
+    if read.command.size != len(read.objectives) or any(_names(a) != _names(read) for a in read.answers):
         raise InvalidInput.expected("a command and answers with the same objectives", "others")
+
+
+def _names(shown: FlipMap | Answer) -> list[str]:
+    return [objective.name for objective in shown.objectives]
 
 
 def _numbers(answer: Answer) -> list[float | None]:

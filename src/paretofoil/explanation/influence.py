@@ -14,8 +14,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence, Nearest, Share
 from paretofoil.core.influence_profile import InfluenceProfile
 from paretofoil.core.limit import Limits, Stop, now
-from paretofoil.core.policy import FoldablePolicy, TabularPolicy, as_policy
+from paretofoil.core.policy import FoldablePolicy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.whole_number import as_seed
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, decision_of, moments_of
 from paretofoil.explanation.influence_alone import alone, turned
@@ -31,6 +32,8 @@ _STEPS_TO_NEAREST = Boundary(max_queries=400)
 _LOOKED_INTO, _DRAWN = 512, 16
 """Boxes in which a change is looked for where none is known, and commands that are tried in each."""
 
+MOST_SAMPLES = 100_000_000
+"""More do not fit into most memories."""
 _ROUNDED = 1.02
 """How many times as far as the nearest command one with few digits may be."""
 
@@ -49,8 +52,10 @@ class InfluenceEffort:
     """Of these."""
 
     def __post_init__(self) -> None:
-        if not (0 < self.seconds < np.inf and 0 <= self.undecided < 1 and 1 <= self.samples <= 100_000_000):
-            raise InvalidInput.expected("seconds > 0, undecided from 0 to 1 and at least 1 sample", self)
+        if not (0 < self.seconds < np.inf and 0 <= self.undecided < 1 and 1 <= self.samples <= MOST_SAMPLES):
+            what = f"seconds > 0, undecided from 0 to 1 and 1 to {MOST_SAMPLES:,} samples"
+            raise InvalidInput.expected(what, self)
+        as_seed(self.seed)
 
 
 def influence(
@@ -134,7 +139,7 @@ def influence_episode(
             influence(agent, decision, seconds=seconds, undecided=undecided, samples=samples, seed=seed, box=box)
         )
     progress(len(found), len(decisions))
-    objectives: tuple = tuple(agent.space.objectives)
+    objectives = agent.space.asked_for
     return InfluenceProfile(agent.name, objectives, agent.actions, episode.command, episode.achieved, tuple(found))
 
 
@@ -178,7 +183,7 @@ class _Asking:
         return Influence(
             agent="",
             time=0,
-            objectives=tuple(question.space.objectives),  # type: ignore[arg-type]
+            objectives=question.space.asked_for,
             actions=self._named(names),
             chosen=self.chosen,
             command=question.command,
@@ -254,7 +259,7 @@ class _Asking:
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
-        if self.question.space.simplex and isinstance(policy, FoldablePolicy | TabularPolicy) and not known:
+        if self.question.space.simplex and provable(policy) and not known:
             return self._prove_inert()
         if self.question.space.simplex or not isinstance(policy, FoldablePolicy):
             return _Bounds(np.zeros(count), np.ones(count), proven=False)

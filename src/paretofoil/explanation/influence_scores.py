@@ -14,6 +14,8 @@ from paretofoil.core.question import Question, QuestionBatch
 
 _STEPS = 50
 """Probes along each direction: at 0.02, 0.04 ... 1 times the range."""
+MOST_CORNERED = 10
+"""Objectives whose corners are probed: there are two to the power of this many."""
 _DECIMALS = 5
 """Probes that agree in so many are one."""
 _ADDED = 1e-8
@@ -23,11 +25,13 @@ _ADDED = 1e-8
 def fan(question: Question) -> np.ndarray:
     """(N, d): the probes: along each axis, to each corner of signs, and along the command; clipped, each once.
 
+    Of many objectives the corners are left out: there are too many.
     Preferences have the region's point nearest to each probe.
     """
     command, low, high = question.command, question.low, question.high
     axes = np.eye(command.size)
-    corners = np.array(list(itertools.product((-1.0, 1.0), repeat=command.size)))
+    signs = itertools.product((-1.0, 1.0), repeat=command.size) if command.size <= MOST_CORNERED else ()
+    corners = np.array(list(signs)).reshape(-1, command.size)
     directions = np.concatenate([axes, -axes, corners, command[None]])
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     directions = directions[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]

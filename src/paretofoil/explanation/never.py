@@ -12,9 +12,10 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import now
+from paretofoil.core.limit import Limits, now
 from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.whole_number import as_seed
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
@@ -103,9 +104,10 @@ def never(
         progress: called with the number of states that are settled, and of all.
     """
     began, number = now(), find_action(action, agent.actions)
+    Limits(seconds), as_seed(seed)  # refuses what are none, before anything is rolled out
     policy = agent.policy
     if not isinstance(policy, FoldableValues):
-        foldable(policy, ", so that it can be looked into")
+        foldable(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
     if width > 0 and not isinstance(policy, UnfoldablePolicy):
         got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
         raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)

@@ -8,8 +8,8 @@ checks allow for; the third is refused.
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import ExactRows
-from paretofoil.core.question import IMPOSSIBLE, QuestionBatch
+from paretofoil.core.policy import IMPOSSIBLE, ExactRows
+from paretofoil.core.question import QuestionBatch
 
 CANDIDATES = 128
 """Random commands that are asked about first, together."""

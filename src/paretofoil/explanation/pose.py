@@ -10,8 +10,9 @@ from paretofoil.core.command import CommandSpace, Norm, as_vector
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import Policy, tells_values
+from paretofoil.core.policy import Policy, as_scores, tells_values
 from paretofoil.core.question import Question
+from paretofoil.core.whole_number import as_whole
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -48,13 +49,13 @@ def pose(
     space: CommandSpace,
     front: Any = None,
     *,
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     norm: Norm = "l2",
     box: CommandSpace | None = None,
 ) -> Question:
     """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
 
-    A front of preferences stays what it is.
+    A front of preferences stays what it is. Without a kappa, the foil must win by the usual one.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
     as_vector(decision.command, "the command", space.size)
@@ -66,17 +67,18 @@ def pose(
         remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     asked = (policy, decision.state, decision.command, foil, valid)
+    margin = usual_kappa(policy, decision) if kappa is None else kappa
     if box is not None:
-        return Question(*asked, box, remaining, kappa, norm=norm, trained=space)
+        return Question(*asked, box, remaining, margin, norm=norm, trained=space)
     low, high = possible_region(space, decision.command, decision.collected)
-    return Question(*asked, space, remaining, kappa, low=low, high=high, norm=norm)
+    return Question(*asked, space, remaining, margin, low=low, high=high, norm=norm)
 
 
 def usual_kappa(policy: Policy, decision: Decision) -> float:
     """By how much a foil must win if nobody says it: of values, a share of what lies between those of the actions."""
     if not tells_values(policy):
         return KAPPA
-    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))[0]
+    scores = _scores(policy, decision)
     spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
     return float(f"{VALUE_SHARE * spread:.2g}")  # a number that sentences tell as it is
 
@@ -106,8 +108,9 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
     for name in keep:
         i = question.space.index(name)
         low[i] = high[i] = question.command[i]
-    for name, (lowest, highest) in ranges.items():
+    for name, ends in ranges.items():
         i = question.space.index(name)
+        lowest, highest = _ends(ends, question.space.names[i])
         if not lowest <= question.command[i] <= highest:
             raise InvalidInput.expected(
                 f"a range of {question.space.names[i]} that holds the command's {question.command[i]:g}",
@@ -119,9 +122,19 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
     return replace(question, low=low, high=high, kept=kept, held=held)
 
 
+def _ends(ends: Any, name: str) -> tuple[float, float]:
+    try:
+        lowest, highest = map(float, ends)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(f"a range of {name} as (lowest, highest)", repr(ends)) from None
+    if lowest > highest:
+        raise InvalidInput.expected(f"a range of {name} with the lowest first", f"{lowest:g} to {highest:g}")
+    return lowest, highest
+
+
 def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
     """The number of an action that is given by its name or number; with valid actions, a foil must be among them."""
-    number = _by_name(action, names) if isinstance(action, str) else int(action)
+    number = _by_name(action, names) if isinstance(action, str) else as_whole(action, "an action by name or number")
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
         raise InvalidInput.expected(f"an action number from 0{limit}", number)
@@ -162,7 +175,10 @@ def _flat(state: Any) -> np.ndarray:
 
 
 def _all_actions(policy: Policy, decision: Decision) -> tuple[int, ...]:
-    scores = np.asarray(policy.log_probs(np.array([decision.state]), np.array([decision.command])))
-    if scores.ndim != 2:
-        raise InvalidInput.expected("log-probabilities of shape (1, actions)", f"shape {scores.shape}")
-    return tuple(range(scores.shape[1]))
+    return tuple(range(len(_scores(policy, decision))))
+
+
+def _scores(policy: Policy, decision: Decision) -> np.ndarray:
+    """(num_actions,), of arrays that the policy may write to."""
+    asked = np.array([decision.state]), np.array([decision.command])
+    return as_scores(policy.log_probs(*asked), decision.command[None])[0]

@@ -12,6 +12,8 @@ DIGITS = range(1, 10)
 """Tried resolutions: a 10th of each objective's range, a 100th, ..."""
 CANDIDATES = 8
 """Commands that are asked about at each resolution: every way to round three objectives."""
+BOTH_WAYS = 10
+"""Objectives that are rounded down and up: there are two to the power of this many ways."""
 NOISE = 1e-12
 """Sums of short numbers differ from short numbers by less."""
 STRETCH = 1.1
@@ -60,13 +62,20 @@ def _candidates(question: Question, command: np.ndarray, digits: int) -> np.ndar
 
 
 def _rounded(command: np.ndarray, rounding: np.ndarray, decimals: np.ndarray) -> np.ndarray:
-    """The command with each of some objectives rounded down or up to its decimals (d,), in every way: (N, d)."""
+    """The command with each of some objectives rounded down or up to its decimals (d,), in every way: (N, d).
+
+    Of many objectives only those that lie most between two numbers are rounded both ways.
+    """
     unit = 10.0 ** -decimals.astype(float)
     down = np.floor(command / unit)
     near = np.round(command / unit) == down
     choices = [(down[i], down[i] + 1) if near[i] else (down[i] + 1, down[i]) for i in rounding]
-    rounded = np.repeat(command[None], 2 ** len(rounding), axis=0)
-    for candidate, choice in zip(rounded, itertools.product(*choices), strict=True):
+    clear = np.abs(command / unit - down - 0.5)[rounding]
+    for place in np.argsort(clear, kind="stable")[BOTH_WAYS:]:
+        choices[place] = choices[place][:1]
+    ways = list(itertools.product(*choices))
+    rounded = np.repeat(command[None], len(ways), axis=0)
+    for candidate, choice in zip(rounded, ways, strict=True):
         candidate[rounding] = [
             round(float(n * unit[i]), max(int(decimals[i]), 0)) for n, i in zip(choice, rounding, strict=True)
         ]

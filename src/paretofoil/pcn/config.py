@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.whole_number import as_seed
 from paretofoil.pcn.explore import ExploreConfig
 
 Explore = Literal["plans", "plain"]
@@ -67,6 +68,13 @@ class TrainConfig(ExploreConfig):
         for name in (*positive, "polish_updates", "report_every", "edits", "gain", "learning_rate", "preference"):
             if not getattr(self, name) > 0:
                 raise InvalidInput.expected(f"{name} to be positive", getattr(self, name))
+        for name in ("minutes", "episode_steps"):
+            if getattr(self, name) is not None and not getattr(self, name) > 0:
+                raise InvalidInput.expected(f"{name} to be positive, or none", getattr(self, name))
+        for name in ("updates", "polish_rounds"):
+            if not getattr(self, name) >= 0:
+                raise InvalidInput.expected(f"{name} to be at least 0", getattr(self, name))
+        as_seed(self.seed)
         shares = ("random_share", "restart_share", "mutate_share", "front_share", "polish_share", "crossover")
         for name in (*shares, "cooling"):
             if not 0 <= getattr(self, name) <= 1:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.limit import Limits
+from paretofoil.core.whole_number import as_seed
 
 if TYPE_CHECKING:
     from paretofoil.core.policy import Policy
@@ -74,13 +75,10 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
     if not isinstance(search, str):
         return search
     if search == AUTO:
-        from paretofoil.core.policy import FoldablePolicy, FoldableValues, TabularPolicy
+        from paretofoil.core.policy import provable
 
-        search = "exact" if isinstance(policy, FoldablePolicy | FoldableValues | TabularPolicy) else "boundary"
-    method = find_method(search)
-    if seed < 0:
-        raise InvalidInput.expected("a seed of at least 0", seed)
-    return method.make(seed)
+        search = "exact" if provable(policy) else "boundary"
+    return find_method(search).make(as_seed(seed))
 
 
 def choose_limits(search: "str | Search", limits: Limits) -> Limits:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from paretofoil.core.atomic import check_file
 from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -17,10 +18,7 @@ def check_figure_path(path: str | Path) -> Path:
     file = Path(path)
     if file.suffix[1:].lower() not in ENDINGS:
         raise InvalidInput.expected(f"a figure's file that ends in .{', .'.join(ENDINGS)}", repr(str(path)))
-    if not file.parent.is_dir():
-        raise InvalidInput.expected("a figure's file in a folder that exists", repr(str(path)))
-    if file.is_dir():
-        raise InvalidInput.expected("a figure's file", f"the folder {str(path)!r}")
+    check_file(file, "a figure's file")
     return file
 
 

@@ -1,7 +1,7 @@
 """The foil margin over one objective of the command: for commands that have a single number, or can change only one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,8 +61,7 @@ def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> 
     commands = np.repeat(question.command[None], POINTS, axis=0)
     commands[:, axis] = x
     margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
-    named: Any = tuple(question.space.objectives)
-    return MarginLine(named, question.command, question.kappa, axis, x, margins)
+    return MarginLine(question.space.asked_for, question.command, question.kappa, axis, x, margins)
 
 
 def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
@@ -73,7 +72,7 @@ def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Ans
     commands = np.repeat(question.command[None], POINTS, axis=0)
     commands[:, axis], commands[:, partner] = x, both - x
     margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
-    names = tuple(Objective(f"weight of {name}") for name in question.space.names)  # a weight has no sign to turn
+    names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.asked_for)
     return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Outcome
-from paretofoil.core.command import Objective
+from paretofoil.core.command import Objective, asked_for
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.attainable_words import advice
 from paretofoil.show.flip_map_figure import figure_flip_map
@@ -57,7 +57,7 @@ def flip_map_html(flips: FlipMap) -> str:
 def agent_html(agent: Agent) -> str:
     """What it is called, where it acts, what it can be asked for, what it can do, and how well it does it."""
     environment, space = agent.environment, agent.space
-    ranges = [_range(o, *sides) for o, *sides in zip(space.objectives, space.low, space.high, strict=True)]  # type: ignore[arg-type]
+    ranges = [_range(o, *sides) for o, *sides in zip(space.asked_for, space.low, space.high, strict=True)]
     facts = {
         "environment": f"{environment.name}. {environment.description}",
         "objectives": ", ".join(ranges),
@@ -123,7 +123,8 @@ def _change_picture(found: Answer) -> str:
     """One bar for each objective: grey up to what was asked for, coloured from there to what should have been."""
     if found.command is None:
         return ""
-    wishes = zip(found.objectives, found.original, found.command, strict=True)
+    objectives = asked_for(found.objectives, preferences=found.preferences)
+    wishes = zip(objectives, found.original, found.command, strict=True)
     rows = [_row(i * ROW, o, _told(o, old), _told(o, new)) for i, (o, old, new) in enumerate(wishes)]
     view = f'viewBox="0 0 {WIDTH} {len(rows) * ROW}"'
     style = f"display:block;width:100%;max-width:{WIDTH}px;margin:.4em 0;font:13px sans-serif"

@@ -152,6 +152,11 @@ def percent(probability: float) -> str:
     return "under 0.1 %" if 0 < probability < 0.0005 else f"{_tenths(100 * probability)} %"
 
 
+def number_of(count: int, one: str, many: str | None = None) -> str:
+    """ "1 query", "2,000 queries"."""
+    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
 def join(words: Sequence[str]) -> str:
     if not words:
         return "nothing else"

@@ -15,7 +15,7 @@ from paretofoil.core.start import Start
 from paretofoil.show import preference
 from paretofoil.show.action_words import action_word, instead
 from paretofoil.show.attainable_words import ending, results
-from paretofoil.show.quantity import change, join, listing, percent, short, short_change, span, value
+from paretofoil.show.quantity import change, join, listing, number_of, percent, short, short_change, span, value
 
 MANY = 3
 """From so many changed objectives on, only their old and new numbers are told."""
@@ -247,7 +247,7 @@ def _fewer(found: Answer) -> str:
 
 def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
-    spent = f"{found.total_queries:,} queries were spent"
+    spent = f"{number_of(found.total_queries, 'query was', 'queries were')} spent"
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         wider = "Ask about another foil or another moment, or widen what may be asked for."
         return [_range(found), _odds(found), preference.next_step(found) if found.preferences else wider]

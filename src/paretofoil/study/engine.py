@@ -31,6 +31,13 @@ def count_workers(wanted: int | None) -> int:
     return wanted
 
 
+def check_engine(engine: str, address: str | None) -> None:
+    if engine not in ENGINES:
+        raise InvalidInput.expected(f"an engine among {', '.join(ENGINES)}", repr(engine))
+    if address is not None and engine == "local":
+        raise InvalidInput.expected("an address with the engine dask or ray", "one with local processes")
+
+
 def run_all(
     work: Callable[[Item], Result],
     items: Iterable[Item],
@@ -43,10 +50,7 @@ def run_all(
 
     To be closed by who leaves it early: until then the workers stay.
     """
-    if engine not in ENGINES:
-        raise InvalidInput.expected(f"an engine among {', '.join(ENGINES)}", repr(engine))
-    if address is not None and engine == "local":
-        raise InvalidInput.expected("an address with the engine dask or ray", "one with local processes")
+    check_engine(engine, address)
     count = count_workers(workers)
     left, losses = dict(enumerate(items)), Losses()
     while left:

@@ -15,7 +15,7 @@ from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
-from paretofoil.study.engine import EngineName, count_workers, run_all
+from paretofoil.study.engine import EngineName, check_engine, count_workers, run_all
 from paretofoil.study.machine import describe_machine
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
@@ -86,6 +86,7 @@ def run_study(
     """
     if chunk is not None and chunk < 1:
         raise InvalidInput.expected("chunks of at least 1 question", chunk)
+    check_engine(engine, address)  # before there is a file
     count = None if address else count_workers(workers)
     configuration = study.configuration()
     with Store(path, configuration, {"sources": dict(study.sources or {})}) as store:

@@ -15,7 +15,7 @@ from paretofoil.core.document import plain
 from paretofoil.core.policy import shares, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
-from paretofoil.show.quantity import join, short, values
+from paretofoil.show.quantity import values
 from paretofoil.web.moment import Course, Moments
 from paretofoil.web.network import computable
 from paretofoil.web.shelf import Shelf
@@ -111,9 +111,7 @@ def delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) ->
 
 def command_text(space: CommandSpace, command: np.ndarray) -> str:
     """ "8 treasure and 8 steps of time"; preferences: "0.25 fuel and 0.75 ore"."""
-    if space.simplex:
-        return join([f"{short(float(w))} {name}" for name, w in zip(space.names, command, strict=True)])
-    return values(space.objectives, command)  # type: ignore[arg-type]
+    return values(space.asked_for, command)
 
 
 def picture_address(course: Course, time: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.own_agent import MODULE_AGENT
+from paretofoil.agents.own_agent import module_address
 from paretofoil.agents.shelf import shipped_folder
 
 _USUAL: dict[str, Any] = {
@@ -49,7 +49,7 @@ def influence_lines(agent: Agent, address: str, asked: Mapping[str, Any]) -> str
 
 
 def _opening(address: str) -> list[str]:
-    if MODULE_AGENT.fullmatch(address):
+    if module_address(address) is not None:
         module, _, name = address.partition(":")
         made = "" if isinstance(getattr(import_module(module), name), Agent) else "()"
         return ["import paretofoil as pf", f"import {module}", "", f"agent = {module}.{name}{made}"]

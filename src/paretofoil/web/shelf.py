@@ -13,7 +13,7 @@ from typing import Any
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.own_agent import MODULE_AGENT, own_agent
+from paretofoil.agents.own_agent import module_address, own_agent
 from paretofoil.agents.shelf import list_agents
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, read_agent, read_description
 from paretofoil.core.document import brief, brief_words, write_document
@@ -34,7 +34,7 @@ class Place:
     uploaded: bool = False
 
     def load(self) -> Agent:
-        return own_agent(self.address) if MODULE_AGENT.fullmatch(self.address) else read_agent(self.address)
+        return read_agent(self.address) if module_address(self.address) is None else own_agent(self.address)
 
 
 class Shelf:
@@ -142,14 +142,15 @@ def places(settings: Settings) -> dict[str, Place]:
 
 
 def _name(given: str) -> str:
-    return given if MODULE_AGENT.fullmatch(given) else Path(given).name or given
+    return module_address(given) or Path(given).name or given
 
 
 def _given(given: str, known: Mapping[str, Place]) -> Place:
     if given in known:
         return known[given]
-    if MODULE_AGENT.fullmatch(given) or (Path(given) / DESCRIPTION).is_file():
-        return Place(given if MODULE_AGENT.fullmatch(given) else str(Path(given).absolute()))
+    address = module_address(given)
+    if address is not None or (Path(given) / DESCRIPTION).is_file():
+        return Place(address or str(Path(given).absolute()))
     raise InvalidInput.expected(
         f"an agent among {', '.join(known)}, an agent's folder, or module:name", did_you_mean(given, known)
     )

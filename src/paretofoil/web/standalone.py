@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from paretofoil.core.atomic import write_whole
+from paretofoil.core.atomic import check_file, write_whole
 from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.flip_map import FlipMap
@@ -37,6 +37,13 @@ Tell = Callable[[int, int], None]
 """Called with the number of answers so far, and of all."""
 
 
+def check_page(path: Path, moments: int) -> None:
+    """Refuse a page that could not be saved, or with more moments to ask about than it can hold."""
+    check_file(path, "a page's file")
+    if moments > MOST_MOMENTS:
+        raise InvalidInput.expected(f"at most {MOST_MOMENTS} moments to save (choose some with --times)", moments)
+
+
 def save_page(path: Path, agent: str, flips: FlipMap, *, seed: int, options: Mapping[str, Any], tell: Tell) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
@@ -48,9 +55,7 @@ def save_page(path: Path, agent: str, flips: FlipMap, *, seed: int, options: Map
         options: how it was asked: `search`, `seconds`, `queries` and `box`; what is None is as usual.
         tell: called as the answers come.
     """
-    moments = len(set(flips.times))
-    if moments > MOST_MOMENTS:
-        raise InvalidInput.expected(f"at most {MOST_MOMENTS} moments to save (choose some with --times)", moments)
+    check_page(path, len(set(flips.times)))
     saved = _SavedEpisode(agent, flips, seed, options)
     saved.gather(tell)
     begin = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"

@@ -1,0 +1,49 @@
+"""Whoever asks a question, and through whichever door, is told the same."""
+
+import json
+
+import pytest
+from weighing import agent
+
+import paretofoil as pf
+from paretofoil.web.models import AnswerAsked, FlipMapAsked
+from paretofoil.web.task import run_task
+
+COMMAND, FOIL = [0.3, 0.7], "right"
+
+
+def told(answer):
+    return answer["outcome"], answer["kappa"], answer["distance"]
+
+
+def by_the_page(kind, asked):
+    fields = {"agent": "weighing:agent", "command": COMMAND}
+    task = {"kind": kind, "address": "weighing:agent", "asked": asked(**fields)}
+    return run_task(task, lambda progress, known: None)
+
+
+def ask_for_a_flip_map(**fields):
+    return FlipMapAsked(**fields, times=[0]).model_dump(mode="json")
+
+
+def ask_for_an_answer(**fields):
+    foil = agent.actions.index(FOIL)
+    return {**AnswerAsked(**fields, time=0, foil=foil).model_dump(mode="json"), "foil": foil}
+
+
+@pytest.fixture
+def expected():
+    answer = pf.explain(agent, pf.rollout(agent, COMMAND)[0], foil=FOIL)
+    assert answer.found
+    assert 0 < answer.kappa < 0.001, "1 % of what lies between the values"
+    return told(answer.to_dict())
+
+
+def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run, expected):
+    flips = pf.explain_episode(agent, COMMAND, times=[0]).to_dict()
+    typed = run("explain", "weighing:agent", "--command", "0.3,0.7", "--foil", FOIL, "--json").out
+    along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--times", "0", "--json", "--quiet").out
+    maps = [flips, json.loads(along), by_the_page("flip-map", ask_for_a_flip_map)["flip_map"]]
+    answers = [a for m in maps for a in m["answers"] if m["actions"][a["foil"]] == FOIL]
+    answers += [*json.loads(typed)["answers"], by_the_page("answer", ask_for_an_answer)["answer"]]
+    assert [told(answer) for answer in answers] == [expected] * 5
