@@ -61,6 +61,7 @@ SMALL = Budgets(
     },
     stress=CFZoo(60, 61),
     thorough=CFZoo(70, 71),
+    as_run_thorough=CFZooAsRun(90, 60, 4),
     exact=Exact(max_boxes=2000),
     as_run=CFZooAsRun(200, 200),
     runtime=(10_000,),
@@ -159,6 +160,7 @@ def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
 def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
     experiment("audit")(replace(small, seed=7))
     wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
+    wanted |= {("audit-as-run-thorough", "cf-zoo:as-run-thorough"): SMALL.as_run_thorough}
     wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
     for (study, label), search in wanted.items():
         stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]

@@ -186,10 +186,11 @@ def counts_in_words(counts: Mapping[str, Counted]) -> str:
             f"{paper / fronts:.3g} there."
         )
     for name in (name for name in counts if name in REALISED):
-        told.append(
-            f"{ENVIRONMENTS[name]} is one episode under one command, and chance decides how long it lasts: "
-            f"{counts[name].moments} moments with a foil here, {PUBLISHED_MOMENTS[name]} moments there."
-        )
+        if abs(counts[name].more_than(STRESS[name].cases)) > 10:
+            told.append(
+                f"{ENVIRONMENTS[name]} is one episode under one command, and chance decides how long it lasts: "
+                f"{counts[name].moments} moments with a foil here, {PUBLISHED_MOMENTS[name]} moments there."
+            )
     return " ".join(told)
 
 
