@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from paretofoil.core.answer import Outcome
+from paretofoil.reproduce import Plan
+from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.study import Row
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.table import text
@@ -45,7 +47,7 @@ def test_what_a_search_is_worth_stands_in_the_comparison_and_the_runtimes(line: 
 
 
 def test_the_words_about_the_comparison_count_its_rows() -> None:
-    rows = [row for row in read_parquet(DOCS / "results/rows/comparison.parquet").rows if row.search == "exact"]
+    rows = [row for row in comparison_rows(Plan(DOCS / "results", recorded=True)) if row.search == "exact"]
     outcomes = [row.outcome for row in rows]
     proven, infeasible = (outcomes.count(kind) for kind in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE))
     words = " ".join(PAGE.split())

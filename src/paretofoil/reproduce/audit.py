@@ -63,6 +63,16 @@ class Audit:
         return _infeasible(self.failed, self.proofs)
 
     @property
+    def limited(self) -> set[Case]:
+        """The failures that stay failures, although the grid has a command."""
+        return {case for case in self.left.intersection(self.grid) if self.grid[case].found}
+
+    @property
+    def empty(self) -> set[Case]:
+        """Those for which the grid has none, or can have none by proof."""
+        return self.left.intersection(self.grid).union(_infeasible(self.left, self.proofs)) - self.limited
+
+    @property
     def missed(self) -> list[Case]:
         """The failures at the stress budget where the exact search has a command."""
         return _feasible(self.failed, self.proofs)
@@ -138,7 +148,7 @@ def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, Outcome]) -> s
 def _method(plan: Plan, audit: Audit) -> str:
     checked = len(_infeasible(audit.grid, audit.proofs))
     return (
-        "First the paper's own experiment: CF-ZOO as the authors ran it, in the box that they set for each "
+        "First the experiment as the authors ran it: CF-ZOO with their settings, in the box that they set for each "
         "environment, on agents that learned from realised returns where chance plays a part. It failed on "
         f"{len(audit.failed):,} of {audit.total:,} cases of the stress test; with B = 100,000 it found "
         f"{len(audit.recovered):,} of them (asked where infeasibility is not proven). The grid has 200 values per "
@@ -176,11 +186,9 @@ def _taxonomy(audit: Audit, whole: bool) -> Table:
 
     The paper's figures are of all eight environments; where some are left out, they are not shown.
     """
-    tried = audit.left.intersection(audit.grid)
-    limited = {case for case in tried if audit.grid[case].found}
-    empty = tried.union(_infeasible(audit.left, audit.proofs)) - limited
-    counts = {"success": audit.successes, "grid-infeasible": len(empty), "search-limited": len(limited)}
-    undecided = len(audit.left) - len(empty) - len(limited)
+    empty, limited = len(audit.empty), len(audit.limited)
+    counts = {"success": audit.successes, "grid-infeasible": empty, "search-limited": limited}
+    undecided = len(audit.left) - empty - limited
     lines: list[tuple[Any, ...]] = []
     for key, name in (
         ("success", "Success (with 100k)"),

@@ -96,6 +96,20 @@ class Difference:
         )
 
 
+@dataclass(frozen=True)
+class Impossibility(Difference):
+    """A share of cases that are impossible, counted as if they were found: it has one part only."""
+
+    def __str__(self) -> str:
+        ours, paper = self.ours, self.paper
+        return (
+            f"**{self.name}**: {100 * ours.rate.rate:.1f} % here, {100 * paper.rate.rate:.1f} % in the paper "
+            f"({self.points:+.1f} points), because {_compare(-ours.share, -paper.share)} of the cases are possible "
+            f"({ours.cases - ours.possible:,} of {ours.cases:,} here, {paper.cases - paper.possible:,} of "
+            f"{paper.cases:,} there)."
+        )
+
+
 def _compare(ours: float, theirs: float) -> str:
     """In words, of what is printed with one decimal."""
     return "as many" if round(ours - theirs, 1) == 0 else "more" if ours > theirs else "fewer"
@@ -126,14 +140,15 @@ def _networks(found: list[Difference]) -> str:
         pairs = [d for d in found if (d.table, d.environment) == ("Stress test", ENVIRONMENTS[name])]
         for d in pairs:
             told.append(
-                f"{d.environment} {possible} of {cases} (of which CF-ZOO as run finds {reached}), where the paper has "
-                f"{d.paper.possible} of {d.paper.cases} and our agent {d.ours.possible} of {d.ours.cases}"
+                f"{d.environment} {possible} of {cases} (of which CF-ZOO as run finds {reached}), where in their "
+                f"published rows {d.paper.possible} of {d.paper.cases} are, and of our agent {d.ours.possible} of "
+                f"{d.ours.cases}"
             )
     return (
         "The searches, boxes, worlds and masks are the same on both sides; the networks are not. Two agents that the "
-        "authors have published, which are not the paper's but were trained by their code and have the same fronts, "
-        "were asked as theirs were (`benchmarks/authors_agents.py`). Possible are: "
-        f"{'; '.join(told)}. So how many foils are possible at all is mostly the training's and the network's."
+        "authors have published, not those of the paper but with the same fronts, were asked in the same way "
+        f"(`benchmarks/authors_agents.py`). Possible are: {'; '.join(told)}. Of agents of their making as many foils "
+        "are possible as in the paper, or nearly, of ours far more: that is the training's and the network's doing."
     )
 
 
@@ -168,16 +183,21 @@ def differences(plan: Plan) -> list[Difference]:
         ours = {name: counts_of(_in(plan, compared, name), search) for name in plan.agents}
         theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
         made += _with_total("Comparison", "All", search, ours, theirs)
-    return [*made, _diagnosis(plan)] if set(plan.agents) == set(ENVIRONMENTS) else made
+    return made + _diagnosis(plan) if set(plan.agents) == set(ENVIRONMENTS) else made
 
 
-def _diagnosis(plan: Plan) -> Difference:
-    """Successes after the large budget, of which the paper knows the sum alone."""
+def _diagnosis(plan: Plan) -> list[Difference]:
+    """Successes after the large budget, and what no grid command solves; of both the paper knows the sum alone."""
     audit = as_run_audit(plan)
     ours = Counts(audit.total, audit.total - len(audit.impossible), audit.successes)
     found, missed = AUDIT["success"], AUDIT["search-limited"]
     theirs = Counts(sum(AUDIT.values()), found + missed, found)
-    return Difference("Diagnosis", "Success (with 100k)", "cf-zoo:as-run", ours, theirs)
+    empty, none = len(audit.empty), AUDIT["grid-infeasible"]
+    impossible = Counts(audit.total, empty, empty), Counts(sum(AUDIT.values()), none, none)
+    return [
+        Difference("Diagnosis", "Success (with 100k)", "cf-zoo:as-run", ours, theirs),
+        Impossibility("Diagnosis", "Grid-infeasible foil", "cf-zoo:as-run", *impossible),
+    ]
 
 
 def stress_differences(table: str, rows: Mapping[str, list[Row]], search: str = "cf-zoo") -> list[Difference]:

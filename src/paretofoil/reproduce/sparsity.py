@@ -115,10 +115,10 @@ def sparsity_in_words(papers: Answers, reachable: Answers) -> str:
         "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. Of the "
         f"authors' published answers {100 * FEW_ENTRIES:.0f} % change at most two. In the same experiment on our "
         f"agents (`{AS_RUN}`, the paper's box, realised returns where chance plays) {_percent(as_run)} do. Where a "
-        f"command has two entries that is no wonder; where it has three or more {_percent(_wide(as_run))} do: in the "
-        f"paper's own experiment {verdict(_wide(as_run))}. At most two change, of all and of those with three or more "
-        f"entries, of {told}. {decide}. An entry counts by the range of its box, and the paper's box is wide: Minecart "
-        f"has 200 of fuel, of which episodes need less than 2. {unchanged:,} answers of `{AS_RUN}` change no entry by "
+        f"command has two entries that is no wonder; where it has three or more {_percent(_wide(as_run))} do: there "
+        f"{verdict(_wide(as_run))}. At most two change, of all and of those with three or more entries, of {told}. "
+        f"{decide}. An entry counts by the range of its box, and the paper's box is wide: Minecart has 200 of fuel, of "
+        f"which episodes need less than 2. {unchanged:,} answers of `{AS_RUN}` change no entry by "
         "as much as counts."
     )
 

@@ -174,10 +174,8 @@ def counts_in_words(counts: Mapping[str, Counted]) -> str:
     """Which counts are near the paper's, and what the others follow from."""
     steady = [name for name in counts if name not in REALISED]
     far = [name for name in steady if abs(counts[name].more_than(STRESS[name].cases)) > 10]
-    told = [
-        f"Of {len(steady)} environments without chance {len(steady) - len(far)} have within 10 % of the paper's number "
-        "of cases."
-    ]
+    near = len(steady) - len(far)
+    told = [f"Of {len(steady)} environments without chance {near} have as many cases as the paper, within 10 %."]
     for name in far:
         ours, fronts, paper = counts[name], PUBLISHED[name].fronts, STRESS[name].cases
         told.append(
