@@ -103,7 +103,7 @@ BAD_OTHERS: list[tuple[str, dict[str, Any], int, str]] = [
         "/api/folded",
         {"agent": "deep-sea-treasure", "state": [1e60, *STATE[1:]]},
         422,
-        "expected the state to be finite",
+        "expected the state to be float32 numbers",
     ),
     (
         "/api/probabilities",
