@@ -107,6 +107,32 @@ def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
     assert {line[2] for line in tables["Recovery of what is possible"].rows} == {possible}
 
 
+def test_where_chance_plays_the_papers_row_is_of_realised_returns_and_expected_ones_stand_beneath(
+    plan: Plan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = replace(plan, agents={name: name for name in ("reward-line", "breakable-bottles")})
+    folder = seed_agent(asked, "breakable-bottles-realised", 10)
+    assert read_agent(folder).environment.name == "breakable-bottles"
+    assert read_agent(folder).provenance["config"]["returns"] == "realised"
+    assert read_agent(seed_agent(asked, "breakable-bottles", 10)).provenance["config"]["returns"] == "expected"
+    kinds = ("reward-line", "breakable-bottles-realised", "breakable-bottles")
+    rows = {kind: [made_up(f"{kind}-10", foil) for foil in range(i + 1)] for i, kind in enumerate(kinds)}
+    reached = [made_up("reward-line-10", 0, search) for search in searches_of(plan)]
+    monkeypatch.setattr("paretofoil.reproduce.seeds.as_run_rows", lambda _, kind: rows[kind])
+    monkeypatch.setattr("paretofoil.reproduce.seeds.seed_rows", lambda *_: reached)
+    report = reproduce_seeds(replace(asked, agent_seeds=(10,)))
+    by_seed, together = report.tables[:2]
+    names = ["Reward-Line", "B-Bottles", "B-Bottles, expected returns"]
+    assert [line[0] for line in by_seed.rows] == names
+    assert [(line[0], line[2], line[-2]) for line in together.rows] == [
+        *(("Reward-Line", 1, 201), ("B-Bottles", 2, 8), ("Total", 3, 209), ("B-Bottles, expected returns", 3, None)),
+    ]
+
+
+def made_up(agent: str, foil: int, search: str = "cf-zoo:as-run") -> Row:
+    return Row(Case(agent, 0, 0, foil), search, "", Outcome.FOUND, 0.5, 1, "", 0.0)
+
+
 def test_possible_is_what_the_exact_search_holds_a_command_for() -> None:
     kinds = {0: Outcome.PROVEN_OPTIMAL, 1: Outcome.FOUND, 2: Outcome.PROVEN_INFEASIBLE, 3: Outcome.NOT_FOUND}
     rows = [Row(Case("a-10", 0, 0, foil), "exact", "", kind, None, 1, "", 0.0) for foil, kind in kinds.items()]

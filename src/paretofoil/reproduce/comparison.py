@@ -1,6 +1,5 @@
 """CF-ZOO against white-box C&W (paper, Table "Comparison of our perturbation method ..."), with more beside it."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,10 +9,10 @@ from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.paper import AS_RUN, COMPARISON, ENVIRONMENTS, PaperRow, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
+from paretofoil.reproduce.setting import COMPARED, of_expected_returns
 from paretofoil.reproduce.stress import INTERVALS
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 from paretofoil.show.rates_figure import Series, figure_rates
-from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table, paired_table
@@ -33,9 +32,6 @@ COLOURS = {
 """Of the searches in the figure; the other forms of White-CW stand in the table alone."""
 
 
-PAPERS_SUBSET = replace(SUBSET, box="paper")
-
-
 def comparison_rows(plan: Plan) -> list[Row]:
     """The paper's subset of cases, in its box, by every search of the comparison, on the agents that stand for its."""
     names = {load_agent(agent).name for agent in plan.as_run.values()}
@@ -44,7 +40,7 @@ def comparison_rows(plan: Plan) -> list[Row]:
 
 def _all_rows(plan: Plan) -> list[Row]:
     """Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected."""
-    return plan.rows("comparison", plan.budgets.comparison, PAPERS_SUBSET, agents=plan.both_kinds)
+    return plan.rows("comparison", plan.budgets.comparison, COMPARED, agents=plan.both_kinds)
 
 
 def reproduce_comparison(plan: Plan) -> Report:
@@ -53,9 +49,9 @@ def reproduce_comparison(plan: Plan) -> Report:
     report = Report("CF-ZOO against white-box Carlini-Wagner")
     table = _by_environment(plan)
     report.say(
-        f"Cases, by the rule of the authors' code: at most {SUBSET.commands} commands of each front, evenly spread; "
-        f"the first {SUBSET.times} moments; the {SUBSET.foils} most probable foils of each decision. All searches have "
-        "the box that the authors set for each environment, of which distances are shares, and agents of realised "
+        f"Cases, by the rule of the authors' code: at most {COMPARED.commands} commands of each front, evenly spread; "
+        f"the first {COMPARED.times} moments; the {COMPARED.foils} most probable foils of each decision. All searches "
+        "have the box that the authors set for each environment, of which distances are shares, and agents of realised "
         "returns where chance plays a part, as theirs; beneath the table's sum stand agents of expected returns.",
         "The paper's figures stand beside the searches that have the settings of the authors' code: `cf-zoo:as-run` "
         "with B = 21,000, and `white-cw:as-run` with confidence 0.05, which is what their configuration says; "
@@ -94,7 +90,7 @@ def _by_environment(plan: Plan) -> Table:
     groups.append(("All", rows, "all"))
     for environment in plan.agents:
         mine = [r for r in everything if plan.environment_of(r) == environment and r.case.agent not in named]
-        groups += [(f"{ENVIRONMENTS[environment]}, expected returns", mine, "")] * bool(mine)
+        groups += [(of_expected_returns(environment), mine, "")] * bool(mine)
     lines = [_line(plan, label, *group) for group in groups for label in plan.budgets.comparison]
     columns = ("environment", "search", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]", "distance")
     paper_columns = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")

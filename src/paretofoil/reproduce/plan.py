@@ -24,7 +24,8 @@ REALISED = {
     "resource-gathering": "resource-gathering-realised",
 }
 """The shipped agents that learned from what episodes realised, as the authors' did, by their environments."""
-_LEARNED_FROM_LUCK = {agent: environment for environment, agent in REALISED.items()}
+LEARNED_FROM_LUCK = {agent: environment for environment, agent in REALISED.items()}
+"""The same the other way round."""
 
 Tell = Callable[[str], Callable[[Progress], None] | None]
 """The name of a study -> what to call with its progress."""
@@ -85,7 +86,7 @@ class Plan:
         return list(dict.fromkeys([*self.as_run.values(), *self.agents.values()]))
 
     def environment_of(self, row: Row) -> str:
-        return self.names.get(row.case.agent) or _LEARNED_FROM_LUCK[row.case.agent]
+        return self.names.get(row.case.agent) or LEARNED_FROM_LUCK[row.case.agent]
 
     def seeded(self, search: Search) -> Search:
         """The same search with this plan's seed."""

@@ -12,29 +12,34 @@ from paretofoil.agents.training import make_agent, make_trainer, preset, resume_
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.reproduce.plan import Plan
+from paretofoil.reproduce.plan import LEARNED_FROM_LUCK, Plan
 from paretofoil.study import Progress
 
 
-def seed_agents(plan: Plan, environment: str) -> list[Path]:
-    """The folders of an environment's agents, one for each seed of the plan."""
-    show, total = plan.tell(f"training {environment}"), len(plan.agent_seeds)
+def seed_agents(plan: Plan, kind: str) -> list[Path]:
+    """The folders of the agents of a kind, one for each seed of the plan.
+
+    A kind is called as the shipped agent that is trained in the same way: an environment's name, where chance plays a
+    part with `-realised` behind it for agents of realised returns.
+    """
+    show, total = plan.tell(f"training {kind}"), len(plan.agent_seeds)
     folders: list[Path] = []
     for seed in plan.agent_seeds:
         if show:
             show(Progress(len(folders), total, 0, 0, 0.0))
-        folders.append(seed_agent(plan, environment, seed))
+        folders.append(seed_agent(plan, kind, seed))
     return folders
 
 
-def agent_name(environment: str, seed: int) -> str:
-    return f"{environment}-{seed}"
+def agent_name(kind: str, seed: int) -> str:
+    return f"{kind}-{seed}"
 
 
-def seed_agent(plan: Plan, environment: str, seed: int) -> Path:
+def seed_agent(plan: Plan, kind: str, seed: int) -> Path:
     """The folder of the agent of one seed; a training that is stopped or killed goes on at the next call."""
-    folder, entry = plan.out / "agents" / agent_name(environment, seed), envs.entry(environment)
-    config, checkpoint = replace(preset(entry), **{**plan.training, "seed": seed}), folder / CHECKPOINT
+    folder, entry = plan.out / "agents" / agent_name(kind, seed), envs.entry(LEARNED_FROM_LUCK.get(kind, kind))
+    settings = preset(entry, returns="realised" if kind in LEARNED_FROM_LUCK else None)
+    config, checkpoint = replace(settings, **{**plan.training, "seed": seed}), folder / CHECKPOINT
     if (folder / DESCRIPTION).is_file() and not checkpoint.exists():
         _check(folder, read_agent(folder).provenance.get("config"), config)
         return folder

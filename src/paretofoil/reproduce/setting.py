@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.study import COMPARISON
 
 COMPARED = replace(COMPARISON, box="paper")
@@ -13,3 +14,8 @@ REALISED = f"Agents: ours, of realised returns {_CHANCE}, as the authors'."
 PAPERS_BOX = "Box: the *paper's*, which its authors set by hand for each environment."
 PAPERS = f"{PAPERS_BOX} {REALISED}"
 REACHABLE = f"Box: what is *reachable*, that is, what can still be returned from each state. {EXPECTED}"
+
+
+def of_expected_returns(environment: str) -> str:
+    """What tables call the agents beneath those that stand for the paper's, which has none like them."""
+    return f"{ENVIRONMENTS[environment]}, expected returns"

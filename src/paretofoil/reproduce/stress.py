@@ -13,6 +13,7 @@ from paretofoil.reproduce.authors_data import PUBLISHED, PUBLISHED_MOMENTS
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import REALISED, Plan
 from paretofoil.reproduce.report import Picture, Report
+from paretofoil.reproduce.setting import of_expected_returns
 from paretofoil.search.cf_zoo_as_run import cut_distances
 from paretofoil.show.palette import GREEN
 from paretofoil.show.rates_figure import Series, figure_rates
@@ -74,10 +75,18 @@ def _as_run_table(plan: Plan) -> Table:
     """The paper's own experiment: its search, budget and box, with agents of realised returns."""
     rows = [row for row in as_run_rows(plan) if row.search == AS_RUN]
     cut = cut_by_case(plan, rows)
-    lines = [_as_run_line(_of(rows, agent), cut, environment) for environment, agent in plan.as_run.items()]
+    lines = [
+        (*_ours(ENVIRONMENTS[environment], _of(rows, agent), cut), *_theirs(environment))
+        for environment, agent in plan.as_run.items()
+    ]
     others = [(environment, agent) for environment, agent in plan.agents.items() if agent != plan.as_run[environment]]
-    expected = [_as_run_line(_of(rows, agent), cut, environment, ", expected returns") for environment, agent in others]
-    total = _as_run_line([row for agent in plan.as_run.values() for row in _of(rows, agent)], cut, None, plan=plan)
+    expected = [
+        (*_ours(of_expected_returns(environment), _of(rows, agent), cut), *(None,) * len(PAPER_COLUMNS))
+        for environment, agent in others
+    ]
+    paper = total_of(STRESS[name] for name in plan.agents)
+    everything = [row for agent in plan.as_run.values() for row in _of(rows, agent)]
+    total = (*_ours("Total", everything, None), paper.cases, Proportion(paper.found, paper.cases), None, None)
     note = (
         "CF-ZOO as the authors ran it (B = 3,001 queries for the rays and as many for ZOO, which their published "
         "queries show; the paper's text says 9,001), in the box that they set for each environment, on agents that "
@@ -101,23 +110,21 @@ def _of(rows: Iterable[Row], agent: str) -> list[Row]:
     return [row for row in rows if row.case.agent == name]
 
 
-def _as_run_line(
-    rows: list[Row], cut: dict[object, float], environment: str | None, which: str = "", plan: Plan | None = None
-) -> tuple[Any, ...]:
-    """An environment, or all of them, ours and the paper's."""
+def _ours(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tuple[Any, ...]:
+    """What a line says of our agents; without `cut` no distances, which cannot be averaged over environments."""
     success = Proportion(sum(row.found for row in rows), len(rows))
-    ours = (success.cases, success.successes, success, rate_interval(rows))
-    if environment is None:
-        paper = total_of([STRESS[name] for name in (plan.agents if plan else ())])
-        return ("Total", *ours, None, None, paper.cases, Proportion(paper.found, paper.cases), None, None)
+    rates = (name, success.cases, success.successes, success, rate_interval(rows))
+    if cut is None:
+        return (*rates, None, None)
     distances = [cut[row.case] for row in rows if row.found]
-    distance = float(np.mean(distances)) if distances else None
-    line = (f"{ENVIRONMENTS[environment]}{which}", *ours, distance, summarise(rows).distance)
-    if which:
-        return (*line, None, None, None, None)
+    return (*rates, float(np.mean(distances)) if distances else None, summarise(rows).distance)
+
+
+def _theirs(environment: str) -> tuple[Any, ...]:
+    """What a line says of the paper."""
     paper = STRESS[environment]
-    theirs = (paper.cases, Proportion(paper.found, paper.cases), paper.distance, PUBLISHED[environment].whole_mean)
-    return (*line, *theirs)
+    rate = Proportion(paper.found, paper.cases)
+    return (paper.cases, rate, paper.distance, PUBLISHED[environment].whole_mean)
 
 
 def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
