@@ -293,10 +293,17 @@ def test_distances_are_measured_in_what_the_cone_leaves_of_the_box() -> None:
     """The anchor says more x and less y: from (0.5, 0.5) half of both ranges is left, and half is the unit."""
     first = linear_question([[0.9, 0.4]])
     questions = [first, replace(first, front=[[0.9, 0.5]]), replace(first, front=[[0.5, 0.5]])]
-    commands = np.array([[0.75, 0.5]] * 3)
-    assert cut_distances(QuestionBatch(questions), commands) == pytest.approx([0.5, 0.5, 0.25])
-    against = np.array([[0.25, 0.5], [0.75, 0.5], [0.75, 0.5]])  # what lies outside the cut is measured in the whole
-    assert cut_distances(QuestionBatch(questions), against) == pytest.approx([0.25, 0.5, 0.25])
+    commands, by_rays = np.array([[0.75, 0.5]] * 3), np.full(3, True)
+    assert cut_distances(QuestionBatch(questions), commands, by_rays) == pytest.approx([0.5, 0.5, 0.25])
+
+
+def test_what_zoo_found_without_a_seed_is_measured_in_the_whole_box() -> None:
+    """A front command in the cut is a seed if the foil wins there: at (0.9, 0.5) it does, at (0.6, 0.5) not."""
+    first = linear_question([[0.9, 0.5]])
+    questions = [first, replace(first, front=[[0.6, 0.5]])]
+    commands = np.array([[0.75, 0.5]] * 2)
+    assert cut_distances(QuestionBatch(questions), commands, np.full(2, False)) == pytest.approx([0.5, 0.25])
+    assert cut_distances(QuestionBatch(questions), commands, np.full(2, True)) == pytest.approx([0.5, 0.5])
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from paretofoil.reproduce.landscapes import _question, choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import budget_in_words, paper_seconds
+from paretofoil.reproduce.stress import as_run_rows, cut_by_case
 from paretofoil.search import Boundary, CFZoo, CFZooAsRun, Exact, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
@@ -87,6 +88,14 @@ def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: st
     again = experiment(name)(small)
     assert {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")} == before
     assert again.to_markdown() == report.to_markdown()
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_distances_are_measured_at_the_decisions_of_the_plans_own_seed(tmp_path: Path, seed: int) -> None:
+    """Where chance plays another seed has other episodes, with other cases."""
+    plan = Plan(tmp_path, {"breakable-bottles": "breakable-bottles"}, seed=seed, workers=1, budgets=SMALL)
+    rows = [row for row in as_run_rows(plan) if row.found and row.search == "cf-zoo:as-run"]
+    assert set(cut_by_case(plan, rows)) == {row.case for row in rows} != set()
 
 
 def test_the_audit_counts_every_case_once(small: Plan) -> None:

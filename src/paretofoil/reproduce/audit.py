@@ -8,6 +8,7 @@ from typing import Any
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Outcome
 from paretofoil.core.search import Search
+from paretofoil.reproduce.authors_data import TAXONOMY
 from paretofoil.reproduce.comparison import recovery_table
 from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.paper import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
@@ -137,7 +138,7 @@ def _feasible(cases: Iterable[Case], proofs: dict[Case, Outcome]) -> list[Case]:
 def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, Outcome]) -> set[Case]:
     """Failures that get the grid: few enough objectives; where infeasibility is proven, a sample (or all, if asked)."""
     agents = map(load_agent, plan.as_run.values())
-    sizes = {agent.name: int((agent.space.high > agent.space.low).sum()) for agent in agents}
+    sizes = {agent.name: int((agent.paper_space.high > agent.paper_space.low).sum()) for agent in agents}
     small = sorted(case for case in failed if sizes[case.agent] <= plan.grid_dimension)
     proven = _infeasible(small, proofs)
     cheap = {case for case in proven if sizes[case.agent] <= 2}
@@ -204,6 +205,13 @@ def _taxonomy(audit: Audit, whole: bool) -> Table:
     paper_columns = ("paper: cases", "paper: % all [95 % CI]", "paper: % feasible [95 % CI]")
     beside = f" (the paper: {AUDIT_RECOVERED})" if whole else ""
     note = f"Success includes {len(audit.recovered):,} recovered at 100k{beside}."
+    if whole:
+        again = [TAXONOMY[key] for key in ("success", "grid-infeasible", "search-limited")]
+        recall = Proportion(again[0], again[0] + again[2])
+        note += (
+            f" Counted once each, the authors' published rows give {again[0]:,}, {again[1]:,} and {again[2]:,}, and of "
+            f"the feasible {recall} ([authors](authors.md))."
+        )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)
 
 

@@ -104,9 +104,10 @@ def early_table(asked: Mapping[str, tuple[Questioned, Questioned]]) -> Table:
     columns = ("environment", "measure (%)", "trained", "cluster [95 % CI]", "early", "early: [95 % CI]", "told apart")
     counts = "; ".join(f"{ENVIRONMENTS[name]} {_counts(both)}" for name, both in asked.items())
     note = (
-        "Points of the front, of which greedy episodes reach, trained and early: "
-        f"{counts}. Each agent is held against its own front. Told apart: the intervals do not meet, which asks for "
-        "more than a test would; – where there are too few episodes for an interval."
+        f"Points of the front, of which greedy episodes reach, trained and early: {counts}. Each agent is held against "
+        "its own front. Told apart: the intervals do not meet, which asks for more than a test would; – where there "
+        "are too few episodes for an interval. One agent of each kind: this is about these agents, not about all that "
+        "are trained for as long; the comparisons are not corrected for their number."
     )
     return Table(
         "A trained agent and one whose training was broken off", columns, tuple(lines), note, tuple(begins[1:])

@@ -128,11 +128,12 @@ def _row(
     if command is None:
         return example.title, foil, by, None, None, None, None, outcome
     origin = np.array(example.remaining)
-    sizes = [
-        float(space.distance(command, origin)) if ours else None
-        for space, ours in ((agent.space, not by.startswith(("paper", "authors"))), (agent.paper_space, True))
-    ]
-    signs = _signs(command - origin, agent.space.scale)
+    theirs = by.startswith(("paper", "authors"))
+    sizes = (
+        None if theirs else float(agent.space.distance(command, origin)),
+        agent.paper_space.distance(command, origin),
+    )
+    signs = _signs(command - origin, (agent.paper_space if theirs else agent.space).scale)
     return example.title, foil, by, vector(command), vector(command - origin), *sizes, signs
 
 

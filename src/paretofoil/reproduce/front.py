@@ -5,7 +5,7 @@ from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.reproduce.setting import EXPECTED
-from paretofoil.show.front_figure import figure_front
+from paretofoil.show.front_figure import as_lines, figure_front
 from paretofoil.study.table import Table
 
 
@@ -20,7 +20,7 @@ def reproduce_front(plan: Plan) -> Report:
         reached = None if agent.achieved is None else int(agent.reached().sum())
         known = None if front is None else len(front)
         lines.append((ENVIRONMENTS[environment], len(agent.front), reached, known, agent.provenance.get("hypervolume")))
-        learned = "circles" if agent.space.size <= 3 else "lines"
+        learned = "lines" if as_lines(agent) else "circles"
         caption = f"{ENVIRONMENTS[environment]}: {learned} are the learned front, crosses what greedy rollouts achieve"
         report.add(Picture.of(figure_front(agent), f"front-{environment}", caption))
     note = (

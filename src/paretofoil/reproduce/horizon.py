@@ -141,8 +141,10 @@ def horizon_in_words(rows: Sequence[Pair]) -> str:
         "**Changing only the desired horizon could sometimes produce unstable or unintuitive action choices**, says "
         f"the paper, which therefore removes it. On {where}, one agent of each and so one seed, those without a "
         f"horizon deliver {rates[0]:.1f} % of the {len(without)} commands of their fronts. Those with one deliver, of "
-        f"the {len(own)} of theirs, {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % "
-        f"if it is another ({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another "
+        f"the {len(own)} of theirs, {rates[1]:.1f} % if it is the time of the return itself, and {rates[2]:.1f} % if "
+        f"it is another ({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another "
         f"horizon alone changes the greedy action in {100 * flips.rate:.1f} % of the decisions. Settings and seeds are "
-        "those of the agents without a horizon; no box is searched here."
+        "those of the agents without a horizon; no box is searched here. In DST, where time is a part of the return, "
+        "and in Branch-Path, where all episodes last as long, such a pair contradicts itself, and nobody could fulfil "
+        "it; in Reward-Line a longer one could be fulfilled."
     )

@@ -66,10 +66,11 @@ def spearman(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def auroc(scores: Sequence[float], active: Sequence[bool]) -> float | None:
-    """The probability that an active moment has a larger score than one that is not; None if there is but one kind."""
+    """The probability that an active moment has a larger score than one that is not; None if there are fewer than two "
+    "of a kind."""
     flags = np.array(active, dtype=bool)
     count, others = int(flags.sum()), int((~flags).sum())
-    if not count or not others:
+    if count < 2 or others < 2:
         return None
     return float((rankdata(scores)[flags].sum() - count * (count + 1) / 2) / (count * others))
 
@@ -77,14 +78,14 @@ def auroc(scores: Sequence[float], active: Sequence[bool]) -> float | None:
 def _method() -> str:
     return (
         "The authors' repository, not the paper, scores how much the command decides at a moment: the policy's "
-        "probabilities against their mean over a fan of a few hundred probes (KL, TV, JS), and the share of probes "
-        "under which another action is chosen (flip). They compare the scores with a scan of the box: the share of its "
-        "commands that change the action, whether any does (active), and how near the nearest is. Here is the same on "
-        f"our agents, by the same limits as far as their counts show (at most {MOST_FRONTS} commands and {MOST_STEPS} "
-        f"moments of each, in Minecart {_limit('minecart')}, in Fruit-Tree {_limit('fruit-tree')}); where our fronts "
-        "and episodes are others, numbers of moments differ. The scan has 50 values of each of three objectives where "
-        "theirs has 100. Mean flip is the mean of that score. Beside it stands what needs no scan: the share of "
-        f"commands that change the action as a proven interval, from at most {BOXES:,} boxes of commands."
+        "probabilities against their mean over a fan of 270 (two objectives) to 3,500 (six) probes (KL, TV, JS), and "
+        "the share of probes under which another action is chosen (flip). They compare the scores with a scan of the "
+        "box: the share of its commands that change the action, whether any does (active), and how near the nearest "
+        f"is. Here is the same on our agents, by the limits of their code (at most {MOST_FRONTS} commands and "
+        f"{MOST_STEPS} moments of each, in Minecart {_limit('minecart')}, in Fruit-Tree {_limit('fruit-tree')}); where "
+        "our fronts and episodes are others, numbers of moments differ. The scan has 50 values of each of three "
+        "objectives where theirs has 100. Mean flip is the mean of that score. Beside it stands what needs no scan: "
+        f"the share of commands that change the action as a proven interval, from at most {BOXES:,} boxes of commands."
     )
 
 
@@ -112,9 +113,9 @@ def _scan_in_words(rows: Rows) -> str:
     return (
         f"A scan has a mistake of its own. At {len(off):,} moments its share lies outside the proven interval, by up "
         f"to {max(off, default=0.0):.3f}, because a grid counts the edges of the box as much as its inside. It matters "
-        f"where shares are extreme: {nearly:,} are proven to lie within {EXTREME:g} of 0 or 1, most of them in "
-        "Minecart, whose box has 200 of fuel where an episode needs less than 2. There the scan's edge decides how "
-        "moments rank, and intervals of this width do not settle it either."
+        f"where shares are extreme: {nearly:,} are proven to lie within {EXTREME:g} of 0 or 1 (Minecart's box, for "
+        "one, has 200 of fuel where an episode needs less than 2). There the scan's edge decides how moments rank, and "
+        "intervals of this width do not settle it either."
     )
 
 

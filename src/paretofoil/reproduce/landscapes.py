@@ -30,7 +30,8 @@ RULE = (
     "stay as in the original, and an answer that changes them too is hollow: it does not lie in the slice. The line is "
     "where the foil wins by kappa; dots fill the side on which it does. The bold arrow is the change that CF-ZOO "
     "found. The thin blue ones show where the margin grows, the longer one at the original command: where that one "
-    "points away from every valid command, following it cannot help."
+    "points past the valid commands, a local search starts the wrong way. A panel is the part of the box around "
+    "command and answers."
 )
 ZOO, WHITE = "cf-zoo:as-run", "white-cw:as-run"
 SHOWN = (ZOO, WHITE)

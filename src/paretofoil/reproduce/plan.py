@@ -134,7 +134,13 @@ class Plan:
 def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
     studies = [f"{name} {_told(runs)}" for name, runs in plan.runs.items()]
-    took = f"Wall time of its studies: {', '.join(studies)}." if studies else f"It took {seconds:,.0f} s."
+    took = (
+        f"Wall time of its studies: {', '.join(studies)}."
+        if studies
+        else "Made again from its rows."
+        if plan.recorded
+        else f"It took {seconds:,.0f} s."
+    )
     standard = Plan(plan.out)
     options = [f" --grid-dimension {plan.grid_dimension}"] * (plan.grid_dimension != standard.grid_dimension)
     options += [" --full-grid"] * plan.full_grid

@@ -23,10 +23,10 @@ DRAWN = 50_000
 BOXES = 3_000
 """Of commands that a proof may bound."""
 FRONTS, STEPS = {"minecart": 10, "fruit-tree": 16}, {"minecart": 20, "fruit-tree": 10}
-"""At most so many commands of the front and moments of their episodes, which fits the authors' counts (112 = 16 x 7 in
-Fruit-Tree; 184 in Minecart); their limits are not known ..."""
+"""At most so many commands of the front and moments of their episodes, as in the authors' code (112 = 16 x 7 moments
+in Fruit-Tree) ..."""
 MOST_FRONTS, MOST_STEPS = 12, 40
-"""... and in the others (108 = 12 x 9 in Collect-Two, 40 = 1 x 40 in B-Bottles)."""
+"""... and in the others; where theirs has 25 moments no episode is longer."""
 HALF = 0.5
 SCORES = ("kl", "tv", "js", "flip")
 

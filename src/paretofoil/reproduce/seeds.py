@@ -134,8 +134,8 @@ def _seeding(rows: list[Row]) -> str:
         f"**What seeding is worth.** Of {len(possible_cases(rows)):,} possible cases CF-ZOO, which is seeded by rays "
         f"and by the front, finds {told[0]}; ZOO from the command itself finds {told[1]}, and with four times the "
         f"queries {told[2]}. CF-ZOO alone finds {test.first:,} cases, local ZOO alone {test.second:,}: over all cases "
-        f"{100 * test.difference:+.1f} points (cluster {interval}). The paper's claim that a seed across the boundary, "
-        f"not local optimisation, is what finds it {held} on these agents; the tables below say in which environments."
+        f"{100 * test.difference:+.1f} points (cluster {interval}). The paper's claim that boundary-seeded search "
+        f"improves over purely local optimisation {held} on these agents; the tables below say in which environments."
     )
 
 

@@ -109,23 +109,32 @@ def sparsity_in_words(papers: Answers, reachable: Answers) -> str:
     }
     told = "; of ".join(f"{name} {_percent(mine)}, {_percent(_wide(mine))}" for name, mine in others.items())
     verdicts = {verdict(_wide(mine)) for mine in (as_run, *others.values()) if _wide(mine)}
-    decide = "So the box and the search decide it" if len(verdicts) > 1 else "Neither the box nor the search decides it"
+    decide = " So the box and the search decide it." * (len(verdicts) > 1)
     unchanged = sum(one.entries == 0 for one in as_run)
     return (
         "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. Of the "
         f"authors' published answers {100 * FEW_ENTRIES:.0f} % change at most two. In the same experiment on our "
         f"agents (`{AS_RUN}`, the paper's box, realised returns where chance plays) {_percent(as_run)} do. Where a "
-        f"command has two entries that is no wonder; where it has three or more {_percent(_wide(as_run))} do: there "
-        f"{verdict(_wide(as_run))}. At most two change, of all and of those with three or more entries, of {told}. "
-        f"{decide}. An entry counts by the range of its box, and the paper's box is wide: Minecart has 200 of fuel, of "
-        f"which episodes need less than 2. {unchanged:,} answers of `{AS_RUN}` change no entry by "
-        "as much as counts."
+        f"command has two entries that is no wonder; where it has three or more {_percent(_wide(as_run))} do: "
+        f"{verdict(_wide(as_run))}. By environment these are {_each(_wide(as_run))}; {unchanged:,} answers change no "
+        "entry by as much as counts. At most two change, of all and of those with three or more entries, of "
+        f"{told}.{decide} An entry counts by the range of its box, and the paper's box can be wide: of Minecart's 200 "
+        "of fuel episodes need less than 2."
     )
 
 
 def _wide(answers: Answers) -> list[Changed]:
     """Those that could change more than a few."""
     return [one for one in answers if one.size > FEW]
+
+
+def _each(answers: Answers) -> str:
+    """The shares of those that change few, by environment."""
+    groups: dict[str, list[Changed]] = {}
+    for one in answers:
+        groups.setdefault(ENVIRONMENTS[one.environment], []).append(one)
+    shares = {name: 100 * share(mine, lambda one: one.few).rate for name, mine in groups.items()}
+    return ", ".join(f"{name} {rate:.1f} %" for name, rate in shares.items()) or "none"
 
 
 def _percent(answers: Answers) -> str:
@@ -140,5 +149,5 @@ def verdict(answers: Answers) -> str:
     cluster, found = mean_interval(answers, lambda one: one.few), share(answers, lambda one: one.few)
     low, high = found.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
     if low <= 0.5 <= high:
-        return "the interval leaves it open"
-    return "the interval says: usually" if low > 0.5 else "the interval says: not usually"
+        return "by the interval it may be more than half, or less"
+    return f"by the interval {'more' if low > 0.5 else 'less'} than half"

@@ -36,7 +36,8 @@ PAPER_COLUMNS = (
 )
 INTERVALS = (
     "Intervals: Wilson's, as in the paper, which takes cases for independent; beside it a cluster bootstrap over "
-    "episodes, where there are five or more (with one agent in each environment it is about these agents)."
+    "episodes, where there are five or more (with one agent in each environment it is about these agents; where all "
+    "cases succeed, or none, it has no width and says nothing)."
 )
 
 
@@ -64,7 +65,7 @@ def reproduce_stress(plan: Plan) -> Report:
         "of the rates, the last table those of the counts)."
     )
     table = _as_run_table(plan)
-    caption = "How often CF-ZOO flips the action, ours and the paper's"
+    caption = "How often CF-ZOO flips the action in the paper's box, ours and the paper's"
     report.add(table, Picture.of(_figure(table), "stress", caption))
     report.add(_reachable_table(plan))
     counts = {name: Counted.of(_of(papers_rows(plan), agent)) for name, agent in plan.as_run.items()}
@@ -92,7 +93,7 @@ def _as_run_table(plan: Plan) -> Table:
         "queries show; the paper's text says 9,001), in the box that they set for each environment, on agents that "
         "learned from realised returns where chance plays a part, as theirs did; beneath, agents of expected returns. "
         "The paper's distances are in units of the box that is cut by the signs of the front, so ours stand beside "
-        "them in the same units (an answer outside that cut, which ZOO found without a seed, in units of the whole); "
+        "them in the same units (what ZOO found without a seed, and so in the whole box, in units of that); "
         f"in those of the whole box theirs are recomputed from their published rows. {INTERVALS}"
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
@@ -129,14 +130,17 @@ def _theirs(environment: str) -> tuple[Any, ...]:
 
 def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
     """The distances of the answers in units of the cut box, which is asked for of the policy again."""
-    found = {row.case: Answer.from_json(row.answer).closest for row in rows if row.found}
+    found = {row.case: Answer.from_json(row.answer) for row in rows if row.found}
     distances: dict[object, float] = {}
     for agent in map(load_agent, plan.both_kinds):
-        asked = [(case, decision) for case, decision in enumerate_cases(agent, PAPERS_BOX) if case in found]
+        asked = [(case, decision) for case, decision in enumerate_cases(agent, PAPERS_BOX, plan.seed) if case in found]
         if asked:
             batch = QuestionBatch([pose_case(agent, case, decision, box="paper") for case, decision in asked])
-            commands = np.array([found[case] for case, _ in asked], dtype=np.float64)
-            distances |= dict(zip([case for case, _ in asked], cut_distances(batch, commands).tolist(), strict=True))
+            answers = [found[case] for case, _ in asked]
+            commands = np.array([answer.closest for answer in answers], dtype=np.float64)
+            by_rays = np.array(["bisection" in answer.queries for answer in answers])
+            measured = cut_distances(batch, commands, by_rays).tolist()
+            distances |= dict(zip([case for case, _ in asked], measured, strict=True))
     return distances
 
 

@@ -36,7 +36,10 @@ def reproduce_worth(plan: Plan) -> Report:
     again = asked_again(plan, [row for row in answers if row.search == "exact"])
     report = Report("What a counterfactual is worth")
     report.say(REACHABLE, _method(), _in_words(rows))
-    report.add(_follows(plan, rows), Picture.of(_figure(plan, rows), "worth", "Where episodes end"))
+    report.add(
+        _follows(plan, rows),
+        Picture.of(_figure(plan, rows), "worth", "Where episodes end: our agents, in the box of what is reachable"),
+    )
     report.add(_stands(plan, rows))
     if again:
         report.say(_seed_in_words(plan, again)).add(_elsewhere(plan, again))
@@ -75,8 +78,7 @@ def _method() -> str:
         "most runs. Beside it: the original command, left as it was, and a quoted command that is issued for one step "
         "only, after which the agent is asked for the point of the front that is nearest to it. The authors' app has "
         "the like among what it tries before it shows an episode, because a command on the boundary can make an agent "
-        "go to and fro until the step limit. Branch-Path "
-        "ends by its step limit only."
+        "go to and fro until the step limit. Branch-Path ends by its step limit only."
     )
 
 
@@ -144,10 +146,10 @@ def _stands(plan: Plan, rows: Rows) -> Table:
     columns = ("environment", "search", "answers", "off the front: median", "90 %", "asks for a point of it", *noisy)
     note = (
         "Off the front: the scaled distance from what is asked for, what was collected before included, to the nearest "
-        "point of the agent's front; agents keep no archive, so that this stands for the distance to the nearest "
-        f"archived return. Noise: the share (%) of {DRAWS} draws of Gaussian noise, with that standard deviation in "
-        "shares of each number's range, under which the foil is still chosen. States are continuous in Minecart alone; "
-        "their ranges are those of the agent's own episodes."
+        "return of its archive, which is its front, as in the paper: of the other returns that its training met none "
+        f"is kept. Noise: the share (%) of {DRAWS} draws of Gaussian noise, with that standard deviation in shares of "
+        "each number's range, under which the foil is still chosen. States are continuous in Minecart alone; their "
+        "ranges are those of the agent's own episodes."
     )
     lines, begins = _lines(plan, rows, line)
     return Table("How near to what can be had, and how much noise it stands", columns, lines, note, rules=begins)
@@ -185,7 +187,7 @@ def _seed_in_words(plan: Plan, rows: Sequence[AskedAgain]) -> str:
     asked = [row for row in rows if row.here is not None and not row.taken]
     both, over = share(asked, lambda r: r.there is not None), share(asked, _carries)
     return (
-        f"**Another seed.** In {_counted(names)} where an agent is trained within seconds ({', '.join(names)}), every "
+        f"**Another seed.** In {_counted(names)} whose agents are trained within seconds ({', '.join(names)}), every "
         f"question of the stress test was also asked of one other agent, of seed {plan.agent_seeds[0]}, in the same "
         f"state, under the same command, with the exact search. Of {len(asked):,} questions that have an answer and "
         f"that the other agent does not settle by taking the foil anyway, {100 * both.rate:.1f} % have one there too, "
@@ -199,7 +201,7 @@ def _carries(row: AskedAgain) -> bool:
 
 
 def _counted(names: Sequence[str]) -> str:
-    return f"the {len(names)} environments" if len(names) != 1 else "the one environment"
+    return f"{len(names)} environments" if len(names) != 1 else "one environment"
 
 
 def _elsewhere(plan: Plan, rows: Sequence[AskedAgain]) -> Table:

@@ -23,14 +23,18 @@ class Curve:
 
 
 def figure_curves(curves: Sequence[Curve]) -> "Figure":
-    """Recovery on the left, distance over the optimum on the right; queries on logarithmic axes."""
+    """Recovery on the left, distance over the optimum on the right; queries on logarithmic axes.
+
+    The first curve, beside which the others stand, is broad, so that it shows beneath those that cover it.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 4.4), dpi=130, layout="constrained")
     left, right = figure.subplots(1, 2)
     for curve in curves:
-        _draw(left, curve, {queries: 100 * share for queries, share in curve.recovered.items()}, curve.label)
-        _draw(right, curve, curve.ratio)
+        broad = curve is curves[0]
+        _draw(left, curve, {queries: 100 * share for queries, share in curve.recovered.items()}, broad, curve.label)
+        _draw(right, curve, curve.ratio, broad)
     left.set_ylabel("recovered (% of known-feasible cases)")
     left.set_ylim(top=102)
     right.set_ylabel("mean distance / proven optimum")
@@ -44,14 +48,15 @@ def figure_curves(curves: Sequence[Curve]) -> "Figure":
     return figure
 
 
-def _draw(axes: "Axes", curve: Curve, points: Mapping[int, float], label: str | None = None) -> None:
+def _draw(axes: "Axes", curve: Curve, points: Mapping[int, float], broad: bool, label: str | None = None) -> None:
     """With the marker of its colour, so that colour is never the only difference."""
     axes.plot(
         list(points),
         list(points.values()),
         color=curve.colour,
         marker=MARKERS.get(curve.colour, "o"),
-        markersize=6,
-        linewidth=1.3,
+        markersize=10 if broad else 6,
+        linewidth=5 if broad else 1.3,
+        alpha=0.4 if broad else 1.0,
         label=label,
     )

@@ -33,7 +33,7 @@ def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     size = agent.achieved.shape[1]
     objectives: Any = agent.space.objectives[:size]
     learned, achieved = (_as_shown(objectives, points) for points in (agent.front[:, :size], agent.achieved))
-    if size == 1 or (size > 2 and len(learned) <= FEW):
+    if as_lines(agent):
         figure = _lines(objectives, learned, achieved)
     else:
         error = agent.error if agent.error is not None and agent.error.any() else None
@@ -41,6 +41,12 @@ def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     reached = int(agent.reached().sum())
     figure.suptitle(f"{agent.name}: {len(learned)} learned points, {reached} reached", fontsize=11)
     return save_figure(figure, path)
+
+
+def as_lines(agent: Agent) -> bool:
+    """Whether the points of its front are drawn as lines across the objectives, or else as circles."""
+    size = len(agent.environment.objectives)
+    return size == 1 or (size > 2 and len(agent.front) <= FEW)
 
 
 def _as_shown(objectives: tuple[Objective, ...], points: np.ndarray) -> np.ndarray:

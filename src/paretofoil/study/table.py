@@ -213,12 +213,20 @@ def pairs_table(
     for (name, test), p in zip(tests.items(), adjusted, strict=True):
         counts = (test.cases, test.both, test.first, test.second, test.neither)
         interval = difference_interval(pairs[name], stratum)
-        lines.append((name, *counts, 100 * test.difference, interval, test.p_value, p))
+        lines.append((name, *counts, 100 * test.difference, interval, _p(test.p_value), _p(p)))
     columns = (
         *(group, "cases", "both find", f"{searches[0]} alone", f"{searches[1]} alone", "neither"),
         *("difference (points)", "cluster [95 % CI]", "McNemar p", "p (Holm)"),
     )
     return Table(title, columns, tuple(lines), PAIRED_NOTE)
+
+
+LEAST_P = 1e-300
+"""Smaller ones cannot be told from 0 by a floating-point number."""
+
+
+def _p(value: float) -> float | str:
+    return value if value >= LEAST_P else f"< {LEAST_P:.0e}"
 
 
 PAIRED_NOTE = (
