@@ -70,7 +70,7 @@ class TestTraining:
         for line in lines:
             agent = load_agent(line["environment"] + ("-early" if "under-trained" in line["exploration"] else ""))
             volume = hypervolume(agent.front, entry(line["environment"]).reference)
-            assert number(line["hypervolume"]) == pytest.approx(volume, abs=5e-5)
+            assert number(line["hypervolume (archive)"]) == pytest.approx(volume, abs=5e-5)
             assert number(line["steps"]) == agent.provenance["steps"]
             assert number(line["seed"]) == agent.provenance["seed"]
             assert number(line["archive"]) == len(agent.front)

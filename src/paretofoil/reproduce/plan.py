@@ -59,6 +59,8 @@ class Plan:
     budgets: Budgets = field(default_factory=Budgets)
     runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
     """For each study that was used: how it was computed."""
+    measured: set[str] = field(default_factory=set, init=False)
+    """The measurements that were read, not made."""
 
     def load(self, environment: str) -> Agent:
         """The agent that stands for an environment of the paper."""
@@ -134,13 +136,8 @@ class Plan:
 def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
     studies = [f"{name} {_told(runs)}" for name, runs in plan.runs.items()]
-    took = (
-        f"Wall time of its studies: {', '.join(studies)}."
-        if studies
-        else "Made again from its rows."
-        if plan.recorded
-        else f"It took {seconds:,.0f} s."
-    )
+    alone = "Made again from its rows." if plan.measured else f"It took {seconds:,.0f} s."
+    took = f"Wall time of its studies: {', '.join(studies)}." if studies else alone
     standard = Plan(plan.out)
     options = [f" --grid-dimension {plan.grid_dimension}"] * (plan.grid_dimension != standard.grid_dimension)
     options += [" --full-grid"] * plan.full_grid
