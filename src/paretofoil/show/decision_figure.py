@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -60,8 +60,14 @@ def figure_decision(
         panel.set_title("\n".join(filter(None, (title, panel.get_title()))), fontsize=9)
     else:
         beside.set_title(title, fontsize=10)
-    figure.suptitle(fill(str(first), round(10 * figure.get_figwidth())), fontsize=11)
+    figure.suptitle(_balanced(str(first), round(10 * figure.get_figwidth())), fontsize=11)
     return save_figure(figure, path)
+
+
+def _balanced(words: str, width: int) -> str:
+    """In as few lines as that width asks for, none of them with a lone word."""
+    lines = len(wrap(words, width))
+    return fill(words, next(w for w in range(-(-len(words) // lines), width + 1) if len(wrap(words, w)) == lines))
 
 
 def _draw_commands(

@@ -94,12 +94,16 @@ def _scatter(axes: Any, learned: np.ndarray, achieved: np.ndarray, error: np.nda
 
 
 def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> None:
+    from matplotlib.ticker import MaxNLocator
+
     axes.plot(*learned.T, linestyle="none", markersize=8, **LEARNED)
     axes.plot(*achieved.T, linestyle="none", markersize=6, **ACHIEVED)
     floor = min(learned[:, 2].min(), achieved[:, 2].min())
     for point in learned:
         axes.plot([point[0]] * 2, [point[1]] * 2, [floor, point[2]], color=BLUE, linewidth=0.6, alpha=0.4)
-    axes.set(xlabel=axis_label(objectives[0]), ylabel=axis_label(objectives[1]), zlabel=axis_label(objectives[2]))
+    axes.set(xlabel=_label(objectives[0]), ylabel=_label(objectives[1]), zlabel=_label(objectives[2]))
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_locator(MaxNLocator(4))  # more would run into each other
     axes.view_init(elev=24, azim=-128)
 
 

@@ -166,14 +166,13 @@ def _draw_gradient(axes: "Axes", land: Landscape, x: np.ndarray, y: np.ndarray, 
     u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
     size = np.maximum(np.hypot(u, v), 1e-12)
     halo = [withStroke(linewidth=1.2, foreground="white")]
-    common: dict[str, Any] = {"color": BLUE, "path_effects": halo, "clip_on": True}
+    common: dict[str, Any] = {"color": BLUE, "path_effects": halo}
     axes.quiver(x[pick], y[pick], u / size, v / size, scale=26, width=0.0036, zorder=3, **common)
     signs = np.array([-1.0 if land.objectives[i].cost else 1.0 for i in (land.p, land.q)])
     steep = float(np.hypot(*land.slope))
     if steep > 0:
-        axes.quiver(
-            *_point(land, land.command), *(signs * land.slope / steep), scale=7, width=0.006, zorder=6, **common
-        )
+        steepest = signs * land.slope / steep  # it may lead out of the picture, and is seen there
+        axes.quiver(*_point(land, land.command), *steepest, scale=7, width=0.006, zorder=6, clip_on=False, **common)
     axes.plot(
         [], [], linestyle="none", marker=r"$\rightarrow$", markersize=10, color=BLUE, label="where the margin grows"
     )
