@@ -44,7 +44,7 @@ TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "h
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A random network in place of Branch-Path's agent, and budgets that take no time."""
-    monkeypatch.setattr("paretofoil.reproduce.spending.SPENT", (30, 50_000))
+    monkeypatch.setattr("paretofoil.reproduce.spending.BUDGETS", (30, 50_000))
     monkeypatch.setattr("paretofoil.reproduce.spending.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
     monkeypatch.setattr("paretofoil.reproduce.spending.CFZooAsRun", lambda budget, _: CFZooAsRun(min(budget, 90), 31))
     monkeypatch.setattr("paretofoil.reproduce.spending.SAMPLE", 4)

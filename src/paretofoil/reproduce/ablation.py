@@ -12,7 +12,7 @@ from paretofoil.core.search import Search
 from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import REACHABLE
+from paretofoil.reproduce.setting import AS_RUN, REACHABLE_SETTING
 from paretofoil.search import AtMost
 from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY
@@ -21,7 +21,7 @@ from paretofoil.study.case import enumerate_cases, evenly
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 
-AS_RUN, EXACT = "cf-zoo:as-run", "exact"
+EXACT = "exact"
 CHOICES = {
     "no cone": "cone",
     "no axis rays": "axis_rays",
@@ -59,8 +59,8 @@ def reproduce_ablation(plan: Plan) -> Report:
     counts = plan.budgets.held_to
     report = Report("What each choice of CF-ZOO is worth")
     report.say(
-        f"{REACHABLE} The authors ran CF-ZOO in the paper's box; here `{AS_RUN}` has its settings and not that box, so "
-        "that all searches are compared in one.",
+        f"{REACHABLE_SETTING} The authors ran CF-ZOO in the paper's box; here `{AS_RUN}` has its settings and not that "
+        "box, so that all searches are compared in one.",
         f"{len(sample)} cases, {plan.budgets.sample} of each environment evenly spread over its stress test, of which "
         f"{len(distances.feasible)} are known to be feasible. {METHOD}",
     )

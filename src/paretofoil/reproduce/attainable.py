@@ -13,7 +13,7 @@ from paretofoil.reproduce.measurement import mean_interval, measured, share
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import REACHABLE
+from paretofoil.reproduce.setting import REACHABLE_SETTING
 from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import Row
@@ -32,7 +32,7 @@ def reproduce_attainable(plan: Plan) -> Report:
     """Every answer of the stress test by the exact search."""
     rows = attained_rows(plan, [row for row in proof_rows(plan) if row.search == "exact" and row.found])
     report = Report("What should I ask for? Answers that can be had")
-    report.say(REACHABLE, _method(), _in_words(rows))
+    report.say(REACHABLE_SETTING, _method(), _in_words(rows))
     report.add(_known(plan, rows), Picture.of(_figure(plan, rows), "attainable", "Which answers can be had"))
     return report.add(_continued(plan, rows))
 

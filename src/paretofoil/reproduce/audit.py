@@ -14,7 +14,8 @@ from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.paper import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.stress import AS_RUN, PAPERS_BOX, papers_rows, stress_rows
+from paretofoil.reproduce.setting import AS_RUN, STRESSED
+from paretofoil.reproduce.stress import papers_rows, stress_rows
 from paretofoil.search import Boundary, Grid, LocalZoo, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
@@ -23,7 +24,7 @@ from paretofoil.study.table import Table, paired_table
 
 CHECKED = 20
 """Every so many of the proven-infeasible cases gets the grid as well, to check the proofs."""
-PAPERS, REACHABLE = "in the paper's box", "in the box of what is reachable"
+IN_PAPERS, IN_REACHABLE = "in the paper's box", "in the box of what is reachable"
 THOROUGH, AS_RUN_THOROUGH = "cf-zoo:thorough", "cf-zoo:as-run-thorough"
 
 
@@ -86,9 +87,11 @@ def reproduce_audit(plan: Plan) -> Report:
     report = Report("What became of the failures: the paper's grid, and proofs")
     report.say(_method(plan, run))
     whole = set(plan.agents) == set(ENVIRONMENTS)
-    report.add(_taxonomy(run, whole), _proofs(run, PAPERS), _by_environment(plan.as_run, run, PAPERS), _cross(run))
+    report.add(
+        _taxonomy(run, whole), _proofs(run, IN_PAPERS), _by_environment(plan.as_run, run, IN_PAPERS), _cross(run)
+    )
     report.say(_reachable(told), _seeding(rows))
-    report.add(_proofs(told, REACHABLE), _by_environment(plan.agents, told, REACHABLE))
+    report.add(_proofs(told, IN_REACHABLE), _by_environment(plan.agents, told, IN_REACHABLE))
     return report.add(recovery_table(rows), paired_table(rows, "cf-zoo"))
 
 
@@ -103,10 +106,10 @@ def as_run_audit(plan: Plan) -> Audit:
     failed, proofs = _failures(papers_rows(plan), AS_RUN)
     agents, search = list(plan.as_run.values()), {AS_RUN_THOROUGH: plan.budgets.as_run_thorough}
     possible = failed.difference(_infeasible(failed, proofs))  # elsewhere no budget can help
-    again = plan.rows("audit-as-run-thorough", search, PAPERS_BOX, only=possible, agents=agents)
+    again = plan.rows("audit-as-run-thorough", search, STRESSED, only=possible, agents=agents)
     asked = _grid_cases(plan, failed.difference(row.case for row in again if row.found), proofs)
     name = f"audit-grid-{plan.grid_dimension}{'-full' if plan.full_grid else ''}"  # more cases, another study
-    grid = plan.rows(name, {"grid": Grid()}, PAPERS_BOX, only=asked, agents=agents)
+    grid = plan.rows(name, {"grid": Grid()}, STRESSED, only=asked, agents=agents)
     return Audit(failed, again, proofs, {row.case: row for row in grid})
 
 

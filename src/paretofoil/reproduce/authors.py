@@ -24,11 +24,11 @@ from paretofoil.reproduce.authors_data import (
 )
 from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.paper import (
-    AS_RUN,
     AUDIT,
     AUDIT_RECOVERED,
     COMPARISON,
     ENVIRONMENTS,
+    PAPERS_NAMES,
     STRESS,
     PaperRow,
     total_of,
@@ -41,7 +41,7 @@ from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 
-METHODS = tuple(AS_RUN)
+METHODS = tuple(PAPERS_NAMES)
 """The paper's two, White-CW first, as the authors ran them."""
 ZOO = METHODS[1]
 
@@ -125,7 +125,7 @@ def _comparison(plan: Plan, rows: list[Row]) -> Table:
     lines: list[tuple[Any, ...]] = []
     for name in [*plan.agents, "all"]:
         names = list(plan.agents) if name == "all" else [name]
-        cw, zoo = (total_of(COMPARISON[n, AS_RUN[method]] for n in names) for method in METHODS)
+        cw, zoo = (total_of(COMPARISON[n, PAPERS_NAMES[method]] for n in names) for method in METHODS)
         greedy = Proportion(sum(PUBLISHED[n].cw_greedy for n in names), cw.cases)
         ours = [summarise(_of(plan, rows, name, method)).success for method in METHODS]
         medians = (PUBLISHED[name].cw_median, PUBLISHED[name].zoo_median) if name in PUBLISHED else (None, None)

@@ -6,10 +6,10 @@ from paretofoil.reproduce.gradient import gradient_in_words, gradient_table, slo
 from paretofoil.reproduce.horizon import horizon_in_words, horizon_table, pairs
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.setting import REACHABLE
+from paretofoil.reproduce.setting import AS_RUN, REACHABLE_SETTING
 from paretofoil.reproduce.sparsity import in_papers_box, in_reachable_box, sparsity_in_words, sparsity_table
 from paretofoil.reproduce.spending import as_run_budget_rows, budget_in_words, budget_rows, budget_table
-from paretofoil.reproduce.stress import AS_RUN, stress_rows
+from paretofoil.reproduce.stress import stress_rows
 
 
 def reproduce_claims(plan: Plan) -> Report:
@@ -18,7 +18,7 @@ def reproduce_claims(plan: Plan) -> Report:
     report = Report("What the paper claims in words, tested")
     report.say(
         "Words in bold are quoted from the paper; behind them stands what the rows beside this page say. "
-        f"{REACHABLE} What is asked in the paper's box, of agents of realised returns, says so."
+        f"{REACHABLE_SETTING} What is asked in the paper's box, of agents of realised returns, says so."
     )
     papers, reachable = in_papers_box(plan), in_reachable_box(plan, rows)
     report.say("## How many entries change", sparsity_in_words(papers, reachable))

@@ -6,10 +6,10 @@ import numpy as np
 
 from paretofoil.agents import load_agent
 from paretofoil.reproduce.distances import Distances
-from paretofoil.reproduce.paper import AS_RUN, COMPARISON, ENVIRONMENTS, PaperRow, total_of
+from paretofoil.reproduce.paper import COMPARISON, ENVIRONMENTS, PAPERS_NAMES, PaperRow, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import COMPARED, of_expected_returns
+from paretofoil.reproduce.setting import AS_RUN, COMPARED, WHITE_AS_RUN, of_expected_returns
 from paretofoil.reproduce.stress import INTERVALS
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 from paretofoil.show.rates_figure import Series, figure_rates
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 COLOURS = {
     "white-cw": RED,
     "cf-zoo": GREEN,
-    "white-cw:as-run": ORANGE,
-    "cf-zoo:as-run": INK,
+    WHITE_AS_RUN: ORANGE,
+    AS_RUN: INK,
     "projected-cw": GREY,
     "boundary": PURPLE,
     "exact": BLUE,
 }
 """Of the searches in the figure; the other forms of White-CW stand in the table alone."""
-PAPERS_OWN = ("cf-zoo:as-run", "white-cw:as-run", "white-cw:as-run-0")
+PAPERS_OWN = (AS_RUN, WHITE_AS_RUN, f"{WHITE_AS_RUN}-0")
 """The paper's two methods as its authors ran them, of the second both readings."""
 CAPTION = "How often searches flip the action in the paper's box (two forms of White-CW are in the table alone)"
 
@@ -75,7 +75,7 @@ def _far_in_words(plan: Plan, rows: list[Row]) -> str:
     """Where CF-ZOO's mean ratio to the optimum comes from."""
     told = []
     distances = {name: Distances.of(r for r in rows if plan.environment_of(r) == name) for name in plan.agents}
-    for search in ("cf-zoo:as-run", "cf-zoo"):
+    for search in (AS_RUN, "cf-zoo"):
         ratios = {name: np.mean(mine.ratios(search) or [0.0]) for name, mine in distances.items()}
         far, *others = sorted(ratios, key=lambda name: -ratios[name])
         rest = f", elsewhere at most {ratios[others[0]]:.2f}" if others else ""
@@ -132,10 +132,10 @@ def _line(plan: Plan, label: str, group: str, rows: list[Row], name: str) -> tup
 
 
 def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:
-    if label not in AS_RUN:
+    if label not in PAPERS_NAMES:
         return None
     names = plan.agents if name == "all" else [name]
-    rows = [COMPARISON[environment, AS_RUN[label]] for environment in names]
+    rows = [COMPARISON[environment, PAPERS_NAMES[label]] for environment in names]
     return total_of(rows) if name == "all" else rows[0]
 
 

@@ -13,10 +13,11 @@ from paretofoil.explanation.ask import ask
 from paretofoil.reproduce.audit import as_run_audit
 from paretofoil.reproduce.authors_data import CW_ALONE, PUBLISHED, SECOND_GRID, TAXONOMY, THEIR_AGENTS
 from paretofoil.reproduce.comparison import comparison_rows
-from paretofoil.reproduce.paper import AS_RUN, AUDIT, COMPARISON, ENVIRONMENTS, STRESS, PaperRow, total_of
+from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, STRESS, PaperRow, total_of
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.stress import PAPERS_BOX, papers_rows
+from paretofoil.reproduce.setting import AS_RUN, STRESSED
+from paretofoil.reproduce.stress import papers_rows
 from paretofoil.search import CFZooAsRun, Exact
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, pose_case
@@ -197,8 +198,8 @@ def differences(plan: Plan) -> list[Difference]:
     """Every rate that the paper has too."""
     stress, compared = papers_rows(plan), comparison_rows(plan)
     mine = {name: _in(plan, stress, name) for name in plan.agents}
-    made = stress_differences("Stress test", mine, "cf-zoo:as-run")
-    for search, papers in AS_RUN.items():
+    made = stress_differences("Stress test", mine, AS_RUN)
+    for search, papers in PAPERS_NAMES.items():
         ours = {name: counts_of(_in(plan, compared, name), search) for name in plan.agents}
         theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
         kind = FoundAlone if papers == "cf-zoo" else Difference
@@ -215,8 +216,8 @@ def _diagnosis(plan: Plan) -> list[Difference]:
     empty, none = len(audit.empty), AUDIT["grid-infeasible"]
     impossible = Counts(audit.total, empty, empty), Counts(sum(AUDIT.values()), none, none)
     return [
-        Difference("Diagnosis", "Success (with 100k)", "cf-zoo:as-run", ours, theirs),
-        Impossibility("Diagnosis", "Grid-infeasible foil", "cf-zoo:as-run", *impossible),
+        Difference("Diagnosis", "Success (with 100k)", AS_RUN, ours, theirs),
+        Impossibility("Diagnosis", "Grid-infeasible foil", AS_RUN, *impossible),
     ]
 
 
@@ -258,7 +259,7 @@ def counts_of(rows: Iterable[Row], search: str) -> Counts:
 
 def asked_as_run(agent: Agent) -> tuple[int, int, int]:
     """The stress test of an agent as the authors ran it: its cases, those that are possible, those that are found."""
-    questions = [pose_case(agent, *case, box="paper") for case in enumerate_cases(agent, PAPERS_BOX)]
+    questions = [pose_case(agent, *case, box="paper") for case in enumerate_cases(agent, STRESSED)]
     parts = [questions[first : first + 64] for first in range(0, len(questions), 64)]
     zoo, exact = (
         [answer.found for part in parts for answer in ask(part, search)]

@@ -4,7 +4,7 @@ from paretofoil.envs.front import known_front
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import EXPECTED
+from paretofoil.reproduce.setting import OF_EXPECTED
 from paretofoil.show.front_figure import as_lines, figure_front
 from paretofoil.study.table import Table
 
@@ -12,7 +12,7 @@ from paretofoil.study.table import Table
 def reproduce_front(plan: Plan) -> Report:
     """Minecart's first, as in the paper, then the others'."""
     report = Report("The fronts that the agents learned")
-    report.say(f"No box is searched here. {EXPECTED}")
+    report.say(f"No box is searched here. {OF_EXPECTED}")
     lines = []
     for environment in sorted(plan.agents, key=lambda name: name != "minecart"):
         agent = plan.load(environment)

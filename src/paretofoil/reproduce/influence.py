@@ -22,7 +22,7 @@ from paretofoil.reproduce.scored import (
     Scored,
     measure_scored,
 )
-from paretofoil.reproduce.setting import EXPECTED, PAPERS_BOX
+from paretofoil.reproduce.setting import IN_PAPERS_BOX, OF_EXPECTED
 from paretofoil.study.table import Table
 
 LOUD = 0.001
@@ -51,7 +51,7 @@ def reproduce_influence(plan: Plan) -> Report:
     settings = {"grid": GRID, "drawn": DRAWN, "boxes": BOXES, "fronts": FRONTS, "steps": STEPS}
     rows = measured(plan, "influence", Scored, lambda: list(measure_scored(plan)), settings)
     report = Report("Does the wish matter? Goal influence, scored and proven")
-    report.say(f"{PAPERS_BOX} {EXPECTED}", _method(), _in_words(rows), _scan_in_words(rows))
+    report.say(f"{IN_PAPERS_BOX} {OF_EXPECTED}", _method(), _in_words(rows), _scan_in_words(rows))
     tree = [row for row in rows if plan.names[row.agent] == "fruit-tree"]
     if tree:
         report.say(fan_in_words(tree, [row for row in rows if row not in tree]))

@@ -9,7 +9,7 @@ from paretofoil.core.question import Question
 from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import COMPARED, PAPERS
+from paretofoil.reproduce.setting import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
 from paretofoil.show.landscape import landscape, two_objectives
 from paretofoil.show.landscape_figure import draw_landscape, margin_label
 from paretofoil.show.quantity import short
@@ -33,8 +33,7 @@ RULE = (
     "points past the valid commands, a local search starts the wrong way. A panel is the part of the box around "
     "command and answers."
 )
-ZOO, WHITE = "cf-zoo:as-run", "white-cw:as-run"
-SHOWN = (ZOO, WHITE)
+SHOWN = (AS_RUN, WHITE_AS_RUN)
 """The searches whose answers are marked, the one whose change is drawn first."""
 
 
@@ -43,7 +42,7 @@ def reproduce_landscapes(plan: Plan) -> Report:
     from matplotlib.figure import Figure
 
     rows = comparison_rows(plan)
-    report = Report("Landscapes of decisions").say(PAPERS, RULE)
+    report = Report("Landscapes of decisions").say(PAPERS_SETTING, RULE)
     chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in plan.agents]
     if not chosen:
         return report.say("None of the panels' environments was asked for.")
@@ -60,7 +59,7 @@ def reproduce_landscapes(plan: Plan) -> Report:
             continue
         given = {row.search: row.full_answer() for row in mine if row.case == case}
         title = _draw(axes, _question(plan, environment, case), given, f"({letter}) {environment}", case.time)
-        fallback = "" if given[WHITE].found == both else " (no case of the wanted kind)"
+        fallback = "" if given[WHITE_AS_RUN].found == both else " (no case of the wanted kind)"
         report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
     _share_legend(figure)
     return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
@@ -92,8 +91,8 @@ def _share_legend(figure: "Figure") -> None:
 
 def choose_case(rows: list[Row], both: bool) -> Case | None:
     """By `RULE`."""
-    solved = {row.case: row.distance for row in rows if row.search == ZOO and row.found}
-    white = {row.case: row.found for row in rows if row.search == WHITE}
+    solved = {row.case: row.distance for row in rows if row.search == AS_RUN and row.found}
+    white = {row.case: row.found for row in rows if row.search == WHITE_AS_RUN}
     wanted = [case for case in solved if white.get(case) == both] or list(solved)
     ordered = sorted(wanted, key=lambda case: (solved[case], case))
     return ordered[len(ordered) // 2] if ordered else None

@@ -16,7 +16,7 @@ ENVIRONMENTS = {
 """The shipped agents of the paper's environments, in the order of its tables, with its names."""
 
 
-AS_RUN = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
+PAPERS_NAMES = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
 """Our searches that have the settings of the authors' runs, with the names that the tables below give these."""
 
 

@@ -10,18 +10,17 @@ from paretofoil.agents import load_agent
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.reproduce.comparison import comparison_rows
-from paretofoil.reproduce.paper import AS_RUN as PAPERS_LABEL
-from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, RUNTIME
+from paretofoil.reproduce.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Report
-from paretofoil.reproduce.setting import COMPARED, PAPERS
+from paretofoil.reproduce.setting import AS_RUN, COMPARED, PAPERS_SETTING
 from paretofoil.search import CFZoo, CFZooAsRun
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
 
-AS_RUN, AS_TOLD = "cf-zoo:as-run", "cf-zoo"
+AS_TOLD = "cf-zoo"
 FEW = 2
 """Cases of each environment that are timed at every budget."""
 
@@ -34,7 +33,7 @@ def reproduce_runtime(plan: Plan) -> Report:
     budgets = _asked(plan, "runtime-budget", _at_budgets(plan), few)
     report = Report("Time per question")
     report.say(
-        PAPERS,
+        PAPERS_SETTING,
         f"Alone: {asked} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, asked "
         "one at a time in one process with one thread. Together: the comparison itself, where a process searches up to "
         "64 questions at once; a question's time is its share, and the first ones of a process pay for its imports. "
@@ -108,9 +107,9 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
 
 def paper_seconds(plan: Plan, name: str, label: str) -> float | None:
     """The paper's mean; where not all environments are asked, theirs is weighted by its cases, as it weighs them."""
-    if label not in PAPERS_LABEL:
+    if label not in PAPERS_NAMES:
         return None
-    label = PAPERS_LABEL[label]
+    label = PAPERS_NAMES[label]
     if name == "all" and set(plan.agents) == set(ENVIRONMENTS):
         return RUNTIME["all", label]
     names = list(plan.agents) if name == "all" else [name]

@@ -14,8 +14,7 @@ from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import REALISED, Plan
 from paretofoil.reproduce.report import Report
 from paretofoil.reproduce.seed_agents import agent_name, seed_agents
-from paretofoil.reproduce.setting import of_expected_returns
-from paretofoil.reproduce.stress import AS_RUN, PAPERS_BOX
+from paretofoil.reproduce.setting import AS_RUN, STRESSED, of_expected_returns
 from paretofoil.search import Boundary, CFZoo, LocalZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
@@ -72,7 +71,7 @@ def seed_rows(plan: Plan, environment: str) -> list[Row]:
 def as_run_rows(plan: Plan, kind: str) -> list[Row]:
     """Every case of all agents of a kind in the paper's box, by CF-ZOO as the authors ran it, and by proofs."""
     searches = {AS_RUN: plan.budgets.as_run, "exact": plan.budgets.exact}
-    return _rows(plan, kind, f"seeds/{kind}-as-run", searches, PAPERS_BOX)
+    return _rows(plan, kind, f"seeds/{kind}-as-run", searches, STRESSED)
 
 
 def _rows(plan: Plan, kind: str, name: str, searches: Mapping[str, Search], rule: CaseRule) -> list[Row]:

@@ -3,17 +3,21 @@
 from dataclasses import replace
 
 from paretofoil.reproduce.paper import ENVIRONMENTS
-from paretofoil.study import COMPARISON
+from paretofoil.study import COMPARISON, STRESS
 
+STRESSED = replace(STRESS, box="paper")
+"""The cases of the paper's stress test, in its box ..."""
 COMPARED = replace(COMPARISON, box="paper")
-"""The cases of the paper's comparison, in its box."""
+"""... and those of its comparison."""
+AS_RUN, WHITE_AS_RUN = "cf-zoo:as-run", "white-cw:as-run"
+"""The paper's two methods as its authors ran them."""
 
 _CHANCE = "where chance plays (B-Bottles, R-Gather)"
-EXPECTED = f"Agents: ours, of expected returns {_CHANCE}."
-REALISED = f"Agents: ours, of realised returns {_CHANCE}, as the authors'."
-PAPERS_BOX = "Box: the *paper's*, which its authors set by hand for each environment."
-PAPERS = f"{PAPERS_BOX} {REALISED}"
-REACHABLE = f"Box: what is *reachable*, that is, what can still be returned from each state. {EXPECTED}"
+OF_EXPECTED = f"Agents: ours, of expected returns {_CHANCE}."
+OF_REALISED = f"Agents: ours, of realised returns {_CHANCE}, as the authors'."
+IN_PAPERS_BOX = "Box: the *paper's*, which its authors set by hand for each environment."
+PAPERS_SETTING = f"{IN_PAPERS_BOX} {OF_REALISED}"
+REACHABLE_SETTING = f"Box: what is *reachable*, that is, what can still be returned from each state. {OF_EXPECTED}"
 
 
 def of_expected_returns(environment: str) -> str:

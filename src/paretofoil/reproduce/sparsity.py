@@ -11,7 +11,8 @@ from paretofoil.reproduce.authors_data import FEW_ENTRIES
 from paretofoil.reproduce.measurement import mean_interval, share
 from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
-from paretofoil.reproduce.stress import AS_RUN, papers_rows
+from paretofoil.reproduce.setting import AS_RUN
+from paretofoil.reproduce.stress import papers_rows
 from paretofoil.study import Row
 from paretofoil.study.table import Table
 

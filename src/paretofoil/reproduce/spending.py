@@ -10,7 +10,8 @@ from paretofoil.agents import load_agent
 from paretofoil.core.search import Search
 from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.plan import Plan
-from paretofoil.reproduce.stress import PAPERS_BOX, papers_rows
+from paretofoil.reproduce.setting import STRESSED
+from paretofoil.reproduce.stress import papers_rows
 from paretofoil.search import CFZoo, CFZooAsRun
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
@@ -18,7 +19,7 @@ from paretofoil.study.case import evenly
 from paretofoil.study.statistics import Proportion, pair_rows, paired_test, rate_interval, summarise
 from paretofoil.study.table import Table
 
-SPENT = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)
+BUDGETS = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)
 """Budgets of CF-ZOO: those of the paper's studies, what the authors' stress test had, and less."""
 RECOMMENDED = 50_000
 """The budget that the paper recommends."""
@@ -31,14 +32,14 @@ NEAR = f"{100 * (NEARLY - 1):.0f} %"
 
 def budget_rows(plan: Plan, rows: Sequence[Row]) -> list["Spent"]:
     """A sample of the cases that have a proven optimum, by CF-ZOO at each budget, as the text tells it."""
-    searches = {budget: CFZoo(budget, budget) for budget in SPENT}
+    searches = {budget: CFZoo(budget, budget) for budget in BUDGETS}
     return _spending(plan, "claims-budget", rows, searches, EVERY_CASE, list(plan.agents.values()))
 
 
 def as_run_budget_rows(plan: Plan) -> list["Spent"]:
     """The same as the authors ran it, in their box, on the agents that stand for theirs: what the paper speaks of."""
-    searches = {budget: CFZooAsRun(budget, budget) for budget in SPENT}
-    asked = (papers_rows(plan), searches, PAPERS_BOX, list(plan.as_run.values()))
+    searches = {budget: CFZooAsRun(budget, budget) for budget in BUDGETS}
+    asked = (papers_rows(plan), searches, STRESSED, list(plan.as_run.values()))
     return _spending(plan, "claims-budget-as-run", *asked)
 
 

@@ -1,7 +1,7 @@
 """The combinatorial stress test (paper, Table "Stress test of CF-ZOO")."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from paretofoil.reproduce.authors_data import PUBLISHED, PUBLISHED_MOMENTS
 from paretofoil.reproduce.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil.reproduce.plan import REALISED, Plan
 from paretofoil.reproduce.report import Picture, Report
-from paretofoil.reproduce.setting import of_expected_returns
+from paretofoil.reproduce.setting import AS_RUN, STRESSED, of_expected_returns
 from paretofoil.search.cf_zoo_as_run import cut_distances
 from paretofoil.show.palette import GREEN
 from paretofoil.show.rates_figure import Series, figure_rates
@@ -26,8 +26,6 @@ from paretofoil.study.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PAPERS_BOX = replace(EVERY_CASE, box="paper")
-AS_RUN = "cf-zoo:as-run"
 COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]")
 AS_RUN_COLUMNS = ("distance (cut box)", "distance (whole box)")
 PAPER_COLUMNS = (
@@ -52,7 +50,7 @@ def as_run_rows(plan: Plan) -> list[Row]:
     Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected ones.
     """
     searches = {AS_RUN: plan.budgets.as_run, "exact": plan.budgets.exact}
-    return plan.rows("stress-as-run", searches, PAPERS_BOX, agents=plan.both_kinds)
+    return plan.rows("stress-as-run", searches, STRESSED, agents=plan.both_kinds)
 
 
 def reproduce_stress(plan: Plan) -> Report:
@@ -133,7 +131,7 @@ def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
     found = {row.case: Answer.from_json(row.answer) for row in rows if row.found}
     distances: dict[object, float] = {}
     for agent in map(load_agent, plan.both_kinds):
-        asked = [(case, decision) for case, decision in enumerate_cases(agent, PAPERS_BOX, plan.seed) if case in found]
+        asked = [(case, decision) for case, decision in enumerate_cases(agent, STRESSED, plan.seed) if case in found]
         if asked:
             batch = QuestionBatch([pose_case(agent, case, decision, box="paper") for case, decision in asked])
             answers = [found[case] for case, _ in asked]

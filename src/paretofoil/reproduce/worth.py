@@ -14,7 +14,7 @@ from paretofoil.reproduce.paper import ENVIRONMENTS
 from paretofoil.reproduce.plan import Plan
 from paretofoil.reproduce.report import Picture, Report
 from paretofoil.reproduce.retrained import QUICK, AskedAgain, ask_again
-from paretofoil.reproduce.setting import REACHABLE
+from paretofoil.reproduce.setting import REACHABLE_SETTING
 from paretofoil.reproduce.stress import stress_rows
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
 from paretofoil.show.rates_figure import Series, figure_rates
@@ -35,7 +35,7 @@ def reproduce_worth(plan: Plan) -> Report:
     rows = aftermaths(plan, answers)
     again = asked_again(plan, [row for row in answers if row.search == "exact"])
     report = Report("What a counterfactual is worth")
-    report.say(REACHABLE, _method(), _in_words(rows))
+    report.say(REACHABLE_SETTING, _method(), _in_words(rows))
     report.add(
         _follows(plan, rows),
         Picture.of(_figure(plan, rows), "worth", "Where episodes end: our agents, in the box of what is reachable"),
