@@ -10,7 +10,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
-from paretofoil.core.answer import Answer, Asked
+from paretofoil.core.answer import Answer
 from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
@@ -23,7 +23,6 @@ from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
@@ -234,7 +233,7 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
         return found
     if provable(found.asked.question.policy):
         batch = QuestionBatch([found.asked.question])
-        batch.keep_clear(clearance(batch))
+        batch.keep_clear(found.asked.clearance)
         found = replace(found, proven_range=widen(batch, 0, command))
         found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
     if agent is not None and decision.snapshot is not None:
@@ -287,4 +286,4 @@ def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
     if agent is None or found.asked is None:
         return found
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    return replace(found, agent=agent.name, time=decision.time, asked=Asked(found.asked.question, scene))
+    return replace(found, agent=agent.name, time=decision.time, asked=replace(found.asked, scene=scene))
