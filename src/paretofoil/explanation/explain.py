@@ -23,7 +23,7 @@ from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose_each, restrict, space_of
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -137,7 +137,7 @@ def explain_decision(
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
+    posed = pose_each(policy, decision, numbers, the_space, returns, kappa=kappa, norm=norm, box=whole)
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
@@ -188,10 +188,14 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.others]
-    whole = paper_box(agent, box)
+    moments, whole = moments_of(episode, times), paper_box(agent, box)
+    asked = [(d, foil) for d in moments for foil in d.others]
     questions = [
-        pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
+        question
+        for d in moments
+        for question in pose_each(
+            agent.policy, d, d.others, agent.space, agent.front, kappa=kappa, norm=norm, box=whole
+        )
     ]
     chosen, within = choose_search(search, agent.policy, seed), choose_limits(search, limits)
     at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
