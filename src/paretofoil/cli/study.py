@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import print_table, say
-from paretofoil.cli.options import Address, AllowImport, Box, Engine, Log, Quiet, Searches, Workers, complete_agent
+from paretofoil.cli.options import (
+    Address,
+    AllowImport,
+    Box,
+    Engine,
+    Kappa,
+    Log,
+    Quiet,
+    Searches,
+    Workers,
+    complete_agent,
+)
 from paretofoil.cli.progress import progress_of, stopped_in_peace
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
@@ -36,7 +46,7 @@ def run(
         int | None, typer.Option(help="At most so many foils for each decision, the most probable.")
     ] = None,
     box: Box = "reachable",
-    kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
+    kappa: Kappa = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
