@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, now
-from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
+from paretofoil.core.policy import FoldableValues, UnfoldablePolicy, as_scores
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed
 from paretofoil.explanation.noise import clearance
@@ -210,7 +210,9 @@ class _Proving:
         return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
 
     def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        return self.agent.policy.log_probs(states.astype(np.float32), commands)[:, list(decision.valid_actions)]
+        """(N, valid actions), asked with copies: a policy may write to what it is given."""
+        told = self.agent.policy.log_probs(np.array(states, dtype=np.float32), np.array(commands))
+        return as_scores(told, commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """More than the deployed policy's margins were seen to deviate from those that are proven, in any batch."""
