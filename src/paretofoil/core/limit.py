@@ -3,9 +3,8 @@
 import time
 from dataclasses import dataclass
 from enum import Enum
-from math import inf, isfinite
-from numbers import Real
-from typing import Any
+from math import inf
+from typing import Any, SupportsFloat
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.whole_number import as_whole
@@ -73,8 +72,10 @@ NO_LIMITS = Limits()
 
 def as_seconds(value: Any) -> float:
     """The number itself, or an error that names it."""
-    if not isinstance(value, Real) or not (isfinite(value) and value > 0):
-        raise InvalidInput.expected("a limit of more than 0 seconds", value if isinstance(value, Real) else repr(value))
+    if not isinstance(value, SupportsFloat):
+        raise InvalidInput.expected("a limit of more than 0 seconds", repr(value))
+    if not 0 < float(value) < inf:
+        raise InvalidInput.expected("a limit of more than 0 seconds", value)
     return float(value)
 
 
