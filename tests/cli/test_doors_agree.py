@@ -6,6 +6,7 @@ import pytest
 from weighing import agent
 
 import paretofoil as pf
+from paretofoil.study import CaseRule, make_study, read_about, read_rows, resume_study, run_study
 from paretofoil.web.models import AnswerAsked, FlipMapAsked
 from paretofoil.web.task import run_task
 
@@ -47,3 +48,22 @@ def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run
     answers = [a for m in maps for a in m["answers"] if m["actions"][a["foil"]] == FOIL]
     answers += [*json.loads(typed)["answers"], by_the_page("answer", ask_for_an_answer)["answer"]]
     assert [told(answer) for answer in answers] == [expected] * 5
+
+
+def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does(tmp_path):
+    study, path = make_study([agent], ["auto"], CaseRule(times=1)), tmp_path / "s.sqlite"
+    run_study(study, path, workers=1)
+    flips = [a for command in agent.front for a in pf.explain_episode(agent, command, times=[0]).to_dict()["answers"]]
+    assert all(0 < answer["kappa"] < 0.001 for answer in flips)
+    assert [told(json.loads(row.answer)) for row in read_rows(path)] == [told(answer) for answer in flips]
+    assert read_about(path)["configuration"]["kappa"] is None
+    assert run_study(study, path, workers=1).asked == 0, "it is the same study when it is taken up again"
+
+
+@pytest.mark.parametrize(("typed", "kappa"), [((), 0.05), (("--kappa", "0.2"), 0.2)])
+def test_a_study_that_is_typed_has_the_usual_kappa_or_the_one_that_is_given(run, tmp_path, typed, kappa):
+    path = tmp_path / "s.sqlite"
+    line = ("--search", "nearest-front", "--commands", "1", "--times", "1", "--workers", "1", "--quiet")
+    run("study", "run", "branch-path", *line, "--out", str(path), *typed)
+    assert {json.loads(row.answer)["kappa"] for row in read_rows(path)} == {kappa}
+    assert resume_study(path, workers=1).asked == 0

@@ -249,3 +249,37 @@ def test_a_table_is_refused_with_what_can_be_asked_instead() -> None:
     wanted = "a policy with fold(state) or fold_values(state): a network (of a table, `explain` proves each state)"
     with pytest.raises(pf.InvalidInput, match=re.escape(f"{wanted}, got TablePolicy")):
         pf.never(weighing, "down")
+
+
+class Overwrites:
+    """A policy that scales what it is given in place, and can be looked into."""
+
+    def __init__(self, policy: Any) -> None:
+        self.policy = policy
+        self.fold = policy.fold
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        scores: np.ndarray = self.policy.log_probs(states.copy(), commands.copy())
+        states += 1.0
+        commands *= 0.5
+        return scores
+
+
+def test_a_policy_that_writes_to_what_it_is_given_has_the_same_counterexamples() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decisions = list(pf.rollout(agent, agent.front[2]))
+    found = [
+        pf.never(one, "right", states=decisions, seconds=1e6, max_boxes=5_000)
+        for one in (agent, replace(agent, policy=Overwrites(agent.policy)))
+    ]
+    examples = [[e and e.command.tolist() for e in one.counterexamples] for one in found]
+    assert sum(e is not None for e in examples[0]) > 1
+    assert examples[1] == examples[0]
+
+
+def test_a_policy_that_tells_no_numbers_is_refused() -> None:
+    agent = pf.load_agent("reward-line")
+    broken = Overwrites(agent.policy)
+    broken.log_probs = lambda states, commands: np.full((len(states), 4), np.nan)  # type: ignore[method-assign]
+    with pytest.raises(pf.InvalidInput, match="log-probabilities that are numbers, got NaN or infinity under"):
+        pf.never(replace(agent, policy=broken), 0, states=[pf.rollout(agent, agent.front[0])[0]])

@@ -10,13 +10,14 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, ValueTable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.confirm import OUTWARDS, confirm, sure_margin
-from paretofoil.explanation.explain import explain
-from paretofoil.explanation.noise import BATCHES, CAUTION, clearance, measure_noise
+from paretofoil.explanation.explain import explain, explain_decision
+from paretofoil.explanation.noise import BATCHES, CANDIDATES, CAUTION, PROBES, clearance, measure_noise
+from paretofoil.explanation.pose import as_decision
 from paretofoil.search import Boundary
 
 SPACE = CommandSpace([0.0, 0.0], [1.0, 1.0])
@@ -256,3 +257,56 @@ def test_in_a_proven_range_the_foil_wins_however_the_policy_is_asked(slope: floa
     assert answer.proven_range is not None
     corner = policy.log_probs(np.zeros((1, 1)), answer.proven_range.low[None])
     assert corner[0, 1] >= answer.kappa
+
+
+def test_noise_is_measured_once_for_all_foils_and_their_proven_ranges() -> None:
+    def log_probs(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return np.stack([np.zeros(len(commands)), 4.0 * commands[:, 0] - 3.0, 4.0 * commands[:, 1] - 3.0], axis=1)
+
+    policy = LookedInto(alone(0.0))
+    policy.log_probs = log_probs  # type: ignore[method-assign]
+    weights, biases = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]]), np.array([0.0, -3.0, -3.0])
+    policy.fold = lambda state: FoldedPolicy((weights,), (biases,), ())  # type: ignore[method-assign]
+    decision = as_decision([0.0], [0.25, 0.5], None, [0, 1, 2])
+    answers = explain_decision(policy, decision, space=SPACE, foils=[1, 2])
+    assert all(answer.proven_range is not None for answer in answers)
+    assert sum(answer.queries["noise"] for answer in answers) == CANDIDATES + PROBES * (2 + len(BATCHES)) == 288
+
+
+def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[QuestionBatch] = []
+
+    def measure(batch: QuestionBatch) -> float:
+        measured.append(batch)
+        return clearance(batch)
+
+    monkeypatch.setattr("paretofoil.explanation.ask.clearance", measure)
+    policy = LookedInto(alone(0.01))
+    answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE, k=2)
+    assert answer.proven_range is not None
+    assert answer.queries["noise"] == 288 * len(measured)
+
+
+@dataclass(eq=False)
+class Weighed:
+    """Two actions, the first worth the second weight and the other the first, less the noise; proofs know the rest."""
+
+    noise: Noise
+    tells_values: bool = True
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        lead = commands[:, 0] - commands[:, 1]
+        return np.stack([commands[:, 1], commands[:, 0] + self.noise(lead)], axis=1)
+
+    def table(self, state: np.ndarray) -> ValueTable:
+        return ValueTable(np.array([[[0.0, 1.0]], [[1.0, 0.0]]]))
+
+
+def test_in_a_proven_range_of_preferences_the_foil_wins_however_the_policy_is_asked() -> None:
+    policy, space = Weighed(alone(0.01)), CommandSpace.preferences(["treasure", "time"])
+    where = {"state": [0.0], "command": [0.2, 0.8], "foil": 1, "valid_actions": [0, 1], "space": space}
+    answer = explain(policy, **where, kappa=0.05, search=Boundary(max_queries=500))  # type: ignore[arg-type]
+    assert answer.proven_range is not None
+    least = answer.proven_range.low[0]
+    told = policy.log_probs(np.zeros((1, 1)), np.array([[least, 1.0 - least]]))
+    assert told[0, 1] - told[0, 0] >= 0.05

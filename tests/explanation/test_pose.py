@@ -2,13 +2,15 @@
 
 import numpy as np
 import pytest
+from weighing import agent as weighing
 
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import decision_in
 from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.explain import explain, explain_decision, explain_episode
-from paretofoil.explanation.pose import paper_box, pose, possible_region
+from paretofoil.explanation.pose import paper_box, pose, possible_region, usual_kappa
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -101,3 +103,22 @@ def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
         paper_box(agent, "papers")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="expected an agent, whose environment says what the paper's box is, got"):
         paper_box(None, "paper")
+
+
+def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posed: list[int] = []
+
+    def usual(policy: object, decision: Decision) -> float:
+        posed.append(decision.time)
+        return usual_kappa(policy, decision)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
+    flips = explain_episode(weighing, weighing.front[1], times=[0, 2], search="nearest-front")
+    assert len(flips.answers) > len(posed)
+    assert posed == [0, 2]
+    posed.clear()
+    answers = explain_decision(weighing, decision_in(weighing, weighing.front[1], 2), search="nearest-front")
+    assert len(answers) > 1
+    assert posed == [2]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.threads import one_thread
 from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import entry
 from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig
@@ -159,11 +160,12 @@ def test_a_resumed_training_equals_an_uninterrupted_one(name, config, tmp_path):
     make_env, path = partial(make_batch, name), tmp_path / "checkpoint.safetensors"
     whole = Trainer(make_env, config).run()
     trainer = Trainer(make_env, config)
-    while not trainer.finished:  # a new trainer for every single iteration
-        line = trainer.polish() if trainer.explored else trainer.explore()
-        trainer.log += [line] if line else []
-        trainer.save(path)
-        trainer = Trainer.resume(path, make_env)
+    with one_thread():  # as `run` does: threads that share a sum round it otherwise
+        while not trainer.finished:  # a new trainer for every single iteration
+            line = trainer.polish() if trainer.explored else trainer.explore()
+            trainer.log += [line] if line else []
+            trainer.save(path)
+            trainer = Trainer.resume(path, make_env)
     assert_equal_results(trainer.result(), whole)
 
 

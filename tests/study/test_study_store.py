@@ -261,7 +261,7 @@ def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list
         (lambda c: c["rule"].update(box="large"), "rule: box: expected one of reachable, paper"),
         (lambda c: c.update(seed=-1), "seed: expected a number from 0"),
         (lambda c: c.update(seed="0"), "seed: expected a whole number"),
-        (lambda c: c.update(kappa=None), "kappa: expected a number"),
+        (lambda c: c.update(kappa="0.05"), "kappa: expected a number"),
         (lambda c: c.update(only=[["small", 0]]), "only: expected a case as agent, front, time, foil"),
         (lambda c: c.update(only=[[0, 0, 0, 0]]), "only: expected a text"),
         (lambda c: c.update(agents=["small"]), "agents: expected values by name"),

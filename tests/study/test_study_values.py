@@ -201,3 +201,27 @@ def test_rows_are_exported_whole(tmp_path: Path) -> None:
     assert len(lines) == len(rows)
     assert [line["outcome"] for line in lines] == [row.outcome.value for row in rows]
     assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/answer")
+
+
+def test_a_kappa_that_is_left_out_is_stored_as_the_number_that_it_is() -> None:
+    for given in (None, 0.05):  # files of both are the same study, as those that were written before are
+        assert make_study([small_agent()], ["auto"], kappa=given).configuration()["kappa"] == 0.05
+    assert make_study([small_agent(), weighing], ["auto"]).configuration()["kappa"] is None
+
+
+def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decision(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    posed: list[int] = []
+
+    def usual(policy: object, decision: Decision) -> float:
+        posed.append(decision.time)
+        return 0.1 * (1 + decision.time)
+
+    monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
+    study = make_study([weighing], ["auto"], CaseRule(times=3))
+    asked = list(study.questions(weighing))
+    assert posed == [time for _, time in dict.fromkeys((case.front, case.time) for case, _ in asked)]
+    assert len(asked) > len(posed)
+    assert all(question.kappa == 0.1 * (1 + case.time) for case, question in asked)
+    assert all(question.foil == case.foil for case, question in asked)

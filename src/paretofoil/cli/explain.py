@@ -12,6 +12,7 @@ from paretofoil.cli.options import (
     Box,
     Command,
     Foil,
+    Kappa,
     Keep,
     Plot,
     Queries,
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "paretofoil/explanation/1"
 JSON_HELP = "Print one JSON object: agent, environment, command, time, state, remaining, box, and the list of answers."
-_KAPPA = "By how much the foil must win; if left out, 0.05, or 1 % of the spread where the policy tells values."
 
 
 def explain(
@@ -51,7 +51,7 @@ def explain(
     sparse: Annotated[bool, typer.Option("--sparse", help="Change as few objectives as possible.")] = False,
     k: Annotated[int, typer.Option("-k", help="How many different answers.")] = 1,
     min_change: Annotated[float, typer.Option(help="Undo changes below this share of an objective's range.")] = 0.0,
-    kappa: Annotated[float | None, typer.Option(help=_KAPPA)] = None,
+    kappa: Kappa = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help=JSON_HELP)] = False,
     plot: Plot = None,

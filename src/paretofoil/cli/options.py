@@ -132,6 +132,12 @@ Box = Annotated[
     str,
     typer.Option(help="Search what can still be fulfilled (reachable), or the whole box that the paper's authors set."),
 ]
+Kappa = Annotated[
+    float | None,
+    typer.Option(
+        help="By how much the foil must win; if left out, 0.05, or 1 % of the spread where the policy tells values."
+    ),
+]
 Seed = Annotated[
     int, typer.Option(min=0, max=MOST_SEED, help="The seed of the search and of chance in the environment.")
 ]

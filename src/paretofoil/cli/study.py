@@ -6,9 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from paretofoil.cli.console import print_table, say
-from paretofoil.cli.options import Address, AllowImport, Box, Engine, Log, Quiet, Searches, Workers, complete_agent
+from paretofoil.cli.options import (
+    Address,
+    AllowImport,
+    Box,
+    Engine,
+    Kappa,
+    Log,
+    Quiet,
+    Searches,
+    Workers,
+    complete_agent,
+)
 from paretofoil.cli.progress import progress_of, stopped_in_peace
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
@@ -36,7 +46,7 @@ def run(
         int | None, typer.Option(help="At most so many foils for each decision, the most probable.")
     ] = None,
     box: Box = "reachable",
-    kappa: Annotated[float, typer.Option(help="By how much the foil must win.")] = KAPPA,
+    kappa: Kappa = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
     workers: Workers = None,
     engine: Engine = "local",
@@ -83,7 +93,7 @@ def status(file: File) -> None:
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
     print_table(_summary(file.name, rows, list(configuration["searches"])))
     spent = [run for run in runs if run.asked]
-    took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
+    took = f"{number_of(len(spent), 'run')}, {sum(run.seconds for run in spent):,.0f} s"
     say(f"{_how_far(rows, runs)}; {took}.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]

@@ -80,15 +80,15 @@ def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]"
 def read_times(text: str) -> list[int]:
     """ "0-2,7" -> [0, 1, 2, 7]."""
     parts = [part.partition("-") for part in text.replace(" ", "").split(",")]
-    ends = [(first, last or first) for first, _, last in parts]
-    times: list[int] = []
-    if all(end.isdecimal() for pair in ends for end in pair):
-        if any(len(last) > len(str(MOST_TIME)) or int(last) > MOST_TIME for _, last in ends):
-            raise InvalidInput.expected(f"--times of at most {MOST_TIME:,}", repr(text))
-        times = [time for first, last in ends for time in range(int(first), int(last) + 1)]
-    if not times:
+    ends = [(first, last if dash else first) for first, dash, last in parts]
+    if not all(end.isdecimal() for pair in ends for end in pair):
         raise InvalidInput.expected("--times as moments and ranges of them, such as 0-5 or 0,3,7", repr(text))
-    return times
+    if any(len(end) > len(str(MOST_TIME)) or int(end) > MOST_TIME for pair in ends for end in pair):
+        raise InvalidInput.expected(f"--times of at most {MOST_TIME:,}", repr(text))
+    ranges = [range(int(first), int(last) + 1) for first, last in ends]
+    if not all(ranges):
+        raise InvalidInput.expected("--times with the earlier end of each range first, such as 2-5", repr(text))
+    return [time for each in ranges for time in each]
 
 
 def _turned(objective: "Objective", value: float) -> float:

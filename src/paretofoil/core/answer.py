@@ -59,6 +59,8 @@ class Asked:
     question: Question
     scene: Callable[[], np.ndarray] | None = None
     """Draws the environment at that moment, where there is one."""
+    clearance: float = 0.0
+    """By how much the search kept clear of kappa, for the noise of the policy; a proven range allows for it, too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -84,7 +84,12 @@ class _Asking:
         names = _names(self.actions, "action {}", scores.shape[1])
         phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
         unanswered = [
-            replace(_unanswered(q, row, names, self.search), phrases=phrases, alone=alone[i] if alone else ())
+            replace(
+                _unanswered(q, row, names, self.search),
+                phrases=phrases,
+                alone=alone[i] if alone else (),
+                asked=Asked(q, clearance=batch.clearance),
+            )
             for i, (q, row) in enumerate(zip(questions, scores, strict=True))
         ]
         findings = self.search.run(batch, self.limits)
@@ -137,7 +142,6 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         held=question.held,
         preferences=question.space.simplex,
         values=values,
-        asked=Asked(question),
     )
 
 

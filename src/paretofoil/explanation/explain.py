@@ -10,7 +10,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
-from paretofoil.core.answer import Answer, Asked
+from paretofoil.core.answer import Answer
 from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
@@ -19,12 +19,12 @@ from paretofoil.core.policy import Policy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.start import Start
+from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose, restrict, space_of
+from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose_each, restrict, space_of
 from paretofoil.proof.widen import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -138,7 +138,7 @@ def explain_decision(
         if foils is None
         else [find_action(foil, names, decision.valid_actions) for foil in foils]
     )
-    posed = [pose(policy, decision, n, the_space, returns, kappa=kappa, norm=norm, box=whole) for n in numbers]
+    posed = pose_each(policy, decision, numbers, the_space, returns, kappa=kappa, norm=norm, box=whole)
     questions = [restrict(question, keep, ranges or {}) for question in posed]
     wishes = Wishes(sparse, k, min_change)
     phrases = agent.phrases if agent else None
@@ -189,10 +189,14 @@ def explain_episode(
     """
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    asked = [(d, foil) for d in moments_of(episode, times) for foil in d.others]
-    whole = paper_box(agent, box)
+    moments, whole = moments_of(episode, times), paper_box(agent, box)
+    asked = [(d, foil) for d in moments for foil in d.others]
     questions = [
-        pose(agent.policy, d, foil, agent.space, agent.front, kappa=kappa, norm=norm, box=whole) for d, foil in asked
+        question
+        for d in moments
+        for question in pose_each(
+            agent.policy, d, d.others, agent.space, agent.front, kappa=kappa, norm=norm, box=whole
+        )
     ]
     chosen, within = choose_search(search, agent.policy, seed), choose_limits(search, limits)
     at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
@@ -220,10 +224,12 @@ def moments_of(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
     """The decisions to ask about, in the order of the episode."""
     if times is None:
         return list(episode)
-    for time in times:
+    what = f"moments from 0 to {len(episode) - 1} of this episode"
+    numbers = {as_whole(time, what) for time in times}
+    for time in numbers:
         if not 0 <= time < len(episode):
-            raise InvalidInput.expected(f"moments from 0 to {len(episode) - 1} of this episode", time)
-    return [episode[time] for time in sorted(set(times))]
+            raise InvalidInput.expected(what, time)
+    return [episode[time] for time in sorted(numbers)]
 
 
 def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
@@ -234,7 +240,7 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
         return found
     if provable(found.asked.question.policy):
         batch = QuestionBatch([found.asked.question])
-        batch.keep_clear(clearance(batch))
+        batch.keep_clear(found.asked.clearance)
         found = replace(found, proven_range=widen(batch, 0, command))
         found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
     if agent is not None and decision.snapshot is not None:
@@ -287,4 +293,4 @@ def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
     if agent is None or found.asked is None:
         return found
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    return replace(found, agent=agent.name, time=decision.time, asked=Asked(found.asked.question, scene))
+    return replace(found, agent=agent.name, time=decision.time, asked=replace(found.asked, scene=scene))

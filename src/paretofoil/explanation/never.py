@@ -12,10 +12,10 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, now
-from paretofoil.core.policy import FoldableValues, UnfoldablePolicy
+from paretofoil.core.limit import as_seconds, now
+from paretofoil.core.policy import FoldableValues, UnfoldablePolicy, as_scores
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
@@ -104,7 +104,9 @@ def never(
         progress: called with the number of states that are settled, and of all.
     """
     began, number = now(), find_action(action, agent.actions)
-    Limits(seconds), as_seed(seed)  # refuses what are none, before anything is rolled out
+    seconds, seed = as_seconds(seconds), as_seed(seed)  # refused, if they are none, before anything is rolled out
+    if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
+        raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     policy = agent.policy
     if not isinstance(policy, FoldableValues):
         foldable(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
@@ -210,7 +212,9 @@ class _Proving:
         return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
 
     def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        return self.agent.policy.log_probs(states.astype(np.float32), commands)[:, list(decision.valid_actions)]
+        """(N, valid actions), asked with copies: a policy may write to what it is given."""
+        told = self.agent.policy.log_probs(np.array(states, dtype=np.float32), np.array(commands))
+        return as_scores(told, commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """More than the deployed policy's margins were seen to deviate from those that are proven, in any batch."""

@@ -53,9 +53,26 @@ def pose(
     norm: Norm = "l2",
     box: CommandSpace | None = None,
 ) -> Question:
-    """The question about a decision; a front of full returns becomes remaining commands R_j - R_col.
+    """The question about a decision and one foil."""
+    [question] = pose_each(policy, decision, [foil], space, front, kappa=kappa, norm=norm, box=box)
+    return question
 
-    A front of preferences stays what it is. Without a kappa, the foil must win by the usual one.
+
+def pose_each(
+    policy: Policy,
+    decision: Decision,
+    foils: Sequence[int],
+    space: CommandSpace,
+    front: Any = None,
+    *,
+    kappa: float | None = None,
+    norm: Norm = "l2",
+    box: CommandSpace | None = None,
+) -> list[Question]:
+    """The questions about a decision, one for each foil.
+
+    A front of full returns becomes remaining commands R_j - R_col; a front of preferences stays what it is. Without a
+    kappa, each foil must win by the usual one, which is asked for once.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
     as_vector(decision.command, "the command", space.size)
@@ -66,12 +83,12 @@ def pose(
             raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
         remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
-    asked = (policy, decision.state, decision.command, foil, valid)
     margin = usual_kappa(policy, decision) if kappa is None else kappa
+    asked = [(policy, decision.state, decision.command, foil, valid) for foil in foils]
     if box is not None:
-        return Question(*asked, box, remaining, margin, norm=norm, trained=space)
+        return [Question(*each, box, remaining, margin, norm=norm, trained=space) for each in asked]
     low, high = possible_region(space, decision.command, decision.collected)
-    return Question(*asked, space, remaining, margin, low=low, high=high, norm=norm)
+    return [Question(*each, space, remaining, margin, low=low, high=high, norm=norm) for each in asked]
 
 
 def usual_kappa(policy: Policy, decision: Decision) -> float:
@@ -163,7 +180,8 @@ def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequenc
     before = np.zeros(wanted.size) if collected is None else as_vector(collected, "what was collected", wanted.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
-    return Decision(_flat(state), wanted, tuple(valid_actions or ()), -1, before)
+    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
+    return Decision(_flat(state), wanted, valid, -1, before)
 
 
 def _flat(state: Any) -> np.ndarray:

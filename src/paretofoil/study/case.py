@@ -1,19 +1,19 @@
 """Cases: the questions of an experiment, named so that any process can ask them again."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 from typing import get_args
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
-from paretofoil.explanation.pose import Box, paper_box, pose
+from paretofoil.explanation.pose import Box, paper_box, pose, pose_each
 
 
 @dataclass(frozen=True, order=True)
@@ -91,7 +91,21 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
                 yield Case(agent.name, number, decision.time, foil), decision
 
 
-def pose_case(agent: Agent, case: Case, decision: Decision, kappa: float = KAPPA, box: Box = "reachable") -> Question:
+def pose_case(
+    agent: Agent, case: Case, decision: Decision, kappa: float | None = None, box: Box = "reachable"
+) -> Question:
     """The question of a case, about the decision that was enumerated with it."""
     whole = paper_box(agent, box)
     return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa, box=whole)
+
+
+def pose_cases(
+    agent: Agent, cases: Iterable[tuple[Case, Decision]], kappa: float | None = None, box: Box = "reachable"
+) -> Iterator[tuple[Case, Question]]:
+    """The questions of cases in the order of `enumerate_cases`; those about one decision are posed together."""
+    whole = paper_box(agent, box)
+    for _, together in groupby(cases, key=lambda pair: (pair[0].front, pair[0].time)):
+        some, (decision, *_) = zip(*together, strict=True)
+        foils = [case.foil for case in some]
+        posed = pose_each(agent.policy, decision, foils, agent.space, agent.front, kappa=kappa, box=whole)
+        yield from zip(some, posed, strict=True)

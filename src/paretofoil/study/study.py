@@ -29,14 +29,14 @@ from paretofoil.core.document import (
     within,
 )
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import provable
+from paretofoil.core.policy import provable, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
 from paretofoil.explanation.pose import Box
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search.registry import choose_search, search_classes
-from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, pose_case
+from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, pose_cases
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,8 @@ class Study:
     rule: CaseRule = STRESS
     seed: int = 0
     """Of chance in the environments; a search brings its own seed."""
-    kappa: float = KAPPA
+    kappa: float | None = None
+    """By how much foils must win; None for what is usual of each agent."""
     only: frozenset[Case] | None = None
     """Only these of the cases that the rule gives; all of them if None."""
     sources: Mapping[str, str] | None = None
@@ -64,19 +65,23 @@ class Study:
 
     def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
         """Every case of one agent as a question."""
-        for case, decision in enumerate_cases(agent, self.rule, self.seed):
-            if self.only is None or case in self.only:
-                yield case, pose_case(agent, case, decision, self.kappa, self.rule.box)
+        cases = enumerate_cases(agent, self.rule, self.seed)
+        chosen = ((case, decision) for case, decision in cases if self.only is None or case in self.only)
+        yield from pose_cases(agent, chosen, self.kappa, self.rule.box)
 
     def configuration(self) -> dict[str, Any]:
-        """As JSON: two studies with the same configuration give the same rows."""
+        """As JSON: two studies with the same configuration give the same rows.
+
+        A kappa that is left out is told as the number that it is, unless each moment of an agent of values has its own.
+        """
+        usual = None if any(tells_values(agent.policy) for agent in self.agents) else KAPPA
         return {
             "paretofoil": __version__,
             "agents": {agent.name: fingerprint(agent) for agent in self.agents},
             "searches": {label: describe_search(search) for label, search in self.searches.items()},
             "rule": asdict(self.rule),
             "seed": self.seed,
-            "kappa": self.kappa,
+            "kappa": usual if self.kappa is None else self.kappa,
             "only": None if self.only is None else [list(astuple(case)) for case in sorted(self.only)],
         }
 
@@ -87,7 +92,7 @@ def make_study(
     rule: CaseRule = STRESS,
     *,
     seed: int = 0,
-    kappa: float = KAPPA,
+    kappa: float | None = None,
     only: Iterable[Case] | None = None,
 ) -> Study:
     """A study from names: `make_study(["branch-path"], ["cf-zoo", "exact"])`."""
@@ -129,7 +134,7 @@ read_configuration = record(
             {**dict.fromkeys(("commands", "times", "foils"), optional(count)), "box": one_of(*get_args(Box))}
         ),
         "seed": count,
-        "kappa": finite,
+        "kappa": optional(finite),
         "only": optional(several(_read_case)),
     }
 )
