@@ -22,9 +22,14 @@ def test_the_rank_correlation_is_1_for_any_rising_curve_and_none_where_nothing_v
 
 
 def test_the_area_under_the_curve_counts_pairs_in_order_and_ties_half() -> None:
-    assert auroc([0.1, 0.2, 0.3], [False, False, True]) == 1.0
-    assert auroc([0.1, 0.2, 0.3, 0.2], [True, False, True, True]) == pytest.approx((0 + 1 + 0.5) / 3)
-    assert auroc([0.1, 0.2], [True, True]) is None
+    assert auroc([0.1, 0.2, 0.3, 0.4], [False, False, True, True]) == 1.0
+    assert auroc([0.1, 0.2, 0.3, 0.2, 0.0], [True, False, True, True, False]) == pytest.approx((1 + 2 + 1.5) / 6)
+    assert auroc([0.1, 0.2, 0.3], [True, True, True]) is None
+
+
+@pytest.mark.parametrize("rare", [True, False])
+def test_one_moment_of_a_kind_has_no_curve(rare: bool) -> None:
+    assert auroc([0.1, 0.2, 0.3], [rare, not rare, not rare]) is None
 
 
 def test_the_authors_summary_has_every_environment_and_no_share_beyond_1() -> None:

@@ -149,6 +149,6 @@ def _report(name: str, result: "TrainResult", folder: Path) -> None:
 
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
     say(
-        f"{state} {name}: {number_of(len(result.front), 'front point')}, {int(result.reached.sum())} of them reached, hypervolume "
-        f"{result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
+        f"{state} {name}: {number_of(len(result.front), 'front point')}, {int(result.reached.sum())} of them reached, "
+        f"hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
     )
