@@ -86,14 +86,17 @@ class Difference:
         return f"{self.table}, {self.environment}, {self.search}"
 
     def __str__(self) -> str:
+        rates = f"{100 * self.ours.rate.rate:.1f} % here, {100 * self.paper.rate.rate:.1f} % in the paper"
+        return f"**{self.name}**: {rates} ({self.points:+.1f} points){self._why()}."
+
+    def _why(self) -> str:
         ours, paper = self.ours, self.paper
         more, better = _compare(ours.share, paper.share), _compare(ours.recovery, paper.recovery)
         return (
-            f"**{self.name}**: {100 * ours.rate.rate:.1f} % here, {100 * paper.rate.rate:.1f} % in the paper "
-            f"({self.points:+.1f} points). {self.of_possible:+.1f} because {more} of the cases are possible "
+            f". {self.of_possible:+.1f} because {more} of the cases are possible "
             f"({ours.possible:,} of {ours.cases:,} here, {paper.possible:,} of {paper.cases:,} there), "
             f"{self.of_found:+.1f} because of the possible ones {better} are found ({ours.recovery:.1f} % "
-            f"here, {paper.recovery:.1f} % there)."
+            f"here, {paper.recovery:.1f} % there)"
         )
 
 
@@ -101,14 +104,13 @@ class Difference:
 class FoundAlone(Difference):
     """A rate of which nothing but the search itself tells what is possible in the paper's cases."""
 
-    def __str__(self) -> str:
+    def _why(self) -> str:
         ours, paper = self.ours, self.paper
         return (
-            f"**{self.name}**: {100 * ours.rate.rate:.1f} % here, {100 * paper.rate.rate:.1f} % in the paper "
-            f"({self.points:+.1f} points). {self.of_possible:+.1f} because {_compare(ours.share, paper.share)} of the "
+            f". {self.of_possible:+.1f} because {_compare(ours.share, paper.share)} of the "
             f"cases are known to be possible ({ours.possible:,} of {ours.cases:,} here by proof, {paper.possible:,} of "
             f"{paper.cases:,} there, since no other search tells), {self.of_found:+.1f} because here "
-            f"{ours.recovery:.1f} % of them are found, and there, by that count, all."
+            f"{ours.recovery:.1f} % of them are found, and there, by that count, all"
         )
 
 
@@ -116,13 +118,12 @@ class FoundAlone(Difference):
 class Impossibility(Difference):
     """A share of cases that are impossible, counted as if they were found: it has one part only."""
 
-    def __str__(self) -> str:
+    def _why(self) -> str:
         ours, paper = self.ours, self.paper
         return (
-            f"**{self.name}**: {100 * ours.rate.rate:.1f} % here, {100 * paper.rate.rate:.1f} % in the paper "
-            f"({self.points:+.1f} points), because for {_compare(-ours.share, -paper.share)} of the cases CF-ZOO or "
+            f", because for {_compare(-ours.share, -paper.share)} of the cases CF-ZOO or "
             f"the grid has a command ({ours.cases - ours.possible:,} of {ours.cases:,} here, "
-            f"{paper.cases - paper.possible:,} of {paper.cases:,} there)."
+            f"{paper.cases - paper.possible:,} of {paper.cases:,} there)"
         )
 
 
