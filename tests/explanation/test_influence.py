@@ -220,9 +220,17 @@ def test_the_same_seed_gives_the_same_sample() -> None:
     assert one.shares[0].sampled != other.shares[0].sampled
 
 
-@pytest.mark.parametrize("wrong", [{"seconds": 0.0}, {"seconds": np.nan}, {"undecided": -0.1}, {"samples": 0}])
-def test_what_makes_no_sense_is_refused(wrong: dict[str, float]) -> None:
-    with pytest.raises(pf.InvalidInput, match="expected seconds > 0"):
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"seconds": 0.0}, "more than 0 seconds"),
+        ({"seconds": np.nan}, "more than 0 seconds"),
+        ({"undecided": -0.1}, "undecided from 0 to 1"),
+        ({"samples": 0}, "1 to 100,000,000 samples"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: dict[str, float], words: str) -> None:
+    with pytest.raises(pf.InvalidInput, match=words):
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, **wrong)  # type: ignore[arg-type]
     with pytest.raises(pf.InvalidInput, match="expected the command space of a policy"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]))

@@ -3,9 +3,11 @@
 import time
 from dataclasses import dataclass
 from enum import Enum
-from math import inf, isfinite
+from math import inf
+from typing import Any, SupportsFloat
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.whole_number import as_whole
 
 
 class Stop(Enum):
@@ -50,9 +52,9 @@ class Limits:
     """How often the policy may be asked, evaluations of a white-box search included."""
 
     def __post_init__(self) -> None:
-        if self.seconds is not None and not (isfinite(self.seconds) and self.seconds > 0):
-            raise InvalidInput.expected("a limit of more than 0 seconds", self.seconds)
-        if self.queries is not None and self.queries < 1:
+        if self.seconds is not None:
+            as_seconds(self.seconds)
+        if self.queries is not None and as_whole(self.queries, "a limit of queries that is a whole number") < 1:
             raise InvalidInput.expected("a limit of at least 1 query", self.queries)
 
     def deadline(self, num_questions: int = 1) -> float:
@@ -66,6 +68,15 @@ class Limits:
 
 
 NO_LIMITS = Limits()
+
+
+def as_seconds(value: Any) -> float:
+    """The number itself, or an error that names it."""
+    if not isinstance(value, SupportsFloat):
+        raise InvalidInput.expected("a limit of more than 0 seconds", repr(value))
+    if not 0 < float(value) < inf:
+        raise InvalidInput.expected("a limit of more than 0 seconds", value)
+    return float(value)
 
 
 def now() -> float:

@@ -12,6 +12,7 @@ from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores
 from paretofoil.core.simplex import directions, project, reach
+from paretofoil.core.whole_number import as_whole
 
 CHUNK = 1 << 16
 """Queries per call of the policy: large enough to be fast, small enough for any memory."""
@@ -51,7 +52,7 @@ class Question:
         if state.ndim != 1 or not np.isfinite(state).all():
             raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
         command = self.space.checked(as_vector(self.command, "the command", self.space.size), "the command")
-        valid = tuple(sorted({int(a) for a in self.valid_actions}))
+        valid = tuple(sorted({as_whole(a, "valid actions by their numbers") for a in self.valid_actions}))
         if not valid or valid[0] < 0:
             raise InvalidInput.expected("at least one valid action, numbered from 0", list(self.valid_actions))
         if self.foil not in valid:

@@ -19,6 +19,7 @@ from paretofoil.core.policy import Policy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.start import Start
+from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.consequence import consequence
@@ -223,10 +224,12 @@ def moments_of(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
     """The decisions to ask about, in the order of the episode."""
     if times is None:
         return list(episode)
-    for time in times:
+    what = f"moments from 0 to {len(episode) - 1} of this episode"
+    numbers = {as_whole(time, what) for time in times}
+    for time in numbers:
         if not 0 <= time < len(episode):
-            raise InvalidInput.expected(f"moments from 0 to {len(episode) - 1} of this episode", time)
-    return [episode[time] for time in sorted(set(times))]
+            raise InvalidInput.expected(what, time)
+    return [episode[time] for time in sorted(numbers)]
 
 
 def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:

@@ -13,10 +13,10 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence, Nearest, Share
 from paretofoil.core.influence_profile import InfluenceProfile
-from paretofoil.core.limit import Limits, Stop, now
+from paretofoil.core.limit import Limits, Stop, as_seconds, now
 from paretofoil.core.policy import FoldablePolicy, as_policy, provable
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, decision_of, moments_of
 from paretofoil.explanation.influence_alone import alone, turned
@@ -52,8 +52,10 @@ class InfluenceEffort:
     """Of these."""
 
     def __post_init__(self) -> None:
-        if not (0 < self.seconds < np.inf and 0 <= self.undecided < 1 and 1 <= self.samples <= MOST_SAMPLES):
-            what = f"seconds > 0, undecided from 0 to 1 and 1 to {MOST_SAMPLES:,} samples"
+        as_seconds(self.seconds)
+        samples = as_whole(self.samples, "samples to be a whole number")
+        if not (0 <= self.undecided < 1 and 1 <= samples <= MOST_SAMPLES):
+            what = f"undecided from 0 to 1 and 1 to {MOST_SAMPLES:,} samples"
             raise InvalidInput.expected(what, self)
         as_seed(self.seed)
 
@@ -93,13 +95,13 @@ def influence(
         space: the box of commands; an agent brings its own.
         actions: the names of the actions; an agent brings its own.
     """
+    effort = InfluenceEffort(seconds, undecided, samples, seed)  # refuses what is none, before anything is asked
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     the_space = space_of(agent or policy, space)
     decision = decision_of(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
-    effort = InfluenceEffort(seconds, undecided, samples, seed)
     found = _Asking(question, effort).answer(agent.actions if agent else actions)
     return replace(found, agent=agent.name if agent else "", time=decision.time)
 
@@ -129,6 +131,7 @@ def influence_episode(
         seed: of the sampled commands, and of the rollout.
         progress: called with the number of moments that are done, and of all.
     """
+    InfluenceEffort(seconds, undecided, samples, seed)  # refuses what is none, before anything is rolled out
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
     decisions = moments_of(episode, times)

@@ -12,10 +12,10 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, now
+from paretofoil.core.limit import as_seconds, now
 from paretofoil.core.policy import FoldableValues, UnfoldablePolicy, as_scores
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
@@ -104,7 +104,9 @@ def never(
         progress: called with the number of states that are settled, and of all.
     """
     began, number = now(), find_action(action, agent.actions)
-    Limits(seconds), as_seed(seed)  # refuses what are none, before anything is rolled out
+    seconds, seed = as_seconds(seconds), as_seed(seed)  # refused, if they are none, before anything is rolled out
+    if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
+        raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     policy = agent.policy
     if not isinstance(policy, FoldableValues):
         foldable(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")

@@ -180,7 +180,8 @@ def as_decision(state: Any, command: Any, collected: Any, valid_actions: Sequenc
     before = np.zeros(wanted.size) if collected is None else as_vector(collected, "what was collected", wanted.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
-    return Decision(_flat(state), wanted, tuple(valid_actions or ()), -1, before)
+    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
+    return Decision(_flat(state), wanted, valid, -1, before)
 
 
 def _flat(state: Any) -> np.ndarray:
