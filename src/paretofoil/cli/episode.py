@@ -115,10 +115,11 @@ Show = Callable[[Sequence["Answer"], int], None]
 
 def _count(bar: "Bar", quiet: bool) -> Show:
     """Say first how many questions there are, then move the bar."""
+    from paretofoil.show.quantity import number_of
 
     def show(answers: "Sequence[Answer]", total: int) -> None:
         if not answers and not quiet:
-            note((f"Asking {total:,} question{'s' if total != 1 else ''}.", "dim"))
+            note((f"Asking {number_of(total, 'question')}.", "dim"))
         bar(len(answers), total)
 
     return show

@@ -93,7 +93,7 @@ def status(file: File) -> None:
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
     print_table(_summary(file.name, rows, list(configuration["searches"])))
     spent = [run for run in runs if run.asked]
-    took = f"{len(spent)} run{'s' if len(spent) != 1 else ''}, {sum(run.seconds for run in spent):,.0f} s"
+    took = f"{number_of(len(spent), 'run')}, {sum(run.seconds for run in spent):,.0f} s"
     say(f"{_how_far(rows, runs)}; {took}.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]

@@ -145,8 +145,10 @@ def _writer(folder: Path | None) -> Any:
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:
-    points = f"{len(result.front)} front point{'s' if len(result.front) != 1 else ''}"
+    from paretofoil.show.quantity import number_of
+
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
+    points = number_of(len(result.front), "front point")
     say(
         f"{state} {name}: {points}, {int(result.reached.sum())} of them reached, hypervolume "
         f"{result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."

@@ -4,7 +4,7 @@ import math
 
 from paretofoil.core.influence import Alone, Influence, Share, Turn
 from paretofoil.core.influence_profile import InfluenceProfile
-from paretofoil.show.quantity import join, short_change
+from paretofoil.show.quantity import join, number_of, short_change
 
 WIDE = 0.1
 """Proven intervals that are wider are told beside what samples say ..."""
@@ -32,7 +32,7 @@ def profile_summary(profile: InfluenceProfile) -> str:
         for verdict in ("decides", "inert", "open")
     }
     count, decided = len(profile.moments), by_verdict["decides"]
-    lines = [f"The wish decides at {len(decided)} of {count} moment{'s' if count != 1 else ''}."]
+    lines = [f"The wish decides at {len(decided)} of {number_of(count, 'moment')}."]
     if decided:
         most = max(profile.moments, key=lambda moment: (changed_share(moment), -moment.time))
         lines.append(f"Most at t = {most.time}: {most}")
