@@ -201,7 +201,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "proof/preference_range.py",
-        "proof/test_preference_range.py",
+        "proof/test_preference_range.py explanation/test_noise.py",
         ("return proof.closed and np.isinf(proof.lower)", "return proof.closed", "a counterexample proves a range"),
         ("self._plausible(low, high) and self._proves(low, high)", "self._plausible(low, high)", "nothing is proven"),
         (
@@ -213,7 +213,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         (' for a proven range").negated()', ' for a proven range")', "the foil wins where it loses"),
         ("RANGE_CAUTION * np.abs(asked", "0 * np.abs(asked", "what the policy deviates is not looked at"),
         ("low, high = _reachable(*growth.grow())", "low, high = growth.grow()", "ends that no weights reach are told"),
-        ("question.kappa + slack)", "question.kappa - 1.0)", "a range for less than kappa"),
+        ("level + slack)", "question.kappa - 1.0)", "a range for less than kappa"),
+        ("question.kappa + range_clearance(batch)", "question.kappa", "in another batch a rival wins in the range"),
         ("starts = [self._cone(uphill > steepness)", "starts = [self._cone(uphill <= steepness)", "the wrong way"),
         (
             ".min(initial=np.inf) >= self.level + error",
@@ -260,11 +261,15 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "show/margin_line.py",
-        "show/test_preference_figure.py",
+        "show/test_preference_figure.py show/test_weights_shown.py",
         ("commands[:, axis], commands[:, partner] = x, both - x", "commands[:, axis] = x", "weights do not sum to 1"),
         ("min(high, both - question.low[partner])", "high", "a weight takes more than the other has"),
         ("not in (self.axis, self.partner)]", "!= self.axis]", "every answer lies beside the line"),
-        ('Objective(f"weight of {name}")', "Objective(name, cost=True)", "weights have a sign"),
+        (
+            "for o in question.space.asked_for)",
+            "for o in question.space.objectives)",
+            "weights have a sign",
+        ),
     ),
     *_in(
         "show/preference.py",
@@ -384,6 +389,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "explanation/never.py",
         "explanation/test_never.py",
+        ("dtype=np.float32), np.array(commands))", "dtype=np.float32), commands)", "policies write to what is asked"),
+        ("return as_scores(told, commands)[", "return told[", "NaN counts as a score"),
         ("return proof.closed and example is None", "return example is None", "what is open counts as proven"),
         ("decision.state - self.around, self.low", "decision.state, self.low", "half of the box of states"),
         ("decision.state + self.around, self.high", "decision.state, self.high", "the other half of the box of states"),
@@ -547,12 +554,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "proof/widen.py",
-        f"{PROOF} proof/test_widen.py",
+        f"{PROOF} proof/test_widen.py explanation/test_noise.py",
         (
-            "_Growth(network, question.kappa + slack, low",
-            "_Growth(network, question.kappa, low",
+            "_Growth(network, level + slack, low",
+            "_Growth(network, level, low",
             "proven without slack",
         ),
+        ("question.kappa + range_clearance(batch)", "question.kappa", "in another batch a rival wins in the range"),
         (
             'RANGE_CAUTION * deviation(batch, row, network, _probes(box), "range") > slack',
             "False",
@@ -589,11 +597,13 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "proof/deviation.py",
-        f"{PROOF} proof/test_certificate.py",
+        f"{PROOF} proof/test_certificate.py explanation/test_noise.py",
         ("np.abs(asked - folded).max()", "(asked - folded).max()", "deviations downwards are not seen"),
         ("np.abs(asked - folded).max()", "np.abs(asked - folded).min()", "the least deviation"),
         ("initial=np.inf)\n    asked", "initial=0.0)\n    asked", "margins above 0 deviate"),
         ("max(least, CAUTION * off, clearance)", "max(least, off, clearance)", "what no probe met is not allowed for"),
+        ("return batch.clearance / 2", "return 0.0", "ranges do not allow for the noise of the policy"),
+        ("return batch.clearance / 2", "return 2 * batch.clearance", "a noisy policy has no ranges"),
     ),
     *_in(
         "search/exact.py",
@@ -885,8 +895,6 @@ MUTATIONS: tuple[Mutation, ...] = (
             "chunks of one more",
             "the size of a chunk is a matter of memory",
         ),
-        ("scores = np.maximum(scores, IMPOSSIBLE)", "pass", "-inf is left in the scores"),
-        ("np.isnan(scores) | (scores == np.inf)", "np.isnan(scores)", "infinite scores are taken"),
         (
             "- (scores + handicap).max(axis=1)\n\n    def repeat",
             "- scores.max(axis=1)\n\n    def repeat",
@@ -962,6 +970,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "core/policy.py",
         f"{WORDS} pcn/test_policy.py explanation/test_ask.py search/test_exact.py",
+        ("scores = np.maximum(scores, IMPOSSIBLE)", "pass", "-inf is left in the scores"),
+        ("np.isnan(scores) | (scores == np.inf)", "np.isnan(scores)", "infinite scores are taken"),
         ("- scores[valid].max())", ")", "large logits overflow"),
         ("weights / weights.sum()", "weights", "probabilities that do not add up"),
         ("0.5 * (np.tanh(0.5 * x) + 1.0)", "0.5 * (np.tanh(x) + 1.0)", "a steeper sigmoid"),
@@ -1075,7 +1085,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     ),
     *_in(
         "explanation/explain.py",
-        HAD,
+        f"explanation/test_noise.py {HAD}",
+        ("batch.keep_clear(found.asked.clearance)", "pass", "ranges forget the noise that was measured"),
         (
             "start=starts.get(id(answer)), alternatives=others",
             "start=starts.get(id(answer))",
@@ -1115,8 +1126,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         "search/registry.py",
         "search/test_registry.py",
         (
-            '"exact" if isinstance(policy, FoldablePolicy |',
-            '"boundary" if isinstance(policy, FoldablePolicy |',
+            '"exact" if provable(policy)',
+            '"boundary" if provable(policy)',
             "no proof",
         ),
         ("if name in _methods or name == AUTO:", "if name == AUTO:", "a search takes the name of another"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, ValueTable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
@@ -285,3 +286,29 @@ def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypa
     answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE, k=2)
     assert answer.proven_range is not None
     assert answer.queries["noise"] == 288 * len(measured)
+
+
+@dataclass(eq=False)
+class Weighed:
+    """Two actions, the first worth the second weight and the other the first, less the noise; proofs know the rest."""
+
+    noise: Noise
+    tells_values: bool = True
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        lead = commands[:, 0] - commands[:, 1]
+        return np.stack([commands[:, 1], commands[:, 0] + self.noise(lead)], axis=1)
+
+    def table(self, state: np.ndarray) -> ValueTable:
+        return ValueTable(np.array([[[0.0, 1.0]], [[1.0, 0.0]]]))
+
+
+def test_in_a_proven_range_of_preferences_the_foil_wins_however_the_policy_is_asked() -> None:
+    policy, space = Weighed(alone(0.02)), CommandSpace.preferences(["treasure", "time"])
+    where: dict[str, Any] = {"state": [0.0], "command": [0.49, 0.51], "valid_actions": [0, 1], "space": space}
+    held = {"treasure": (0.49, 1.0)}  # half way from the answer to there, the foil leads by a little more than kappa
+    answer = explain(policy, **where, foil=1, kappa=0.05, ranges=held, search=Boundary(max_queries=500))
+    assert answer.proven_range is not None
+    least = answer.proven_range.low[0]
+    told = policy.log_probs(np.zeros((1, 1)), np.array([[least, 1.0 - least]]))
+    assert told[0, 1] - told[0, 0] >= 0.05
