@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -303,9 +304,10 @@ class Weighed:
 
 
 def test_in_a_proven_range_of_preferences_the_foil_wins_however_the_policy_is_asked() -> None:
-    policy, space = Weighed(alone(0.01)), CommandSpace.preferences(["treasure", "time"])
-    where = {"state": [0.0], "command": [0.2, 0.8], "foil": 1, "valid_actions": [0, 1], "space": space}
-    answer = explain(policy, **where, kappa=0.05, search=Boundary(max_queries=500))  # type: ignore[arg-type]
+    policy, space = Weighed(alone(0.02)), CommandSpace.preferences(["treasure", "time"])
+    where: dict[str, Any] = {"state": [0.0], "command": [0.49, 0.51], "valid_actions": [0, 1], "space": space}
+    held = {"treasure": (0.49, 1.0)}  # half way from the answer to there, the foil leads by a little more than kappa
+    answer = explain(policy, **where, foil=1, kappa=0.05, ranges=held, search=Boundary(max_queries=500))
     assert answer.proven_range is not None
     least = answer.proven_range.low[0]
     told = policy.log_probs(np.zeros((1, 1)), np.array([[least, 1.0 - least]]))

@@ -148,6 +148,7 @@ def _report(name: str, result: "TrainResult", folder: Path) -> None:
     from paretofoil.show.quantity import number_of
 
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
+    points = number_of(len(result.front), "front point")
     say(
         f"{state} {name}: {number_of(len(result.front), 'front point')}, {int(result.reached.sum())} of them reached, "
         f"hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
