@@ -238,3 +238,36 @@ def test_a_study_on_an_unknown_engine_leaves_no_file(run, tmp_path):
     told = run("study", "run", "branch-path", "--engine", "foo", "--quiet", code=2)
     assert "an engine among local, dask, ray, got 'foo'" in told.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def hidden(tmp_path):
+    """The folder of a local agent that has the name of a shipped one."""
+    import paretofoil as pf
+
+    return pf.save_agent(pf.load_agent("branch-path"), tmp_path / "agents" / "branch-path")
+
+
+def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, hidden):
+    words = "note: branch-path is your own agent in agents/branch-path here, not the shipped one of that name."
+    for verb in (["agents", "branch-path"], ["explain", "branch-path", "--command", "1,1", "--all-foils"]):
+        told = run(*verb)
+        assert told.err.startswith(words)
+        assert "your own" not in told.out
+    brief = ["--commands", "1", "--times", "1", "--foils", "1", "--workers", "1", "--quiet"]
+    assert run("study", "run", "branch-path", "--search", "nearest-front", *brief).err.startswith(words)
+    assert "note:" not in run("agents", "collect-two").err
+
+
+def test_reproduce_takes_shipped_agents_unless_another_is_named(run, hidden):
+    from paretofoil.agents.shelf import shipped_folder
+    from paretofoil.cli.reproduce import _agents
+
+    run("agents")  # in the folder of the local one
+    assert _agents([], "branch-path,collect-two") == {
+        "branch-path": str(shipped_folder() / "branch-path"),
+        "collect-two": "collect-two",
+    }
+    own = {"branch-path": "agents/branch-path"}
+    assert _agents(["branch-path=branch-path"], "branch-path") == own
+    assert _agents(["branch-path=agents/branch-path"], "branch-path") == own
