@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.threads import one_thread
 from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import entry
 from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig
@@ -160,7 +161,8 @@ def test_a_resumed_training_equals_an_uninterrupted_one(name, config, tmp_path):
     whole = Trainer(make_env, config).run()
     trainer = Trainer(make_env, config)
     while not trainer.finished:  # a new trainer for every single iteration
-        line = trainer.polish() if trainer.explored else trainer.explore()
+        with one_thread():  # as a whole run has it
+            line = trainer.polish() if trainer.explored else trainer.explore()
         trainer.log += [line] if line else []
         trainer.save(path)
         trainer = Trainer.resume(path, make_env)
@@ -185,6 +187,28 @@ def test_a_file_that_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path)
     path.write_bytes(content)
     with pytest.raises(InvalidInput, match="checkpoint of a training"):
         Trainer.resume(path, partial(make_batch, "branch-path"))
+
+
+@pytest.mark.parametrize("told", ["minecart", None])
+def test_a_training_is_resumed_in_its_own_environment_alone(told: str | None, tmp_path: Path):
+    path, config = tmp_path / "checkpoint.safetensors", replace(SHORT, episode_steps=30, steps=1)
+    begun = Trainer(partial(make_batch, "minecart"), config, environment=told)  # earlier versions told no name
+    begun.save(path)
+
+    def resume(name: str) -> Trainer:
+        return Trainer.resume(path, partial(make_batch, name), environment=name)
+
+    again = resume("minecart")
+    assert again.environment == "minecart"
+    if told is None:  # sizes are all that is known
+        assert resume("minecart-stochastic").config == config
+        sizes = r"states of 22 numbers, commands of 2, 4 actions, got states of 7 numbers, commands of 3, 6 actions"
+    else:
+        with pytest.raises(InvalidInput, match="to be a checkpoint of minecart-stochastic, got one of minecart$"):
+            resume("minecart-stochastic")
+        sizes = "to be a checkpoint of deep-sea-treasure, got one of minecart$"
+    with pytest.raises(InvalidInput, match=sizes):
+        resume("deep-sea-treasure")
 
 
 def test_a_horizon_is_one_more_number_in_the_command():
