@@ -1,6 +1,7 @@
 """Every verb does what it says."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,7 @@ def test_environments_are_listed_shown_and_drawn(run):
     assert "13" in told
     assert "(0, 0) to (3, 3)" in told
     assert width(Path("out.png")) > 300
+    assert "1 point\n" in re.sub(" +\n", "\n", run("envs", "resource-gathering").out.replace("│", ""))
 
 
 def test_agents_are_listed_and_shown(run):

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -106,3 +107,71 @@ def test_an_agent_of_plain_exploration_has_a_name_that_says_so(run, tmp_path):
     brief = ["--explore", "plain", "--set", "warmup=300", "--set", "hidden=16", "--quiet"]
     run("train", "reward-line", *brief, "--steps", "7000")
     assert (tmp_path / "agents" / "reward-line-plain" / "agent.json").exists()
+
+
+BRIEF = ["--steps", "300", "--set", "polish_rounds=0", "--set", "hidden=8", "--set", "warmup=5", "--quiet"]
+
+
+def test_an_agent_that_is_there_is_replaced_on_demand_only(run, tmp_path):
+    stored = tmp_path / "agents" / "branch-path" / "agent.json"
+    run("train", "branch-path", *BRIEF)
+    before = stored.read_bytes()
+    told = run("train", "branch-path", *BRIEF, "--seed", "9", code=2).err
+    assert "another --name or --out than agents/branch-path, or --overwrite, got an agent that is there" in told
+    assert stored.read_bytes() == before
+    run("train", "branch-path", *BRIEF, "--seed", "9", "--overwrite")
+    assert stored.read_bytes() != before
+
+
+def test_a_stopped_training_is_gone_on_with_or_replaced_on_demand_only(run, tmp_path, monkeypatch):
+    from paretofoil.pcn.train import Trainer
+
+    checkpoint = tmp_path / "agents" / "branch-path" / "checkpoint.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "finished", property(lambda trainer: trainer.iteration > 1))
+        patch.setattr(Trainer, "result", stopped(Trainer.result))
+        assert "go on with --resume" in run("train", "branch-path", *BRIEF).out
+    kept = checkpoint.read_bytes()
+    told = run("train", "branch-path", *BRIEF, code=2).err
+    assert "--resume to go on with the stopped training in agents/branch-path, or --overwrite, got neither" in told
+    assert checkpoint.read_bytes() == kept
+    told = run("train", "collect-two", "--out", "agents/branch-path", "--resume", *BRIEF, code=2).err
+    assert "to be a checkpoint of collect-two, got one of branch-path" in told
+    assert checkpoint.read_bytes() == kept
+    run("train", "branch-path", *BRIEF, "--overwrite")
+    assert not checkpoint.exists()
+
+
+def stopped(result):
+    """What a training that was interrupted gives back."""
+    return lambda trainer: replace(result(trainer), finished=False)
+
+
+def test_a_warm_up_that_may_take_more_than_all_steps_is_told_before_it_starts(run):
+    told = run("train", "branch-path", "--explore", "plain", "--steps", "300", *BRIEF[2:]).err
+    assert told == ""
+    told = run("train", "branch-path", *BRIEF, "--set", "warmup=400", "--name", "other").err
+    assert told == (
+        "note: the warm-up is 400 episodes of at most 13 steps, and so may take 5,200 steps, more than the 300 of the "
+        "whole exploration; --set warmup=N makes it shorter.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reached", "points", "words"),
+    [
+        (1, 1, "1 front point, which is reached"),
+        (0, 1, "1 front point, which is not reached"),
+        (0, 2, "2 front points, none of them reached"),
+        (1, 2, "2 front points, 1 of them reached"),
+    ],
+)
+def test_one_front_point_is_told_as_one(reached, points, words):
+    from paretofoil.cli.new_agent import reached_points
+
+    assert reached_points(reached, points) == words
+
+
+def test_a_folder_that_cannot_be_made_is_refused_with_a_sentence(run):
+    told = run("train", "branch-path", *BRIEF, "--out", "/proc/foo", code=2).err
+    assert told == "error: expected /proc/foo to be a folder that can be made, got No such file or directory\n"
