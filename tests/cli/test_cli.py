@@ -104,8 +104,9 @@ def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
 
 
 def test_alternatives_are_told_with_what_can_be_had(run):
-    told = run("explain", "minecart", "--command", "0.28,1.22,-1.16", "--at", "5", "--foil", "right", "-k", "2").out
-    assert " ".join(told.split()).count("To really get right: ") == 2
+    asked = ["--command", "0,0,1,0.8", "--at", "1", "--foil", "left", "-k", "2", "--search", "boundary"]
+    told = " ".join(run("explain", "collect-two", *asked).out.split())
+    assert told.count("To really get left: ask for ") == 2
 
 
 def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
