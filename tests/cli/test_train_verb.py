@@ -29,6 +29,12 @@ class Named(Mine):
     objective_names = ("ore", "-fuel")
     action_names = ("dig", "go down")
 
+class Broken(Named):
+    def step(self, action):
+        observation, reward, *others = super().step(action)
+        return observation, reward + (np.nan if self.depth == 2 else 0.0), *others
+
+gymnasium.register("broken-v0", Broken, max_episode_steps=4)
 gymnasium.register("my-env-v0", Mine)
 gymnasium.register("named-v0", Named, max_episode_steps=4)
 """
@@ -41,7 +47,7 @@ def module(tmp_path):
     import gymnasium
 
     sys.modules.pop("my_module", None)
-    for gym_id in ("my-env-v0", "named-v0"):
+    for gym_id in ("my-env-v0", "named-v0", "broken-v0"):
         gymnasium.registry.pop(gym_id, None)
 
 
@@ -85,6 +91,11 @@ def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
 )
 def test_what_is_missing_of_an_environment_is_asked_for(run, module, arguments, message):
     assert message in run("train", f"my_module:{arguments[0]}", *arguments[1:], code=2).err
+
+
+def test_rewards_that_are_no_numbers_are_told_with_whose_they_are(run, module):
+    told = run("train", "my_module:broken-v0", *BRIEF, code=2).err
+    assert "expected finite rewards from my_module:broken-v0, got NaN" in told
 
 
 def test_plain_exploration_and_realised_returns_are_settings_with_presets_of_their_own(run):
