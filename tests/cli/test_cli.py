@@ -222,6 +222,12 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
     assert "expected a box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err
 
 
+def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
+    words = " ".join(run("explain", "--help").out.replace("│", " ").split())
+    assert "(reachable), or the whole box that the paper's authors set (paper)." in words
+    assert "comparing, rounding and checking what it finds come on top." in words
+
+
 def test_the_help_of_reproduce_names_all_experiments_in_their_order(run):
     from paretofoil.reproduce import EXPERIMENTS
 

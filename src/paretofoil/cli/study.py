@@ -135,7 +135,8 @@ def export(
         print(table.to(form), end="")
         return
     write_whole(out, table.to(form).encode())
-    say(f"Wrote {number_of(len(rows), 'row')} into {out}.")
+    what = f"the summary of {number_of(len(rows), 'row')}" if form in SUMMARIES else number_of(len(rows), "row")
+    say(f"Wrote {what} into {out}.")
 
 
 def _finish(path: Path, done: "Progress") -> None:

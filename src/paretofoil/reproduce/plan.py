@@ -132,6 +132,9 @@ class Plan:
     def kept_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
         """The rows that are kept of a study, if they were computed with this configuration, as far as it is told."""
         path = self.out / "rows" / f"{name}.parquet"
+        if not path.is_file():
+            made = f"`paretofoil study export {path.with_suffix('.sqlite')} --format parquet` writes it"
+            raise InvalidInput.expected(f"the rows of a study at {path}", f"no such file; {made}")
         kept = read_parquet(path)
         told = {key: kept.configuration[key] for key in configuration}
         check_same(told, json.loads(json.dumps(configuration)), path)
