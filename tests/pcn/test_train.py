@@ -202,12 +202,12 @@ def test_a_training_is_resumed_in_its_own_environment_alone(told: str | None, tm
     assert again.environment == "minecart"
     if told is None:  # sizes are all that is known
         assert resume("minecart-stochastic").config == config
-        sizes = r"states of 22 numbers, commands of 2, 4 actions, got states of 7 numbers, commands of 3, 6 actions"
+        refusal = r"states of 22 numbers, commands of 2, 4 actions, got states of 7 numbers, commands of 3, 6 actions"
     else:
-        with pytest.raises(InvalidInput, match="to be a checkpoint of minecart-stochastic, got one of minecart$"):
+        with pytest.raises(InvalidInput, match=r"to be a checkpoint of minecart-stochastic, got one of minecart$"):
             resume("minecart-stochastic")
-        sizes = "to be a checkpoint of deep-sea-treasure, got one of minecart$"
-    with pytest.raises(InvalidInput, match=sizes):
+        refusal = r"to be a checkpoint of deep-sea-treasure, got one of minecart$"
+    with pytest.raises(InvalidInput, match=refusal):
         resume("deep-sea-treasure")
 
 

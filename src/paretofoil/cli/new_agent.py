@@ -18,7 +18,9 @@ def check_free(folder: Path) -> None:
     from paretofoil.agents.storage import DESCRIPTION
 
     if (folder / CHECKPOINT).exists():
-        raise InvalidInput.expected(f"--resume to go on with the stopped training in {folder}, or --overwrite", "neither")
+        raise InvalidInput.expected(
+            f"--resume to go on with the stopped training in {folder}, or --overwrite", "neither"
+        )
     if (folder / DESCRIPTION).exists():
         raise InvalidInput.expected(f"another --name or --out than {folder}, or --overwrite", "an agent that is there")
 

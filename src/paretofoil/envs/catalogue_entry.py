@@ -117,8 +117,11 @@ class OneHot:
 
 
 def reward_vector(reward: Any, environment: str) -> np.ndarray:
-    """A finite float64 reward of the environment of that name. A float32 number becomes the shortest decimal that it stands for (0.8, not 0.800000012),
-    because that is what its author wrote and what sums and sentences should show."""
+    """A finite float64 reward of the environment of that name.
+
+    A float32 number becomes the shortest decimal that it stands for (0.8, not 0.800000012), because that is what its
+    author wrote and what sums and sentences should show.
+    """
     values = np.asarray(reward)
     if values.dtype == np.float32:
         values = values.astype(str)
