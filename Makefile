@@ -50,7 +50,7 @@ notebooks: $(VENV)/tested ## run the notebooks of the documentation again, and k
 	$(BIN)/python website/run_notebooks.py
 
 SHIPPED := src/paretofoil/agents/shipped
-TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) $(3)
+TRAIN = $(BIN)/paretofoil train $(1) --name $(2) --out $(SHIPPED)/$(2) --overwrite $(3)
 
 # Shipped is seed 0, or the next one if it misses a point of the front that exhaustive search finds (none has yet). Nobody
 # knows the front of Minecart: there it is the seed with the largest hypervolume of 0 to 3.

@@ -274,12 +274,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *_in(
         "show/preference.py",
         "explanation/test_preference_words_are_true.py",
-        (
-            "ends = [inward(*side) for side in sides]",
-            "ends = [inward(-1.0, 2.0) for side in sides]",
-            "ranges of anything",
-        ),
-        ('rest = ", with the rest as it is," if', 'rest = "" if', "it is not said that the rest stays"),
+        ("low, high = inward(*side)", "low, high = inward(-1.0, 2.0)", "ranges of anything"),
+        ('others = f", with {join(rest)}," if', 'others = "" if', "it is not said what the rest is"),
         ("(found.low > 0).any() or (found.high < 1).any()", "False", "weights that were not looked at are claimed"),
     ),
     *_in(

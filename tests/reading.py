@@ -16,6 +16,7 @@ SMALLEST = rf"(?: of (?P<alone>.+?) alone)?(?:, with {RESTRICTED},)? that lets {
 BY = r"(?: by a margin of (?P<margin>[\d.]+))?"
 SIZE = r"its scaled size(?: \((?P<norm>\w+)\))? is (?P<size>[\d.e-]+)"
 DELIVERY = r"(?:rolled out, it|in (?P<each>each|the mean) of (?P<runs>[\d,]+) runs it) delivers"
+WITHIN = "(?: to within 1 % of each objective's range)?"
 PATTERNS = {
     "situation": rf"(?P<asked>(?:With|Asked for) .+), the agent chooses {ACTION.format('chosen')} here "
     rf"\((?P<share>{SHARE}); {ACTION.format('foil')} has (?P<foil_share>{SHARE})\)\.",
@@ -56,9 +57,9 @@ PATTERNS = {
     r"differs?\.",
     "advice": r"Ask about another foil or another moment, or widen what may be asked for\.|Try a larger .+",
     "attainable": rf"To really get {ACTION.format('foil')}: ask for (?P<asked>.+?)(?P<whole> in all)?; {DELIVERY} "
-    r"(?P<exactly>exactly )?that(?: to within 1 %)?(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
+    rf"(?P<exactly>exactly )?(?P<nearly>nearly )?that{WITHIN}(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
     "attained": rf"To really get {ACTION.format('foil')}: ask for just that; {DELIVERY} (?P<exactly>exactly )?"
-    r"what it asks for(?: to within 1 %)?(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
+    rf"(?P<nearly>nearly )?what it asks for{WITHIN}(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
     "not attainable": rf"To really get {ACTION.format('foil')}: no command is known that then delivers what it asks "
     r"for; (?:(?:none|one) was|(?P<tried>\d+) were) rolled out\.",
     "caveat": r"Such a command is something to ask for; it need not be achievable\.",

@@ -1,6 +1,7 @@
 """Every verb does what it says."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +70,7 @@ def test_environments_are_listed_shown_and_drawn(run):
     assert "13" in told
     assert "(0, 0) to (3, 3)" in told
     assert width(Path("out.png")) > 300
+    assert "1 point\n" in re.sub(" +\n", "\n", run("envs", "resource-gathering").out.replace("│", ""))
 
 
 def test_agents_are_listed_and_shown(run):
@@ -102,8 +104,9 @@ def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
 
 
 def test_alternatives_are_told_with_what_can_be_had(run):
-    told = run("explain", "minecart", "--command", "0.28,1.22,-1.16", "--at", "5", "--foil", "right", "-k", "2").out
-    assert " ".join(told.split()).count("To really get right: ") == 2
+    asked = ["--command", "0,0,1,0.8", "--at", "1", "--foil", "left", "-k", "2", "--search", "boundary"]
+    told = " ".join(run("explain", "collect-two", *asked).out.split())
+    assert told.count("To really get left: ask for ") == 2
 
 
 def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
@@ -219,6 +222,12 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
     assert "expected a box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err
 
 
+def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
+    words = " ".join(run("explain", "--help").out.replace("│", " ").split())
+    assert "(reachable), or the whole box that the paper's authors set (paper)." in words
+    assert "comparing, rounding and checking what it finds come on top." in words
+
+
 def test_the_help_of_reproduce_names_all_experiments_in_their_order(run):
     from paretofoil.reproduce import EXPERIMENTS
 
@@ -238,3 +247,36 @@ def test_a_study_on_an_unknown_engine_leaves_no_file(run, tmp_path):
     told = run("study", "run", "branch-path", "--engine", "foo", "--quiet", code=2)
     assert "an engine among local, dask, ray, got 'foo'" in told.err
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def hidden(tmp_path):
+    """The folder of a local agent that has the name of a shipped one."""
+    import paretofoil as pf
+
+    return pf.save_agent(pf.load_agent("branch-path"), tmp_path / "agents" / "branch-path")
+
+
+def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, hidden):
+    words = "note: branch-path is your own agent in agents/branch-path here, not the shipped one of that name."
+    for verb in (["agents", "branch-path"], ["explain", "branch-path", "--command", "1,1", "--all-foils"]):
+        told = run(*verb)
+        assert told.err.startswith(words)
+        assert "your own" not in told.out
+    brief = ["--commands", "1", "--times", "1", "--foils", "1", "--workers", "1", "--quiet"]
+    assert run("study", "run", "branch-path", "--search", "nearest-front", *brief).err.startswith(words)
+    assert "note:" not in run("agents", "collect-two").err
+
+
+def test_reproduce_takes_shipped_agents_unless_another_is_named(run, hidden):
+    from paretofoil.agents.shelf import shipped_folder
+    from paretofoil.cli.reproduce import _agents
+
+    run("agents")  # in the folder of the local one
+    assert _agents([], "branch-path,collect-two") == {
+        "branch-path": str(shipped_folder() / "branch-path"),
+        "collect-two": "collect-two",
+    }
+    own = {"branch-path": "agents/branch-path"}
+    assert _agents(["branch-path=branch-path"], "branch-path") == own
+    assert _agents(["branch-path=agents/branch-path"], "branch-path") == own

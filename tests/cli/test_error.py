@@ -66,8 +66,11 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["reproduce", "seeds", "--agent-seeds", "10,10"], "--agent-seeds as different whole numbers"),
         (
             ["reproduce", "stress", "--recorded", "--out", "nowhere"],
-            "the rows of a study at nowhere/rows/stress-as-run.parquet",
+            "the rows of a study at nowhere/rows/stress-as-run.parquet, got no such file; `paretofoil study export "
+            "nowhere/rows/stress-as-run.sqlite --format parquet` writes it",
         ),
+        (["serve", "--study", "nosuch.json"], "expected a user study's file at nosuch.json, got no file"),
+        (["serve", "--study", "."], "expected a user study's file at ., got something else"),
         (["train", "my-env-v0"], "(my_module:my-env-v0 if your module registers it), got 'my-env-v0'"),
         (["train", "no_such_module:my-env-v0"], "expected the module no_such_module to be imported"),
     ],

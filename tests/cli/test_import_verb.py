@@ -19,7 +19,7 @@ IMPORT = ["import", "model.pt", "--env", "deep-sea-treasure"]
 def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
     told = run(*IMPORT, "--front", "front.txt", "--name", "theirs")
     assert told.out.startswith("Imported theirs: a PCN of the authors; ")
-    assert told.out.endswith("of 2 front points are reached. It is in agents/theirs.\n")
+    assert told.out.endswith("2 front points, 1 of them reached. It is in agents/theirs.\n")
     assert "theirs" in run("agents").out
     assert "a PCN of the authors" in run("agents", "theirs").out
     asked = ["--command", "8,-8,8", "--at", "0", "--foil", "down", "--json"]
@@ -64,3 +64,14 @@ def test_what_cannot_be_imported_gets_one_line(run, theirs, arguments, message):
     told = run(*arguments, code=2)
     assert message in told.err
     assert told.err.count("\n") == 1
+
+
+def test_an_agent_that_is_there_is_replaced_on_demand_only(run, theirs, tmp_path):
+    stored = tmp_path / "agents" / "model" / "agent.json"
+    run(*IMPORT, "--front", "front.txt")
+    before = stored.stat().st_mtime_ns
+    told = run(*IMPORT, "--front", "front.txt", code=2).err
+    assert "another --name or --out than agents/model, or --overwrite, got an agent that is there" in told
+    assert stored.stat().st_mtime_ns == before
+    run(*IMPORT, "--front", "front.txt", "--overwrite")
+    assert stored.stat().st_mtime_ns > before

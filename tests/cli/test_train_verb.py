@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -28,6 +29,12 @@ class Named(Mine):
     objective_names = ("ore", "-fuel")
     action_names = ("dig", "go down")
 
+class Broken(Named):
+    def step(self, action):
+        observation, reward, *others = super().step(action)
+        return observation, reward + (np.nan if self.depth == 2 else 0.0), *others
+
+gymnasium.register("broken-v0", Broken, max_episode_steps=4)
 gymnasium.register("my-env-v0", Mine)
 gymnasium.register("named-v0", Named, max_episode_steps=4)
 """
@@ -40,7 +47,7 @@ def module(tmp_path):
     import gymnasium
 
     sys.modules.pop("my_module", None)
-    for gym_id in ("my-env-v0", "named-v0"):
+    for gym_id in ("my-env-v0", "named-v0", "broken-v0"):
         gymnasium.registry.pop(gym_id, None)
 
 
@@ -86,6 +93,11 @@ def test_what_is_missing_of_an_environment_is_asked_for(run, module, arguments, 
     assert message in run("train", f"my_module:{arguments[0]}", *arguments[1:], code=2).err
 
 
+def test_rewards_that_are_no_numbers_are_told_with_whose_they_are(run, module):
+    told = run("train", "my_module:broken-v0", *BRIEF, code=2).err
+    assert "expected finite rewards from my_module:broken-v0, got NaN" in told
+
+
 def test_plain_exploration_and_realised_returns_are_settings_with_presets_of_their_own(run):
     def settings(*options):
         lines = run("train", "breakable-bottles", *options, "--settings").out.splitlines()
@@ -106,3 +118,71 @@ def test_an_agent_of_plain_exploration_has_a_name_that_says_so(run, tmp_path):
     brief = ["--explore", "plain", "--set", "warmup=300", "--set", "hidden=16", "--quiet"]
     run("train", "reward-line", *brief, "--steps", "7000")
     assert (tmp_path / "agents" / "reward-line-plain" / "agent.json").exists()
+
+
+BRIEF = ["--steps", "300", "--set", "polish_rounds=0", "--set", "hidden=8", "--set", "warmup=5", "--quiet"]
+
+
+def test_an_agent_that_is_there_is_replaced_on_demand_only(run, tmp_path):
+    stored = tmp_path / "agents" / "branch-path" / "agent.json"
+    run("train", "branch-path", *BRIEF)
+    before = stored.read_bytes()
+    told = run("train", "branch-path", *BRIEF, "--seed", "9", code=2).err
+    assert "another --name or --out than agents/branch-path, or --overwrite, got an agent that is there" in told
+    assert stored.read_bytes() == before
+    run("train", "branch-path", *BRIEF, "--seed", "9", "--overwrite")
+    assert stored.read_bytes() != before
+
+
+def test_a_stopped_training_is_gone_on_with_or_replaced_on_demand_only(run, tmp_path, monkeypatch):
+    from paretofoil.pcn.train import Trainer
+
+    checkpoint = tmp_path / "agents" / "branch-path" / "checkpoint.safetensors"
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "finished", property(lambda trainer: trainer.iteration > 1))
+        patch.setattr(Trainer, "result", stopped(Trainer.result))
+        assert "go on with --resume" in run("train", "branch-path", *BRIEF).out
+    kept = checkpoint.read_bytes()
+    told = run("train", "branch-path", *BRIEF, code=2).err
+    assert "--resume to go on with the stopped training in agents/branch-path, or --overwrite, got neither" in told
+    assert checkpoint.read_bytes() == kept
+    told = run("train", "collect-two", "--out", "agents/branch-path", "--resume", *BRIEF, code=2).err
+    assert "to be a checkpoint of collect-two, got one of branch-path" in told
+    assert checkpoint.read_bytes() == kept
+    run("train", "branch-path", *BRIEF, "--overwrite")
+    assert not checkpoint.exists()
+
+
+def stopped(result):
+    """What a training that was interrupted gives back."""
+    return lambda trainer: replace(result(trainer), finished=False)
+
+
+def test_a_warm_up_that_may_take_more_than_all_steps_is_told_before_it_starts(run):
+    told = run("train", "branch-path", "--explore", "plain", "--steps", "300", *BRIEF[2:]).err
+    assert told == ""
+    told = run("train", "branch-path", *BRIEF, "--set", "warmup=400", "--name", "other").err
+    assert told == (
+        "note: the warm-up is 400 episodes of at most 13 steps, and so may take 5,200 steps, more than the 300 of the "
+        "whole exploration; --set warmup=N makes it shorter.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("reached", "points", "words"),
+    [
+        (1, 1, "1 front point, which is reached"),
+        (0, 1, "1 front point, which is not reached"),
+        (0, 2, "2 front points, none of them reached"),
+        (1, 2, "2 front points, 1 of them reached"),
+    ],
+)
+def test_one_front_point_is_told_as_one(reached, points, words):
+    from paretofoil.cli.new_agent import reached_points
+
+    assert reached_points(reached, points) == words
+
+
+def test_a_folder_that_cannot_be_made_is_refused_with_a_sentence(run):
+    told = run("train", "branch-path", *BRIEF, "--out", "/proc/foo", code=2).err
+    assert told == "error: expected /proc/foo to be a folder that can be made, got No such file or directory\n"

@@ -100,3 +100,16 @@ def test_a_decision_without_an_environment_has_no_consequence() -> None:
     read = pf.Decision.from_json(pf.decision_in(agent, RICH, 0).to_json())
     with pytest.raises(InvalidInput, match="expected a decision from a rollout"):
         pf.consequence(agent, read, POOR)
+
+
+def test_a_command_is_checked_as_that_of_a_rollout_is() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decision = pf.decision_in(agent, (8, -8), 5)
+    listed = pf.consequence(agent, decision, (8, -2.6))
+    assert listed.achieved.tolist() == pf.consequence(agent, decision, np.array([8, -2.6])).achieved.tolist()
+    for command in [(8,), (8, float("nan")), "much"]:
+        with pytest.raises(InvalidInput) as rolled:
+            pf.rollout(agent, command)  # type: ignore[arg-type]
+        with pytest.raises(InvalidInput) as issued:
+            pf.consequence(agent, decision, command)  # type: ignore[arg-type]
+        assert str(issued.value) == str(rolled.value)

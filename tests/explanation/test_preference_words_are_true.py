@@ -1,12 +1,16 @@
 """Every number of a paragraph about preferences, checked on the policy by one who reads nothing else."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import paretofoil as pf
+from paretofoil.core.proven_range import ProvenRange
+from paretofoil.show.preference import proven_range
 
 NAMES, ACTIONS = ["fuel", "ore", "time"], ["up", "down", "left", "right"]
 SPACE = pf.CommandSpace.preferences(NAMES)
@@ -74,7 +78,9 @@ def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str
         assert inside(after[None], before, options)[0]
         assert lead(table, after[None], foil)[0] >= margin
         assert ("a little" in text) == bool(moved_little(before, after))
-        ranges += check_ranges(table, after, foil, margin, text)
+        weights = told_weights(text, NAMES, before)
+        ranges += len(weights) > 0
+        assert (lead(table, weights, foil) >= margin).all()
         size, bound = (float(n) for n in re.search(rf"size is {NUMBER}, and none below {NUMBER} does", text).groups())  # type: ignore[union-attr]
         assert size == pytest.approx(np.linalg.norm(after - before), rel=1e-3)
         if not options.get("sparse"):
@@ -84,16 +90,60 @@ def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str
     assert ranges > 0
 
 
-def check_ranges(table: np.ndarray, after: np.ndarray, foil: int, margin: float, text: str) -> int:
-    """1 if a range is told, all of which is true; 0 if none is."""
-    told = re.findall(rf"{NUMBER} to {NUMBER} for (\w+)", text.partition("Any weights of")[2].partition("that sum")[0])
-    low, high = after.copy(), after.copy()
-    for least, most, name in told:
-        low[NAMES.index(name)], high[NAMES.index(name)] = float(least), float(most)
-    weights = SPACE.project(np.random.default_rng(0).uniform(low, high, size=(2000, 3)), low, high)
-    assert (lead(table, weights, foil) >= margin).all()
-    assert ("with the rest as it is" in text) == (len(told) == 2)
-    return int(bool(told))
+def told_weights(text: str, names: list[str], before: np.ndarray) -> np.ndarray:
+    """(N, d): weights that the sentence about the proven range allows, by its words alone; none if there is none."""
+    found = re.search(r"Any weights of (.+) that sum to 1(?:, with (.+),)? do it as well", text)
+    if found is None:
+        return np.zeros((0, len(names)))
+    low, high = np.full(len(names), np.nan), np.full(len(names), np.nan)
+    for least, most, name in re.findall(rf"{NUMBER} to {NUMBER} for (\w+)", found[1]):
+        low[names.index(name)], high[names.index(name)] = float(least), float(most)
+    for words in re.split(", | and ", found[2] or "") if found[2] else ():
+        name, weight = told_weight(words, names, before)
+        low[names.index(name)] = high[names.index(name)] = weight
+    assert np.isfinite(low).all(), text  # something is said of every weight
+    space = pf.CommandSpace.preferences(names)
+    weights: np.ndarray = space.project(np.random.default_rng(0).uniform(low, high, (2000, len(names))), low, high)
+    return weights
+
+
+def told_weight(words: str, names: list[str], before: np.ndarray) -> tuple[str, float]:
+    """ "fuel as it is", "fuel at 0.1", "no weight for fuel": whose weight, and which."""
+    if found := re.fullmatch(r"no weight for (\w+)", words):
+        return found[1], 0.0
+    if found := re.fullmatch(rf"(\w+) at {NUMBER}", words):
+        return found[1], float(found[2])
+    found = re.fullmatch(r"(\w+) as it is", words)
+    assert found, words
+    return found[1], before[names.index(found[1])]  # as it is: as in the command that was given
+
+
+def test_weights_read_off_the_proven_range_of_a_network_make_it_choose_the_foil() -> None:
+    torch.manual_seed(4)
+    network = torch.nn.Sequential(torch.nn.Linear(5, 64), torch.nn.Tanh(), torch.nn.Linear(64, 3))
+    network[0].weight.data *= 6
+    names, state, before = ["treasure", "time", "fuel"], np.array([0.5, 0.2]), np.array([0.2, 0.5, 0.3])
+    space = pf.CommandSpace.preferences(names)
+    policy = pf.from_torch(network, state=state, space=space, inputs="concatenated")
+    text = pf.explain(policy, state=state, command=before, foil=1).paragraph()
+    weights = told_weights(text, names, before)
+    assert ", with no weight for treasure, do it as well" in text
+    assert len(weights)
+    assert (policy.log_probs(np.tile(state, (len(weights), 1)), weights).argmax(axis=1) == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [(0.2, 0.0, "no weight for fuel"), (0.2, 0.1, "fuel at 0.1"), (1 / 7, 1 / 7, "fuel as it is")],
+)
+def test_a_weight_without_a_range_reads_word_for_word(old: float, new: float, words: str) -> None:
+    found = answers({})[0][2]
+    ore = (1.0 - new) / 2
+    command, original = np.array([new, ore, ore]), np.array([old, 0.5, 0.5 - old])
+    proven = ProvenRange(np.array([new, 0.1, 0.1]), np.array([new, 0.9, 0.9]))
+    told = proven_range(replace(found, original=original), proven, command)
+    wide = "0.1 to 0.9 for ore and 0.1 to 0.9 for time"
+    assert told == f"Any weights of {wide} that sum to 1, with {words}, do it as well; this is proven."
 
 
 def inside(weights: np.ndarray, before: np.ndarray, options: dict[str, Any]) -> np.ndarray:

@@ -274,6 +274,7 @@ class Witness:
         assert (
             missed <= 1e-8 if "exactly" in says else missed <= 0.01 * self.agent.space.scale + 2 * error + 1e-9
         ).all(), says
+        assert ("nearly" in says) == (stochastic and bool((missed > error + 1e-9).any()))
         if "led" in says:
             self.check_wishes(says["led"], mean, 1e-3)
 

@@ -189,6 +189,28 @@ def test_a_file_that_is_no_checkpoint_is_refused(content: bytes, tmp_path: Path)
         Trainer.resume(path, partial(make_batch, "branch-path"))
 
 
+@pytest.mark.parametrize("told", ["minecart", None])
+def test_a_training_is_resumed_in_its_own_environment_alone(told: str | None, tmp_path: Path):
+    path, config = tmp_path / "checkpoint.safetensors", replace(SHORT, episode_steps=30, steps=1)
+    begun = Trainer(partial(make_batch, "minecart"), config, environment=told)  # earlier versions told no name
+    begun.save(path)
+
+    def resume(name: str) -> Trainer:
+        return Trainer.resume(path, partial(make_batch, name), environment=name)
+
+    again = resume("minecart")
+    assert again.environment == "minecart"
+    if told is None:  # sizes are all that is known
+        assert resume("minecart-stochastic").config == config
+        refusal = r"states of 22 numbers, commands of 2, 4 actions, got states of 7 numbers, commands of 3, 6 actions"
+    else:
+        with pytest.raises(InvalidInput, match=r"to be a checkpoint of minecart-stochastic, got one of minecart$"):
+            resume("minecart-stochastic")
+        refusal = r"to be a checkpoint of deep-sea-treasure, got one of minecart$"
+    with pytest.raises(InvalidInput, match=refusal):
+        resume("deep-sea-treasure")
+
+
 def test_a_horizon_is_one_more_number_in_the_command():
     result = train("reward-line", replace(PRESETS["reward-line"], horizon=True, steps=15_000, updates=30))
     assert result.policy.command_size == 3

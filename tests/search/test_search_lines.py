@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from policies import LinearPolicy
 
+import paretofoil as pf
+from paretofoil.core.answer import Outcome
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
 from paretofoil.core.policy import FoldedPolicy
@@ -95,6 +97,24 @@ def test_what_the_start_asked_is_taken_off_the_queries_and_running_out_of_them_i
     assert batch.queries(0) == {"start": 1, "verify": 64}
     assert finding.change is None
     assert finding.stop is Stop.OUT_OF_QUERIES
+
+
+@pytest.mark.parametrize("queries", [1, 50, 66, 80])
+def test_a_proof_that_no_query_is_left_for_ends_at_once(queries: int) -> None:
+    for name, command, moment in (("deep-sea-treasure", (8, -8), 5), ("reward-line", (0.5, 0.5), 0)):
+        agent = pf.load_agent(name)
+        decision = pf.decision_in(agent, command, moment)
+        for answer in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=queries)):
+            if answer.certificate is not None and answer.certificate.status == "gap":
+                assert answer.stop is Stop.OUT_OF_QUERIES
+                assert answer.certificate.boxes < 5000  # of 400,000
+
+
+def test_a_proof_goes_on_without_queries_as_long_as_it_can_close() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decision = pf.decision_in(agent, (8, -8), 5)
+    kinds = {a.outcome for a in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=1))}
+    assert Outcome.PROVEN_INFEASIBLE in kinds
 
 
 def test_a_proof_with_queries_to_spare_runs_out_of_boxes() -> None:

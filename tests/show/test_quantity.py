@@ -34,7 +34,10 @@ from paretofoil.show.sentence import rounded_down, rounded_up
         (GOLD, -3.0, "already 3 gold in excess"),
         (TIME, -2.0, "2 steps of time"),
         (TIME, -1.0, "1 step of time"),
-        (TIME, 3.0, "-3 steps of time"),
+        (TIME, 3.0, "already 3 steps of time over budget"),
+        (Objective("energy", cost=True), 1.5, "already 1.5 energy over budget"),
+        (Objective("energy", cost=True), 0.0, "no energy"),
+        (Objective("energy", cost=True, natural_high=4.0), 1.5, "-1.5 energy"),  # it can be gained, too
         (STEPS, -0.0, "no steps of time"),
         (STEPS, 1.0, "already 1 step of time over budget"),
         (ORE, 0.35, "0.35 of ore 0"),

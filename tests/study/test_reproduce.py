@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from studies import saved_agent, small_study
 
+from paretofoil.agents import load_agent, save_agent
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
 from paretofoil.reproduce import EXPERIMENTS, Budgets, Plan, Report, experiment
@@ -16,6 +17,7 @@ from paretofoil.reproduce.comparison import comparison_rows
 from paretofoil.reproduce.distances import Distances
 from paretofoil.reproduce.landscapes import _question, choose_case
 from paretofoil.reproduce.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
+from paretofoil.reproduce.plan import provenance
 from paretofoil.reproduce.report import Picture
 from paretofoil.reproduce.runtime import budget_in_words, paper_seconds
 from paretofoil.reproduce.stress import as_run_rows, cut_by_case
@@ -243,3 +245,23 @@ def test_a_study_without_agents_or_searches_is_refused(tmp_path: Path) -> None:
         replace(small_study(tmp_path), searches={})
     with pytest.raises(InvalidInput, match="at least one agent"):
         replace(small_study(tmp_path), agents=())
+
+
+def test_a_plan_takes_shipped_agents_though_local_ones_have_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, here = Plan(tmp_path).as_run, tmp_path / "agents"
+    monkeypatch.setenv("PARETOFOIL_AGENTS", str(here))
+    hidden = ("branch-path", "breakable-bottles", "breakable-bottles-realised")
+    for name in hidden:
+        save_agent(replace(load_agent(name), provenance={"mine": True}), here / name)
+    assert load_agent("branch-path").provenance == {"mine": True}
+    plan = Plan(tmp_path)
+    assert "mine" not in plan.load("branch-path").provenance
+    for source in plan.both_kinds:
+        assert "mine" not in load_agent(source).provenance
+    assert {e: load_agent(a).name for e, a in plan.as_run.items()} == before
+    assert " --agent" not in provenance("stress", plan, 1.0)
+    own = Plan(tmp_path, {"breakable-bottles": str(here / "breakable-bottles")})
+    assert own.as_run == own.agents
+    assert f" --agent breakable-bottles={here}" in provenance("stress", own, 1.0)

@@ -57,7 +57,11 @@ def test_export_as_csv_and_latex(study: Path, tmp_path: Path) -> None:
     lines = list(csv.DictReader(io.StringIO(paretofoil("study", "export", study))))
     assert lines[0]["agent"] == "small"
     assert r"\toprule" in paretofoil("study", "export", study, "--format", "latex")
-    paretofoil("study", "export", study, "--format", "json", "--out", tmp_path / "rows.json")
+    count = len(read_rows(study))
+    told = paretofoil("study", "export", study, "--format", "json", "--out", tmp_path / "rows.json")
+    assert told.startswith(f"Wrote {count} rows into ")
+    told = paretofoil("study", "export", study, "--format", "markdown", "--out", tmp_path / "summary.md")
+    assert told.startswith(f"Wrote the summary of {count} rows into ")
     assert (tmp_path / "rows.json").stat().st_size > 100
 
 

@@ -27,6 +27,18 @@ def list_agents() -> dict[str, Path]:
     return found
 
 
+def shipped(name: str) -> str:
+    """What a shipped agent is loaded by: its name, or its folder if a local one hides it."""
+    folder = shipped_folder() / name
+    return name if list_agents().get(name) == folder else str(folder)
+
+
+def hiding(name: str) -> Path | None:
+    """The folder of the local agent that hides a shipped one of this name; None if there are not both."""
+    folder = list_agents().get(name)
+    return folder if (shipped_folder() / name / DESCRIPTION).is_file() and shipped(name) != name else None
+
+
 def load_agent(name: str | Path) -> Agent:
     """An agent by its name, or by the path of its folder."""
     known = list_agents()

@@ -55,12 +55,12 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
 
 
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> Trainer:
-    return Trainer(partial(envs.make_batch, entry), config, _reference(entry))
+    return Trainer(partial(envs.make_batch, entry), config, _reference(entry), entry.name)
 
 
 def resume_trainer(entry: envs.CatalogueEntry, checkpoint: Path) -> Trainer:
     """Take up a training from its checkpoint."""
-    return Trainer.resume(checkpoint, partial(envs.make_batch, entry), _reference(entry))
+    return Trainer.resume(checkpoint, partial(envs.make_batch, entry), _reference(entry), entry.name)
 
 
 def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:

@@ -71,6 +71,7 @@ def _point(numbers: "Sequence[float] | None") -> str:
 
 def _show(entry: "CatalogueEntry") -> None:
     from paretofoil.envs.front import known_front
+    from paretofoil.show.quantity import number_of
 
     front = known_front(entry)
     rows = [
@@ -80,7 +81,7 @@ def _show(entry: "CatalogueEntry") -> None:
         ["step limit", str(entry.max_steps)],
         ["reference", _point(entry.reference)],
         ["paper's box", " to ".join(map(_point, entry.paper_box)) if entry.paper_box else _point(None)],
-        ["known front", "not known" if front is None else f"{len(front)} points"],
+        ["known front", "not known" if front is None else number_of(len(front), "point")],
     ]
     say((entry.name, "bold"), f": {entry.description}")
     print_rows("", ["", ""], rows)

@@ -119,7 +119,13 @@ Seconds = Annotated[
     float | None,
     typer.Option(help="Stop the search of a question after so long, with the best so far; auto: 10, others: never."),
 ]
-Queries = Annotated[int | None, typer.Option(help="How often the policy may be asked about a question at most.")]
+Queries = Annotated[
+    int | None,
+    typer.Option(
+        help="How often the search of a question may ask the policy at most; comparing, rounding and checking what it "
+        "finds come on top."
+    ),
+]
 AllowImport = Annotated[
     list[str] | None,
     typer.Option(
@@ -130,7 +136,9 @@ AllowImport = Annotated[
 ]
 Box = Annotated[
     str,
-    typer.Option(help="Search what can still be fulfilled (reachable), or the whole box that the paper's authors set."),
+    typer.Option(
+        help="Search what can still be fulfilled (reachable), or the whole box that the paper's authors set (paper)."
+    ),
 ]
 Kappa = Annotated[
     float | None,

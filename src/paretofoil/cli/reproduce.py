@@ -105,15 +105,16 @@ def _seeds(text: str | None) -> dict[str, Any]:
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:
     """The paper's environments with the agents to use."""
+    from paretofoil.agents.shelf import hiding
     from paretofoil.core.errors import InvalidInput
-    from paretofoil.reproduce.paper import ENVIRONMENTS
+    from paretofoil.reproduce.plan import shipped_agents
 
-    agents = {name: name for name in ENVIRONMENTS}
+    agents = shipped_agents()
     for item in replaced:
         environment, _, name = item.partition("=")
         if environment not in agents or not name:
             raise InvalidInput.expected(f"--agent ENVIRONMENT=AGENT with one of {', '.join(agents)}", repr(item))
-        agents[environment] = name
+        agents[environment] = str(hiding(name) or name)  # a folder, where the name alone is that of a shipped one
     if only is None:
         return agents
     wanted = only.replace(" ", "").split(",")

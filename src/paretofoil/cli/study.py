@@ -56,10 +56,13 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Every front command x every moment of its greedy rollout x every valid foil, or as many as you say."""
+    from paretofoil.cli.typed_agent import tell_hiding
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
     rule = CaseRule(commands, times, foils, box=box)  # type: ignore[arg-type]  # checked there
+    for name in agents:
+        tell_hiding(name)
     study = make_study(agents, labels, rule, seed=seed, kappa=kappa)
     with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {out}`."):
         done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
@@ -142,7 +145,8 @@ def export(
         print(table.to(form), end="")
         return
     write_whole(out, table.to(form).encode())
-    say(f"Wrote {number_of(len(rows), 'row')} into {out}.")
+    what = f"the summary of {number_of(len(rows), 'row')}" if form in SUMMARIES else number_of(len(rows), "row")
+    say(f"Wrote {what} into {out}.")
 
 
 def _finish(path: Path, done: "Progress") -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.console import note, print_rows, say
 from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
+from paretofoil.cli.new_agent import Overwrite, check_free, make_folder, reached_points
 from paretofoil.cli.options import AllowImport, Quiet
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -40,6 +41,7 @@ def train(
     name: Annotated[str | None, typer.Option(help="The agent's name; that of the environment if left out.")] = None,
     out: Annotated[Path | None, typer.Option(help="The folder to put it in; agents/NAME if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in that folder.")] = False,
+    overwrite: Overwrite = False,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any other setting, as name=value; may be repeated.")
     ] = None,
@@ -65,16 +67,30 @@ def train(
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
         raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "none")
+    if not (resume or overwrite):
+        check_free(folder)
     trainer = resume_trainer(entry, checkpoint) if resume else make_trainer(entry, config)
     if trainer.config != config:
         say(("Going on with the settings of the checkpoint.", "dim"))
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
+    _tell_warmup(trainer)
     result = _run(trainer, checkpoint, tensorboard, quiet)
     agent = make_agent(called, entry, result)
     save_agent(agent, folder)
     if result.finished:
         checkpoint.unlink(missing_ok=True)
     _report(agent.name, result, folder)
+
+
+def _tell_warmup(trainer: "Trainer") -> None:
+    """Say so if the warm-up, whose episodes are run whole, may take more than all the steps that were asked for."""
+    config, longest = trainer.config, trainer.env.max_steps
+    most = config.warmup * longest
+    if trainer.iteration == 0 and most > config.steps:
+        note(
+            f"note: the warm-up is {config.warmup:,} episodes of at most {longest:,} steps, and so may take {most:,} "
+            f"steps, more than the {config.steps:,} of the whole exploration; --set warmup=N makes it shorter."
+        )
 
 
 def _configure(
@@ -145,11 +161,9 @@ def _writer(folder: Path | None) -> Any:
 
 
 def _report(name: str, result: "TrainResult", folder: Path) -> None:
-    from paretofoil.show.quantity import number_of
-
+    points = reached_points(int(result.reached.sum()), len(result.front))
     state = "Trained" if result.finished else "Stopped early (go on with --resume);"
-    points = number_of(len(result.front), "front point")
     say(
-        f"{state} {name}: {number_of(len(result.front), 'front point')}, {int(result.reached.sum())} of them reached, "
-        f"hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, {result.seconds:.1f} s. It is in {folder}."
+        f"{state} {name}: {points}, hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, "
+        f"{result.seconds:.1f} s. It is in {folder}."
     )

@@ -49,7 +49,7 @@ class Limits:
     seconds: float | None = None
     """Wall time: questions that are searched together may take so long for each of them, together."""
     queries: int | None = None
-    """How often the policy may be asked, evaluations of a white-box search included."""
+    """How often the search may ask the policy, evaluations of a white-box search included; what checks it is on top."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None:

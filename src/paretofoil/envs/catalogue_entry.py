@@ -116,10 +116,17 @@ class OneHot:
         return flat
 
 
-def reward_vector(reward: Any) -> np.ndarray:
-    """A float64 reward. A float32 number becomes the shortest decimal that it stands for (0.8, not 0.800000012),
-    because that is what its author wrote and what sums and sentences should show."""
+def reward_vector(reward: Any, environment: str) -> np.ndarray:
+    """A finite float64 reward of the environment of that name.
+
+    A float32 number becomes the shortest decimal that it stands for (0.8, not 0.800000012), because that is what its
+    author wrote and what sums and sentences should show.
+    """
     values = np.asarray(reward)
     if values.dtype == np.float32:
         values = values.astype(str)
-    return values.astype(np.float64)
+    vector: np.ndarray = values.astype(np.float64)
+    if not np.isfinite(vector).all():
+        got = "NaN" if np.isnan(vector).any() else "one that is infinite"
+        raise InvalidInput.expected(f"finite rewards from {environment}", got)
+    return vector

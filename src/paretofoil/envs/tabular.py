@@ -94,7 +94,7 @@ class _Explorer:
         raw, reward, terminated, _, _ = self.env.step(action)
         if die.drawn > 1:
             raise InvalidInput.expected("a step that draws at most one random number", die.drawn)
-        return _Outcome(self.note(raw, bool(terminated)), reward_vector(reward)), die.drawn == 1
+        return _Outcome(self.note(raw, bool(terminated)), reward_vector(reward, self.entry.name)), die.drawn == 1
 
 
 def set_attributes(env: Any, attributes: dict[str, Any]) -> None:

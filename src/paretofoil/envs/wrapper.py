@@ -84,7 +84,7 @@ class Catalogued(Strict):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
-        vector = reward_vector(reward)
+        vector = reward_vector(reward, self.entry.name)
         if vector.shape != (len(self.entry.objectives),):
             raise InvalidInput.expected(f"a reward of {len(self.entry.objectives)} numbers", f"shape {vector.shape}")
         return self.entry.encode(observation), vector, terminated, truncated, info

@@ -70,6 +70,13 @@ def find_attainable(agent: Agent, decision: Decision, question: Question, comman
     return Attainable(len(tried))
 
 
+def closest_known(found: Attainable, others: Sequence[Attainable], command: np.ndarray) -> Attainable:
+    """What was found, or what is known elsewhere and closer; an answer whose own command delivers keeps it."""
+    if found.known and np.array_equal(found.command, command):  # type: ignore[arg-type]
+        return found
+    return min([*([found] if found.known else []), *others], key=lambda one: one.distance or 0.0, default=found)
+
+
 def _closest_first(place: "_Place", tried: Sequence[Issued], command: np.ndarray) -> Iterator[np.ndarray]:
     """The commands that deliver; before each what it leads to, if that delivers as well: it is then delivered exactly.
 

@@ -1,11 +1,12 @@
 """What follows: issue a command in the very state of a decision and roll on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
@@ -29,10 +30,15 @@ class Issued(NamedTuple):
 
 
 def consequence(
-    agent: Agent, decision: Decision, command: np.ndarray, *, repeats: int = REPEATS, seed: int = 0
+    agent: Agent,
+    decision: Decision,
+    command: Sequence[float] | np.ndarray,
+    *,
+    repeats: int = REPEATS,
+    seed: int = 0,
 ) -> Consequence:
     """What the agent achieves if the command is issued there; repeated where the environment is stochastic."""
-    [issued] = issue(agent, decision, command[None], repeats=repeats, seed=seed)
+    [issued] = issue(agent, decision, as_command(agent, command)[None], repeats=repeats, seed=seed)
     return issued.consequence
 
 

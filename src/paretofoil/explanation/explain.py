@@ -21,7 +21,7 @@ from paretofoil.core.search import Search
 from paretofoil.core.start import Start
 from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.ask import Wishes, ask
-from paretofoil.explanation.attainable import find_attainable
+from paretofoil.explanation.attainable import closest_known, find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose_each, restrict, space_of
@@ -272,15 +272,20 @@ def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> lis
 
 
 def _with_attainable(found: Answer, question: Question, decision: Decision, agent: Agent) -> Answer:
-    """Add what to ask for, within what the user left open; an alternative changes its own objectives only."""
+    """Add what to ask for, within what the user left open; an alternative changes its own objectives only.
+
+    What one of them knows the answer knows too, and an alternative that knows nothing says nothing.
+    """
     if found.command is None:
         return found
-    others = tuple(
+    others = [
         _with_attainable(other, other.asked.question, decision, agent) if other.asked else other
         for other in found.alternatives
-    )
-    known = find_attainable(agent, decision, question, found.command)
-    return replace(found, attainable=known, alternatives=others)
+    ]
+    known = [other.attainable for other in others if other.attainable is not None and other.attainable.known]
+    best = closest_known(find_attainable(agent, decision, question, found.command), known, found.command)
+    silent = [o if o.attainable is None or o.attainable.known else replace(o, attainable=None) for o in others]
+    return replace(found, attainable=best, alternatives=tuple(silent))
 
 
 def _passes(episode: Episode, decision: Decision) -> bool:

@@ -5,7 +5,7 @@ final replay until greedy rollouts reach every front point. How we explore, and 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -79,8 +79,15 @@ class TrainResult:
 class Trainer:
     """One training, which can be stopped after any iteration and taken up again without a difference."""
 
-    def __init__(self, make_env: MakeEnv, config: TrainConfig, reference: np.ndarray | None = None) -> None:
+    def __init__(
+        self,
+        make_env: MakeEnv,
+        config: TrainConfig,
+        reference: np.ndarray | None = None,
+        environment: str | None = None,
+    ) -> None:
         self.config = config
+        self.environment = environment  # its name, for the checkpoint
         self.env = make_env(config.episode_steps)
         self.deployment = self.env if config.episode_steps is None else make_env(None)
         self.reference = reference
@@ -269,6 +276,7 @@ class Trainer:
         if self.best is not None:
             arrays |= {f"best.{name}": value for name, value in self.best[1].arrays().items()}
         told = {
+            "environment": self.environment,
             "config": asdict(self.config),
             "generator": self.rng.bit_generator.state,
             "counters": {name: getattr(self, name) for name in _COUNTERS},
@@ -280,11 +288,20 @@ class Trainer:
         write_checkpoint(path, arrays, told)
 
     @classmethod
-    def resume(cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None) -> "Trainer":
-        """Take up a training from its checkpoint."""
+    def resume(
+        cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None, environment: str | None = None
+    ) -> "Trainer":
+        """Take up a training from its checkpoint, in the environment that it was begun in."""
         arrays, told = read_checkpoint(path)
-        trainer = cls(make_env, TrainConfig(**told["config"]), reference)
-        trainer.learner.restore(under("learner.", arrays))
+        begun = told.get("environment")  # earlier versions did not tell
+        if None not in (begun, environment) and begun != environment:
+            raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {begun}")
+        trainer = cls(make_env, TrainConfig(**told["config"]), reference, environment or begun)
+        known = under("learner.", arrays)
+        expected, got = (_sizes(some) for some in (trainer.learner.arrays(), known))
+        if expected != got:
+            raise InvalidInput.expected(f"{path} to be a checkpoint for {expected}", got)
+        trainer.learner.restore(known)
         trainer.replay = Replay(trainer.config.capacity, unpack(under("replay.", arrays)))
         trainer.replay.tried = {tuple(plan) for plan in told["tried"]}
         trainer.rng.bit_generator.state = told["generator"]
@@ -295,3 +312,10 @@ class Trainer:
             trainer.best = (told["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
         trainer.log = [Progress(**line) for line in told["log"]]
         return trainer
+
+
+def _sizes(arrays: Mapping[str, np.ndarray]) -> str:
+    """What an environment has to do with a network."""
+    states, commands = (arrays[f"network.{name}.weight"].shape[1] for name in ("state", "command"))
+    actions = arrays["network.output.weight"].shape[0]
+    return f"states of {states} numbers, commands of {commands}, {actions} actions"

@@ -126,9 +126,16 @@ class Boxes:
 
 
 def branch_and_bound(
-    claim: Claim, effort: Effort, improve: Improve = lambda points: np.inf, best: float = np.inf
+    claim: Claim,
+    effort: Effort,
+    improve: Improve = lambda points: np.inf,
+    best: float = np.inf,
+    hopeless: Callable[[], bool] = lambda: False,
 ) -> Proof:
-    """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap."""
+    """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap.
+
+    It is hopeless if a closer point is known that cannot be taken for lack of queries: no proof closes then.
+    """
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
     seen, take, most = 0, 1, at_once(claim.network.work, effort.batch)
@@ -146,8 +153,10 @@ def branch_and_bound(
             reached = effort.goal(best)
             stop = Stop.PROVEN if undecided >= reached else Stop.COMPLETE
             return Proof(max(0.0, float(min(reached, undecided))), seen, stop)
-        if seen >= effort.max_boxes or now() >= effort.deadline:
-            stop = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
+        starved = hopeless()
+        if starved or seen >= effort.max_boxes or now() >= effort.deadline:
+            limit = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
+            stop = Stop.OUT_OF_QUERIES if starved else limit
             return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
         take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents import Agent, load_agent
+from paretofoil.agents.shelf import shipped
 from paretofoil.core.search import Search
 from paretofoil.reproduce.aftermath import Aftermath, Answered
 from paretofoil.reproduce.measurement import mean_interval, measured
@@ -67,9 +68,9 @@ def question_both(plan: Plan) -> dict[str, tuple[Questioned, Questioned]]:
     names = [name for name in EARLY if name in plan.agents]
     if not names:
         return {}
-    agents = {name: (plan.load(name), load_agent(EARLY[name])) for name in names}
+    agents = {name: (plan.load(name), load_agent(shipped(EARLY[name]))) for name in names}
     searches: dict[str, Search] = {"cf-zoo": plan.budgets.stress, "exact": plan.budgets.exact}
-    asked = [source for name in names for source in (plan.agents[name], EARLY[name])]
+    asked = [source for name in names for source in (plan.agents[name], shipped(EARLY[name]))]
     rows = plan.rows("claims-training", searches, SUBSET, agents=asked)
     after = _aftermaths(plan, agents, rows)
 

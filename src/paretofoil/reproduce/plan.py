@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from paretofoil.agents import Agent, load_agent
+from paretofoil.agents.shelf import shipped
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
@@ -31,13 +32,18 @@ Tell = Callable[[str], Callable[[Progress], None] | None]
 """The name of a study -> what to call with its progress."""
 
 
+def shipped_agents() -> dict[str, str]:
+    """The shipped agent of each environment of the paper, also where a local one has its name."""
+    return {name: shipped(name) for name in ENVIRONMENTS}
+
+
 @dataclass(frozen=True)
 class Plan:
     """How `paretofoil reproduce` was called."""
 
     out: Path
     """The folder of the reports, with `rows/`, `tables/` and `figures/` in it."""
-    agents: Mapping[str, str] = field(default_factory=lambda: {name: name for name in ENVIRONMENTS})
+    agents: Mapping[str, str] = field(default_factory=shipped_agents)
     """For each environment of the paper the agent (name or folder) to use."""
     seed: int = 0
     """Of every search, and of chance in the environments."""
@@ -78,7 +84,9 @@ class Plan:
     def as_run(self) -> dict[str, str]:
         """The agents of the paper's own experiments: where chance plays a part those of realised returns, as theirs."""
         return {
-            environment: REALISED.get(environment, agent) if agent == environment else agent
+            environment: shipped(REALISED[environment])
+            if environment in REALISED and agent == shipped(environment)
+            else agent
             for environment, agent in self.agents.items()
         }
 
@@ -126,6 +134,9 @@ class Plan:
     def kept_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
         """The rows that are kept of a study, if they were computed with this configuration, as far as it is told."""
         path = self.out / "rows" / f"{name}.parquet"
+        if not path.is_file():
+            made = f"`paretofoil study export {path.with_suffix('.sqlite')} --format parquet` writes it"
+            raise InvalidInput.expected(f"the rows of a study at {path}", f"no such file; {made}")
         kept = read_parquet(path)
         told = {key: kept.configuration[key] for key in configuration}
         check_same(told, json.loads(json.dumps(configuration)), path)

@@ -104,7 +104,7 @@ class Exact(Search):
             proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK, self.max_boxes)))
         if not proof.closed:
             incumbent.begin(start, np.random.default_rng(self.seed))
-            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.size)
+            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.size, lambda: incumbent.missed)
         lower, tolerance = max(0.0, proof.lower - allowance), min(self.gap, self.share * incumbent.size)
         certificate = Certificate(
             status=_status(proof.closed, lower, incumbent.size, tolerance),
@@ -150,6 +150,7 @@ class _Incumbent:
         self.budget, self.safe, self.bare, self.effort = budget, safe, bare, effort
         self.deviation = deviation
         self.calls = 0
+        self.missed = False  # whether no query was left for a change so much closer that no proof closes without it
 
     @property
     def size(self) -> float:
@@ -213,6 +214,8 @@ class _Incumbent:
                 return False
             before = self.size
             margin = float(self.budget.ask(np.array([0]), points[index][None], "verify")[0])
+            if self.budget.cut[0] and length(points[index], self.safe.norm) < self.effort.goal(before):
+                self.missed = True
             folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
             if np.isfinite(folded) and np.isfinite(margin):
                 self.deviation = max(self.deviation, abs(margin - float(folded)))

@@ -49,11 +49,13 @@ def _delivery(found: Answer, had: Attainable, what: str) -> str:
     follows: Consequence = had.consequence  # type: ignore[assignment]
     exactly = had.missed <= EXACT  # type: ignore[operator]
     if follows.repeats == 1:
-        came = f"exactly {what}" if exactly else f"{what} to within {100 * DELIVERED:g} %: {results(found, follows)}"
-        return f"rolled out, it delivers {came}"
+        nearly = f"{what} to within {100 * DELIVERED:g} % of each objective's range: {results(found, follows)}"
+        return f"rolled out, it delivers {f'exactly {what}' if exactly else nearly}"
     if exactly and not follows.error.any():
         return f"in each of {follows.repeats:,} runs it delivers exactly {what}"
-    return f"in the mean of {follows.repeats:,} runs it delivers {what}: {results(found, follows)} (± standard error)"
+    off = np.abs(follows.achieved - had.asked[: len(follows.achieved)])  # type: ignore[index]
+    told = f"nearly {what}" if (off > follows.error + EXACT).any() else what
+    return f"in the mean of {follows.repeats:,} runs it delivers {told}: {results(found, follows)} (± standard error)"
 
 
 def results(found: Answer, follows: Consequence) -> str:

@@ -58,12 +58,24 @@ def restrictions(found: Answer) -> str:
 def proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
     """ "Any weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 do it as well; this is proven."."""
     sides = [(float(a), float(b), float(c)) for a, b, c in zip(proven.low, proven.high, command, strict=True)]
-    ends = [inward(*side) for side in sides]
-    wide = [f"{a} to {b} for {o.name}" for o, (a, b) in zip(found.objectives, ends, strict=True) if float(a) < float(b)]
+    wide, rest = [], []
+    for objective, side, old in zip(found.objectives, sides, found.original, strict=True):
+        low, high = inward(*side)
+        if float(low) < float(high):
+            wide.append(f"{low} to {high} for {objective.name}")
+        else:
+            rest.append(_at(objective, float(old), side[2]))
     if len(wide) < 2:
         return ""  # no weight changes alone
-    rest = ", with the rest as it is," if len(wide) < len(sides) else ""
-    return f"Any weights of {join(wide)} that sum to 1{rest} do it as well; this is proven."
+    others = f", with {join(rest)}," if rest else ""
+    return f"Any weights of {join(wide)} that sum to 1{others} do it as well; this is proven."
+
+
+def _at(objective: Objective, old: float, new: float) -> str:
+    """A weight that has no range: "fuel as it is", "fuel at 0.1", "no weight for fuel"."""
+    if new == old:
+        return f"{objective.name} as it is"  # its number may be long
+    return f"{objective.name} at {exact(new)}" if new else f"no weight for {objective.name}"
 
 
 def next_step(found: Answer) -> str:

@@ -164,8 +164,12 @@ def join(words: Sequence[str]) -> str:
 
 
 def never_negative(objective: Objective) -> bool:
-    """Whether there can be none of it but not less, so that "no treasure" and "over budget" make sense."""
-    return objective.limits[1] <= 0 if objective.cost else objective.limits[0] >= 0
+    """Whether there can be none of it but not less, so that "no treasure" and "over budget" make sense.
+
+    The rewards of a cost are negative, unless its limits say otherwise.
+    """
+    most = 0.0 if objective.natural_high is None else objective.natural_high
+    return most <= 0 if objective.cost else objective.limits[0] >= 0
 
 
 def counted(objective: Objective, shown: str) -> str:

@@ -33,6 +33,8 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 
 def read_user_study(path: Path) -> UserStudy:
     """The study that a file describes."""
+    if not path.is_file():
+        raise InvalidInput.expected(f"a user study's file at {path}", "something else" if path.exists() else "no file")
     if path.stat().st_size > MAX_BYTES:
         raise InvalidInput.expected(f"a user study of at most {MAX_BYTES:,} bytes", f"{path} with more")
     try:

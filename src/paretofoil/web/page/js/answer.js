@@ -111,6 +111,7 @@ function attainable(agent, answer, journey) {
     const words = `No wish is known that leads there and then delivers what it asks for; ${best.tried} tried.`;
     return el("p", { class: "small" }, words);
   }
+  const nearly = best.missed > 1e-9 ? "nearly " : "";
   const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
   return el(
     "div",
@@ -120,8 +121,8 @@ function attainable(agent, answer, journey) {
       "p",
       {},
       same
-        ? "That very wish also delivers what it asks for."
-        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers that.`,
+        ? `That very wish also delivers ${nearly}what it asks for.`
+        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers ${nearly}that.`,
     ),
     !same && changePicture(agent.objectives, answer.original, best.command, "ask for"),
     !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }),
