@@ -25,3 +25,8 @@ def test_every_mutation_is_listed_once_with_tests_that_are_there(mutations: Any)
     listed = [(mutation.file, mutation.old, mutation.new) for mutation in mutations]
     assert len(set(listed)) == len(listed)
     assert all((ROOT / "tests" / test).is_file() for mutation in mutations for test in mutation.tests)
+
+
+def test_the_page_of_the_mutations_tells_of_all_of_them_or_that_it_is_older(mutations: Any) -> None:
+    page = " ".join((ROOT / "docs" / "results" / "mutants.md").read_text().split())
+    assert f"of {len(mutations)} mutations are noticed" in page or f"the list has {len(mutations)} now" in page
