@@ -1089,9 +1089,14 @@ MUTATIONS: tuple[Mutation, ...] = (
             "alternatives lack a start",
         ),
         (
-            "return replace(found, attainable=known, alternatives=others)",
-            "return replace(found, attainable=known)",
+            "return replace(found, attainable=best, alternatives=tuple(silent))",
+            "return replace(found, attainable=best)",
             "alternatives lack what can be had",
+        ),
+        (
+            "else replace(o, attainable=None) for o in others",
+            "else o for o in others",
+            "an alternative denies what the answer knows",
         ),
         ("if not attainable or the_space.simplex:", "if the_space.simplex:", "it is sought although nobody asks"),
         (
