@@ -45,7 +45,7 @@ def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: 
         ("{", "expected a user study as JSON"),
         ("{}", "expected user study of schema paretofoil/user-study/1"),
         ('{"schema": NaN}', "expected finite numbers, got NaN"),
-        (None, "No such file"),
+        (None, "got no file"),
     ],
 )
 @pytest.mark.parametrize("verb", [["serve", "--study"], ["user-study", "check"]])

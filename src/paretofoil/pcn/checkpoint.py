@@ -26,8 +26,8 @@ def write_checkpoint(path: Path, arrays: Mapping[str, np.ndarray], told: Mapping
     write_whole(path, save(contiguous, metadata={_HEADER: header}))
 
 
-def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and what was told with them."""
+def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """The arrays and what was told with them; a training in another environment is refused, where both are known."""
     try:
         with safe_open(path, framework="numpy") as file:
             told = json.loads((file.metadata() or {})[_HEADER])
@@ -36,7 +36,23 @@ def read_checkpoint(path: Path) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         raise InvalidInput.expected(f"{path} to be a checkpoint of a training", error) from None
     if told.get("schema") != SCHEMA:
         raise InvalidInput.expected(f"a checkpoint of schema {SCHEMA}", told.get("schema"))
+    begun = told.get("environment")  # earlier versions did not tell
+    if begun and environment and begun != environment:
+        raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {begun}")
     return arrays, told
+
+
+def check_sizes(path: Path, ours: Mapping[str, np.ndarray], stored: Mapping[str, np.ndarray]) -> None:
+    """Refuse the learner of an environment of other sizes."""
+    expected, got = _sizes(ours), _sizes(stored)
+    if expected != got:
+        raise InvalidInput.expected(f"{path} to be a checkpoint for {expected}", got)
+
+
+def _sizes(arrays: Mapping[str, np.ndarray]) -> str:
+    states, commands = (arrays[f"network.{name}.weight"].shape[1] for name in ("state", "command"))
+    actions = arrays["network.output.weight"].shape[0]
+    return f"states of {states} numbers, commands of {commands}, {actions} actions"
 
 
 def pack(demonstrations: Sequence[Demonstration]) -> dict[str, np.ndarray]:

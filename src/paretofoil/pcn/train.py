@@ -5,7 +5,7 @@ final replay until greedy rollouts reach every front point. How we explore, and 
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.episode import run_episodes
 from paretofoil.pcn.archive import keep_expected, keep_realised, refresh
-from paretofoil.pcn.checkpoint import pack, read_checkpoint, under, unpack, write_checkpoint
+from paretofoil.pcn.checkpoint import check_sizes, pack, read_checkpoint, under, unpack, write_checkpoint
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.evaluate import Evaluation, evaluate
 from paretofoil.pcn.explore import Plans, explore_plans, follow, random_plans
@@ -80,14 +80,9 @@ class Trainer:
     """One training, which can be stopped after any iteration and taken up again without a difference."""
 
     def __init__(
-        self,
-        make_env: MakeEnv,
-        config: TrainConfig,
-        reference: np.ndarray | None = None,
-        environment: str | None = None,
+        self, make_env: MakeEnv, config: TrainConfig, reference: np.ndarray | None = None, environment: str = ""
     ) -> None:
-        self.config = config
-        self.environment = environment  # its name, for the checkpoint
+        self.config, self.environment = config, environment  # its name, for the checkpoint; none if not given
         self.env = make_env(config.episode_steps)
         self.deployment = self.env if config.episode_steps is None else make_env(None)
         self.reference = reference
@@ -99,8 +94,7 @@ class Trainer:
         self.replay = Replay(config.capacity)
         self.rng = np.random.default_rng(config.seed)
         self.steps, self.iteration, self.round = 0, 0, 0
-        self.explored = False
-        self.seconds = 0.0
+        self.explored, self.seconds = False, 0.0
         self.boosts: dict[tuple[float, ...], float] = {}  # by label: front points that are hard to reach
         self.best: tuple[float, PCNPolicy] | None = None
         self.log: list[Progress] = []
@@ -160,11 +154,9 @@ class Trainer:
         """What to run next: the warm-up, then whatever the kind of exploration says."""
         config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
         plain = config.explore == "plain"
-        if self.iteration == 0 or not len(self.replay):
-            return (
-                uniform_plans(config.warmup, shape) if plain else random_plans(config, config.warmup, shape, self.rng)
-            )
-        return (plain_plans if plain else explore_plans)(config, self.replay, shape, self.rng)
+        if self.iteration and len(self.replay):
+            return (plain_plans if plain else explore_plans)(config, self.replay, shape, self.rng)
+        return uniform_plans(config.warmup, shape) if plain else random_plans(config, config.warmup, shape, self.rng)
 
     def _rate(self) -> float:
         """The learning rate at this point of the exploration."""
@@ -289,19 +281,13 @@ class Trainer:
 
     @classmethod
     def resume(
-        cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None, environment: str | None = None
+        cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None, environment: str = ""
     ) -> "Trainer":
         """Take up a training from its checkpoint, in the environment that it was begun in."""
-        arrays, told = read_checkpoint(path)
-        begun = told.get("environment")  # earlier versions did not tell
-        if None not in (begun, environment) and begun != environment:
-            raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {begun}")
-        trainer = cls(make_env, TrainConfig(**told["config"]), reference, environment or begun)
-        known = under("learner.", arrays)
-        expected, got = (_sizes(some) for some in (trainer.learner.arrays(), known))
-        if expected != got:
-            raise InvalidInput.expected(f"{path} to be a checkpoint for {expected}", got)
-        trainer.learner.restore(known)
+        arrays, told = read_checkpoint(path, environment)
+        trainer = cls(make_env, TrainConfig(**told["config"]), reference, environment)
+        check_sizes(path, trainer.learner.arrays(), under("learner.", arrays))
+        trainer.learner.restore(under("learner.", arrays))
         trainer.replay = Replay(trainer.config.capacity, unpack(under("replay.", arrays)))
         trainer.replay.tried = {tuple(plan) for plan in told["tried"]}
         trainer.rng.bit_generator.state = told["generator"]
@@ -312,10 +298,3 @@ class Trainer:
             trainer.best = (told["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
         trainer.log = [Progress(**line) for line in told["log"]]
         return trainer
-
-
-def _sizes(arrays: Mapping[str, np.ndarray]) -> str:
-    """What an environment has to do with a network."""
-    states, commands = (arrays[f"network.{name}.weight"].shape[1] for name in ("state", "command"))
-    actions = arrays["network.output.weight"].shape[0]
-    return f"states of {states} numbers, commands of {commands}, {actions} actions"
