@@ -190,14 +190,10 @@ def explain_episode(
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
     moments, whole = moments_of(episode, times), paper_box(agent, box)
-    asked = [(d, foil) for d in moments for foil in d.others]
-    questions = [
-        question
-        for d in moments
-        for question in pose_each(
-            agent.policy, d, d.others, agent.space, agent.front, kappa=kappa, norm=norm, box=whole
-        )
-    ]
+    asked = [d for d in moments for _ in d.others]
+    wanted: dict[str, Any] = {"kappa": kappa, "norm": norm, "box": whole}
+    posed = (pose_each(agent.policy, d, d.others, agent.space, agent.front, **wanted) for d in moments)
+    questions = [question for of_moment in posed for question in of_moment]
     chosen, within = choose_search(search, agent.policy, seed), choose_limits(search, limits)
     at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
     answers: list[Answer] = []
@@ -206,7 +202,7 @@ def explain_episode(
     for start in range(0, len(asked), at_once):
         chunk = slice(start, start + at_once)
         found = ask(questions[chunk], chosen, actions=agent.actions, limits=within, phrases=agent.phrases)
-        answers += [_placed(a, d, agent) for a, (d, _) in zip(found, asked[chunk], strict=True)]
+        answers += [_placed(a, d, agent) for a, d in zip(found, asked[chunk], strict=True)]
         tell(answers, len(asked))
     return FlipMap(
         agent=agent.name,
@@ -215,7 +211,7 @@ def explain_episode(
         command=episode.command,
         achieved=episode.achieved,
         taken=tuple(d.action for d in episode),
-        times=tuple(d.time for d, _ in asked),
+        times=tuple(d.time for d in asked),
         answers=tuple(answers),
     )
 

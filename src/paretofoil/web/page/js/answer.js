@@ -122,7 +122,8 @@ function attainable(agent, answer, journey) {
       {},
       same
         ? `That very wish also delivers ${nearly}what it asks for.`
-        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. Rolled out, it delivers ${nearly}that.`,
+        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. ` +
+            `Rolled out, it delivers ${nearly}that.`,
     ),
     !same && changePicture(agent.objectives, answer.original, best.command, "ask for"),
     !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }),
