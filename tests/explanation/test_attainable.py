@@ -229,6 +229,16 @@ def test_alternatives_have_their_own_and_know_their_start() -> None:
             assert (other.attainable.command[locked] == decision.command[locked]).all()
 
 
+def test_an_alternative_tells_what_it_knows_itself() -> None:
+    agent = pf.load_agent("branch-path")
+    answer = pf.explain(agent, pf.decision_in(agent, (3, 1), 3), foil="left", k=3)
+    [other] = answer.alternatives
+    assert other.alone == (1,)
+    assert other.attainable is not None
+    assert other.attainable.known
+    assert other.attainable.command[0] == answer.original[0]  # it changes its own objective only
+
+
 def test_an_alternative_does_not_deny_what_the_answer_knows() -> None:
     agent = pf.load_agent("minecart")
     answer = pf.explain(agent, pf.decision_in(agent, (0.4, 0.6, -0.78), 3), foil="right", k=2)
