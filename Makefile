@@ -3,18 +3,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,docs,art,dask,ray,parquet,sb3,web
 
-.PHONY: help demo test check format browser screenshots docs notebooks agents results seeds bench mutants clean
+.PHONY: help demo test test-all check format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list what can be made
-	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: $(VENV)/installed ## set up, and see the main job work
 	$(BIN)/paretofoil agents
 	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 5 --foil down --plot demo.png
 
-test: $(VENV)/tested browser ## set up, and run the tests
-	$(BIN)/pytest
+PYTEST = $(BIN)/pytest -n 2 --dist worksteal
+
+test: $(VENV)/tested ## run the quick tests (about 5 minutes on 2 cores)
+	$(PYTEST) -m "not long"
+
+test-all: $(VENV)/tested ## run all tests, including those marked `long`
+	$(PYTEST)
 
 check: $(VENV)/tested ## format, lint and types
 	$(BIN)/ruff format --check .
@@ -28,16 +33,17 @@ format: $(VENV)/tested ## format and repair what can be repaired
 AXE := .tools/axe.js
 AXE_VERSION := 4.14.0
 
-browser: $(AXE) ## what the tests of the page look through: Chromium, and axe-core, which finds what is hard to use
+browser: $(AXE) ## install what the browser tests need: Chromium (a system package, as root) and axe-core
 	@command -v chromium || command -v chromium-browser || command -v google-chrome || \
-	  { [ "$$(id -u)" = 0 ] && apt-get install --yes --quiet chromium; } || \
-	  echo "Chromium is not there: the tests of the page will be skipped (install it, or run make as root)."
+	  { [ "$$(id -u)" = 0 ] && apt-get update --quiet && \
+	    apt-get install --yes --quiet --no-install-recommends chromium; } || \
+	  echo "Chromium was not installed: the browser tests will be skipped. Install it, or run make browser as root."
 
 $(AXE):
 	@mkdir -p $(@D)
 	@{ npm pack --silent --pack-destination $(@D) axe-core@$(AXE_VERSION) > /dev/null && \
 	  tar -xzOf $(@D)/axe-core-$(AXE_VERSION).tgz package/axe.min.js > $@ && rm $(@D)/*.tgz; } || \
-	  { rm -f $@; echo "axe-core could not be fetched: its tests will be skipped (they need npm)."; }
+	  { rm -f $@; echo "axe-core was not installed: the accessibility tests will be skipped. They need npm."; }
 
 screenshots: $(VENV)/tested browser ## pictures of the page for docs/images
 	$(BIN)/python benchmarks/screenshots.py --out docs/images
@@ -82,11 +88,13 @@ bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side 
 	$(BIN)/python benchmarks/minecart_steps.py
 	$(BIN)/python benchmarks/cf_zoo_speed.py
 
-mutants: $(VENV)/tested ## break one line at a time and see whether the tests notice (an hour on 2 cores)
-	$(BIN)/python benchmarks/mutants.py --jobs 2 --report $(RESULTS)/mutants.md
+mutants: $(VENV)/tested ## mutation testing of proof/, search/ and explanation/ with mutmut (hours)
+	$(BIN)/pip install --quiet --constraint constraints.txt mutmut
+	$(BIN)/mutmut run
+	$(BIN)/mutmut results
 
 clean: ## remove the environment and what was built in it
-	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) site mutants .pytest_cache .mypy_cache .ruff_cache
 
 # torch comes first and with its version, so that a CPU build is taken where one is offered.
 $(VENV)/torch: constraints.txt

@@ -53,7 +53,7 @@ def adds_up(lines: Lines, first: str, *names: str) -> None:
 
 def test_every_page_is_made_by_an_experiment_or_looked_at_here() -> None:
     here = {"training", "speed", "proofs", "soundness", "wide-networks", "never", "preferences", "ordinary-policies"}
-    assert {path.stem for path in RESULTS.glob("*.md")} == {*EXPERIMENTS, *here, "mutants", "README"}
+    assert {path.stem for path in RESULTS.glob("*.md")} == {*EXPERIMENTS, *here, "README"}
 
 
 class TestTraining:
@@ -241,13 +241,3 @@ def test_ordinary_policies_add_up() -> None:
             weighted = sum(number(line[ratio]) * number(line[kind]) for line in parts) / number(total[kind])
             assert number(total[ratio]) == pytest.approx(weighted, abs=2e-4)
         assert {total["bad: NumPy"], total["bad: NumPy, torch"]} == {"0"}
-
-
-def test_the_score_of_the_mutations_is_that_of_their_folders() -> None:
-    (lines,) = tables("mutants")
-    adds_up(lines, "folder", "mutations", "noticed", "harmless", "survived")
-    total, noticed, harmless, survived = (number(cell) for cell in list(lines[-1].values())[1:])
-    assert total == noticed + harmless + survived
-    says("mutants", f"{noticed:.0f} of {total:.0f} mutations are noticed")
-    says("mutants", f"{harmless:.0f} are harmless, {survived:.0f} survive")
-    assert (RESULTS / "mutants.md").read_text().split("## Harmless")[1].count("\n- ") == harmless
