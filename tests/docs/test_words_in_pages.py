@@ -13,7 +13,7 @@ from typer.main import get_command
 import paretofoil as pf
 from paretofoil.cli import app
 
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
 
 
 def mentioned(page: Path) -> Iterator[str]:
