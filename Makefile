@@ -74,9 +74,9 @@ agents: $(VENV)/installed ## train the shipped agents again (some minutes)
 	$(call TRAIN,minecart,minecart,--seed 3)
 	$(call TRAIN,minecart,minecart-early,--steps 2000000 --set polish_rounds=3)
 
-RESULTS := docs/results
+RESULTS := paper/results
 
-results: $(VENV)/tested ## reproduce the paper's tables and figures into docs/results (within an hour on 2 cores)
+results: $(VENV)/tested ## reproduce the paper's tables and figures into paper/results (within an hour on 2 cores)
 	$(BIN)/paretofoil reproduce all --out $(RESULTS) --log $(RESULTS)/rows/reproduce.log
 	for study in $(RESULTS)/rows/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet; done
 
@@ -84,7 +84,7 @@ seeds: $(VENV)/tested ## train five agents of each environment, and ask all of t
 	$(BIN)/paretofoil reproduce seeds --out $(RESULTS) --log $(RESULTS)/rows/seeds.log
 	for study in $(RESULTS)/rows/seeds/*.sqlite; do $(BIN)/paretofoil study export $$study --format parquet --no-answers; done
 
-bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (docs/results has the long ones)
+bench: $(VENV)/installed ## the quick benchmarks: ratios, measured side by side (paper/results has the long ones)
 	$(BIN)/python benchmarks/minecart_steps.py
 	$(BIN)/python benchmarks/cf_zoo_speed.py
 

@@ -2,7 +2,7 @@
 
 python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [questions per agent]
 
-First the paper's worked examples, asked of their agents: these figures stand in `paretofoil.reproduce.example`. Then
+First the paper's worked examples, asked of their agents: these figures stand in `paretofoil_paper.example`. Then
 the stress test as the authors ran it. Then every question of the stress test (each front command x each moment of its
 episode x each valid foil), or so many of them, evenly; each is asked alone, on one core, by Exact and by the whole of
 `pf.explain` with the proven range, the consequence and the command at the start. The checkpoints cannot be shipped;
@@ -18,8 +18,8 @@ import numpy as np
 import paretofoil as pf
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
-from paretofoil.reproduce.differences import asked_as_run
-from paretofoil.reproduce.example import EXAMPLES, answers_of, vector
+from paretofoil_paper.differences import asked_as_run
+from paretofoil_paper.example import EXAMPLES, answers_of, vector
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
@@ -47,7 +47,7 @@ def take(folder: Path, name: str) -> pf.Agent:
 
 
 def as_run(folder: Path) -> None:
-    """Asked as the authors asked the paper's agents; these figures stand in `paretofoil.reproduce.authors_data`."""
+    """Asked as the authors asked the paper's agents; these figures stand in `paretofoil_paper.authors_data`."""
     print("| agent | cases | possible | found by CF-ZOO as run |\n|---|---:|---:|---:|")
     for name in ("branch-path_R", "dst_R"):
         with one_thread():

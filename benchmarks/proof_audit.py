@@ -17,7 +17,8 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import widen
-from paretofoil.search import Exact, Grid
+from paretofoil.search import Exact
+from paretofoil_paper.searches import Grid
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 
 QUESTIONS = 2400

@@ -12,6 +12,8 @@ from reference_page import reference_page
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "security.md": "SECURITY.md"}
 """Pages that stand at the root, where people look for them, by their names in the site."""
+RESULTS = ROOT / "paper" / "results"
+"""The pages and figures of the paper's package; in the site they are in `results/`."""
 
 
 def on_config(config: MkDocsConfig) -> None:
@@ -26,6 +28,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     made |= {f"assets/{file}": (ROOT / "website" / file).read_text() for file in ("iframe-worker.js", "site.css")}
     for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
         made |= notebook_files(notebook)
+    made |= {f"results/{page.name}": page.read_text() for page in sorted(RESULTS.glob("*.md"))}
+    made |= {f"results/figures/{file.name}": file.read_bytes() for file in sorted(RESULTS.glob("figures/*.png"))}
     for name, content in made.items():
         files.append(File.generated(config, name, content=content))
     return files
@@ -44,5 +48,8 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links to a notebook, which lead to the notebook where the repository is read, lead to its page."""
-    return markdown.replace(".ipynb)", ".md)")
+    """Change links that work in the repository into links that work in the site: to notebooks, to and from results."""
+    links = {".ipynb)": ".md)", "](../paper/results/": "](results/", "](../../docs/": "](../"}
+    for link, in_site in links.items():
+        markdown = markdown.replace(link, in_site)
+    return markdown

@@ -57,7 +57,6 @@ if TYPE_CHECKING:
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
     from paretofoil.search.exact import Exact as Exact
-    from paretofoil.search.local_zoo import LocalZoo as LocalZoo
     from paretofoil.search.nearest_front import NearestFront as NearestFront
     from paretofoil.search.registry import register_search as register_search
     from paretofoil.show.decision_figure import figure_decision as figure_decision
@@ -103,7 +102,6 @@ __getattr__, _names = lazy_names(
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
         "paretofoil.search.exact": ("Exact",),
-        "paretofoil.search.local_zoo": ("LocalZoo",),
         "paretofoil.search.nearest_front": ("NearestFront",),
         "paretofoil.search.registry": ("register_search",),
         "paretofoil.show.decision_figure": ("figure_decision",),

@@ -34,9 +34,9 @@ from paretofoil.agents.translation import AUTHORS
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.envs.tabular import tabulate
-from paretofoil.reproduce.authors_data import THEIR_AGENTS
-from paretofoil.reproduce.differences import asked_as_run
-from paretofoil.reproduce.example import EXAMPLES, Example, answers_of, find_decision
+from paretofoil_paper.authors_data import THEIR_AGENTS
+from paretofoil_paper.differences import asked_as_run
+from paretofoil_paper.example import EXAMPLES, Example, answers_of, find_decision
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
 SEA, PATH = envs.entry("deep-sea-treasure"), envs.entry("branch-path")

@@ -229,7 +229,7 @@ def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
 
 
 def test_the_help_of_reproduce_names_all_experiments_in_their_order(run):
-    from paretofoil.reproduce import EXPERIMENTS
+    from paretofoil_paper import EXPERIMENTS
 
     words = run("reproduce", "--help").out.replace("│", " ").split()
     names = [word.strip(",.") for word in words if word.strip(",.") in EXPERIMENTS]
@@ -270,7 +270,7 @@ def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, h
 
 def test_reproduce_takes_shipped_agents_unless_another_is_named(run, hidden):
     from paretofoil.agents.shelf import shipped_folder
-    from paretofoil.cli.reproduce import _agents
+    from paretofoil_paper.cli import _agents
 
     run("agents")  # in the folder of the local one
     assert _agents([], "branch-path,collect-two") == {

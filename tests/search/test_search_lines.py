@@ -17,7 +17,7 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.search import boundary
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
-from paretofoil.search.grid import Grid
+from paretofoil_paper.searches.grid import Grid
 from paretofoil.search.parts import budget as budget_module
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.scan import Scan

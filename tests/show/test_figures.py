@@ -19,7 +19,7 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.reproduce.comparison import COLOURS
+from paretofoil_paper.comparison import COLOURS
 from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.figure_file import ENDINGS, check_figure_path

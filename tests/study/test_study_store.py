@@ -16,7 +16,8 @@ from test_study_rows import run_script
 from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.search import CFZoo, Exact, NearestFront, ProjectedCW
+from paretofoil.search import CFZoo, Exact, NearestFront
+from paretofoil_paper.searches import ProjectedCW
 from paretofoil.search.registry import Method, methods
 from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
 from paretofoil.study.database import StoreError

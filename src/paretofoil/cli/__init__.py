@@ -1,6 +1,7 @@
 """The command line: one file per verb. Heavy packages are imported inside the verbs that need them."""
 
 import sys
+from importlib.metadata import entry_points
 from typing import Annotated
 
 import typer
@@ -14,7 +15,6 @@ from paretofoil.cli import (
     import_agent,
     influence,
     never,
-    reproduce,
     searches,
     serve,
     study,
@@ -41,9 +41,10 @@ app.command("import")(import_agent.import_agent)
 app.command("envs")(envs.envs)
 app.add_typer(figure.app, name="figure")
 app.add_typer(study.app, name="study")
-app.command("reproduce")(reproduce.reproduce)
 app.command("serve")(serve.serve)
 app.add_typer(user_study.app, name="user-study")
+for plugin in entry_points(group="paretofoil.commands"):
+    app.command(plugin.name)(plugin.load())
 
 
 def _show_version(wanted: bool) -> None:

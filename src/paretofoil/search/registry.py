@@ -4,7 +4,9 @@ It imports no search before one is asked for.
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -54,12 +56,22 @@ def register_search(name: str, kind: Any, summary: str, preset: str | None = Non
     _methods[name] = Method(name, kind, summary, preset)
 
 
+@cache
+def load_plugins() -> None:
+    """Let other installed packages register their searches (entry point group `paretofoil.searches`)."""
+    for plugin in entry_points(group="paretofoil.searches"):
+        plugin.load()()
+
+
 def methods() -> list[Method]:
     """Every registered search, in the order of registration."""
+    load_plugins()
     return list(_methods.values())
 
 
 def find_method(name: str) -> Method:
+    if name not in _methods:
+        load_plugins()
     if name not in _methods:
         raise InvalidInput.expected(f"a search among {AUTO}, {', '.join(_methods)}", did_you_mean(name, _methods))
     return _methods[name]
@@ -67,7 +79,7 @@ def find_method(name: str) -> Method:
 
 def search_classes() -> "dict[str, type[Search]]":
     """Every class of a registered search by its name, to restore searches from a study's file."""
-    return {kind.__name__: kind for kind in (method.load() for method in _methods.values())}
+    return {kind.__name__: kind for kind in (method.load() for method in methods())}
 
 
 def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "Search":
@@ -94,17 +106,4 @@ register_search("boundary", f"{_HOME}.boundary:Boundary", "a black-box search th
 register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search as written, at the budget it tells")
 register_search("cf-zoo:comparison", f"{_HOME}.cf_zoo:CFZoo", "at the budget of its comparison", "comparison")
 register_search("cf-zoo:thorough", f"{_HOME}.cf_zoo:CFZoo", "at a budget of 100,000", "thorough")
-register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "the same, one query at a time")
-_AS_RUN = f"{_HOME}.cf_zoo_as_run:CFZooAsRun"
-register_search("cf-zoo:as-run", _AS_RUN, "as the authors' code runs it, at the 3,001 of their stress test")
-register_search("cf-zoo:as-run-comparison", _AS_RUN, "as run, at the 21,000 of their comparison", "comparison")
-register_search("cf-zoo:as-run-thorough", _AS_RUN, "as run, at the 100,000 of their diagnosis", "thorough")
-register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
 register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
-_WHITE_CW = f"{_HOME}.white_cw:WhiteCW"
-register_search("white-cw", _WHITE_CW, "Carlini and Wagner's white-box attack through ART, with ART's defaults")
-register_search("white-cw-padded", _WHITE_CW, "the same, in a wider box", "padded")
-register_search("white-cw:as-run", _WHITE_CW, "the same, with the settings of the authors' code", "as-run")
-register_search("white-cw:as-run-0", _WHITE_CW, "as run, with confidence 0, as the authors' data look", "as-run-0")
-register_search("projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the same objective, projected; fast")
-register_search("grid", f"{_HOME}.grid:Grid", "the paper's audit: 200 values per objective")

@@ -1,0 +1,153 @@
+"""What should I ask for? How many smallest answers deliver what they ask for, and how many have one that does."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from paretofoil.core.attainable import DELIVERED
+from paretofoil_paper.aftermath import NEAR, Answered
+from paretofoil_paper.attaining import Attained, measure_attained
+from paretofoil_paper.audit import proof_rows
+from paretofoil_paper.measurement import mean_interval, measured, share
+from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.setting import REACHABLE_SETTING
+from paretofoil.show.palette import BLUE, GREEN, GREY
+from paretofoil.show.rates_figure import Series, figure_rates
+from paretofoil.study import Row
+from paretofoil.study.study import describe_search
+from paretofoil.study.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Rows = Sequence[Attained]
+CLAIMED, CLAIMED_OF = 95.8, 2_534
+"""Percent of their answers that, continued, end on the front, as the authors' app says; no rows are published."""
+
+
+def reproduce_attainable(plan: Plan) -> Report:
+    """Every answer of the stress test by the exact search."""
+    rows = attained_rows(plan, [row for row in proof_rows(plan) if row.search == "exact" and row.found])
+    report = Report("What should I ask for? Answers that can be had")
+    report.say(REACHABLE_SETTING, _method(), _in_words(rows))
+    report.add(_known(plan, rows), Picture.of(_figure(plan, rows), "attainable", "Which answers can be had"))
+    return report.add(_continued(plan, rows))
+
+
+def attained_rows(plan: Plan, answers: Sequence[Row]) -> list[Attained]:
+    """What can be had of each answer."""
+
+    def measure() -> list[Attained]:
+        made: list[Attained] = []
+        for name, environment in plan.names.items():
+            mine = [row for row in answers if row.case.agent == name]
+            made += measure_attained(Answered(plan.load(environment), mine, plan.seed))
+        return made
+
+    settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "delivered": DELIVERED}
+    return measured(plan, "attainable", Attained, measure, settings)
+
+
+def _method() -> str:
+    return (
+        "The smallest change of a command sits on a decision boundary; issued, it may dither, or end elsewhere than it "
+        "asks for. Beside each answer of the exact search to a question of the stress test stands the closest command "
+        "*known*, from the same state, under which the agent takes the foil by the same margin and its whole episode, "
+        f"rolled out, misses what was asked by at most {100 * DELIVERED:g} % of each objective's range; where chance "
+        "plays, in the mean of 2,000 runs, to within two standard errors more. It is sought among the answer, larger "
+        "changes the same way, the front, commands at random, and, twice over, what all of these lead to. That none is "
+        "known does not prove that there is none. A return is on the front if it lies within "
+        f"{100 * NEAR:g} % (scaled) of one of its points."
+    )
+
+
+def _in_words(rows: Rows) -> str:
+    own, known, front = share(rows, _delivers), share(rows, _is_known), share(rows, _on_front)
+    landed = share(rows, _lands)
+    farther = np.median([row.attained / row.distance for row in rows if row.attained and row.distance])
+    return (
+        f"Of {len(rows):,} smallest answers {own.successes:,} ({100 * own.rate:.1f} %) deliver what they ask for; "
+        f"{known.successes:,} ({100 * known.rate:.1f} %, cluster {mean_interval(rows, _is_known)}) have a command that "
+        f"does, at a median of {farther:.2g} times the distance, and {100 * front.rate:.1f} % one that ends on the "
+        "front. The authors' app continues after an answer in another way: it does not ask whether what was asked "
+        f"comes, only whether the episode ends on the front. They claim {CLAIMED} % of {CLAIMED_OF:,} "
+        "answers on their agents, without rows. By the rule as we read it "
+        f"{100 * landed.rate:.1f} % of the exact search's answers do on ours, in another box."
+    )
+
+
+def _delivers(row: Attained) -> bool:
+    return row.delivers
+
+
+def _is_known(row: Attained) -> bool:
+    return row.known
+
+
+def _on_front(row: Attained) -> bool:
+    return row.on_front
+
+
+def _lands(row: Attained) -> bool:
+    return row.continued is not None
+
+
+def _groups(plan: Plan, rows: Rows) -> dict[str, list[Attained]]:
+    """The rows of each environment that has some, and all of them."""
+    groups = {ENVIRONMENTS[name]: [r for r in rows if plan.names[r.agent] == name] for name in plan.agents}
+    return {name: mine for name, mine in {**groups, "All": list(rows)}.items() if mine}
+
+
+def _known(plan: Plan, rows: Rows) -> Table:
+    lines = []
+    for name, mine in _groups(plan, rows).items():
+        had = [row for row in mine if row.attained is not None]
+        lines.append(
+            (
+                *(name, len(mine), share(mine, _delivers), share(mine, _is_known), mean_interval(mine, _is_known)),
+                *(share(mine, _on_front), float(np.median([row.distance for row in mine]))),
+                *(_median([row.attained for row in had]), _median([row.tried for row in mine])),
+            )
+        )
+    columns = (
+        *("environment", "answers", "the smallest delivers [95 % CI]", "one that delivers is known [95 % CI]"),
+        *("cluster [95 % CI]", "one on the front [95 % CI]", "distance: smallest", "one that delivers", "rolled out"),
+    )
+    note = "Distances and numbers of commands that were rolled out are medians, over the answers that have them."
+    rules = (len(lines) - 1,)
+    return Table("Answers that can be had", columns, tuple(lines), note, rules=rules)
+
+
+def _continued(plan: Plan, rows: Rows) -> Table:
+    lines: list[tuple[Any, ...]] = []
+    for name, mine in _groups(plan, rows).items():
+        landed, cluster = share(mine, _lands), mean_interval(mine, _lands)
+        ways = (sum(row.continued == way for row in mine) for way in ("front", "answer", "one step"))
+        lines.append((name, len(mine), *ways, landed, cluster))
+    columns = (
+        *("environment", "answers", "a command of the front", "the answer", "one step of it, then the front"),
+        *("ends on the front [95 % CI]", "cluster [95 % CI]"),
+    )
+    note = (
+        "The authors' way to continue, as their code has it: commands of the front less what was collected that take "
+        "the foil; else the answer; else the answer for one step, and then the nearest point of the front. Counted is "
+        "the first that ends on the front."
+    )
+    return Table("Continued as the authors' app does", columns, tuple(lines), note, rules=(len(lines) - 1,))
+
+
+def _median(numbers: Sequence[float | None]) -> float | None:
+    return float(np.median(numbers)) if numbers else None  # type: ignore[arg-type]
+
+
+def _figure(plan: Plan, rows: Rows) -> "Figure":
+    groups = {name: mine for name, mine in _groups(plan, rows).items() if name != "All"}
+    series = [
+        Series("one that delivers is known", BLUE, {name: share(mine, _is_known) for name, mine in groups.items()}),
+        Series("the smallest delivers", GREY, {name: share(mine, _delivers) for name, mine in groups.items()}),
+        Series("ends on the front, the authors' way", GREEN, {n: share(mine, _lands) for n, mine in groups.items()}),
+    ]
+    return figure_rates(list(groups), series, "answers (% of those of the exact search")

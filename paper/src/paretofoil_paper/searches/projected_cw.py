@@ -1,0 +1,77 @@
+"""Projected C&W: Carlini and Wagner's objective with a projection instead of tanh; white-box, local, fast.
+
+It keeps the baseline's idea (descend the distance plus c times the hinge, from the original command) and removes what
+the change of variables costs at the edge of the box. All questions and all constants c descend at once, instead of
+one after the other.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.question import QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, stack_networks
+from paretofoil.search.parts.adam import BETA1, BETA2, EPSILON, bias_corrections
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.closest import Closest
+from paretofoil_paper.searches.white_cw import SLACK
+
+
+@dataclass(frozen=True)
+class ProjectedCW(Search):
+    """Adam in scaled coordinates, clipped to the region after each step."""
+
+    iterations: int = 500
+    """Steps of the descent."""
+    learning_rate: float = 0.01
+    """The step of Adam, in scaled coordinates."""
+    constants: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
+    """The weights c of the hinge, all tried."""
+    seed: int = 0
+    """Not used: the descent is deterministic; every search has one."""
+
+    access = "gradients"
+
+    def __post_init__(self) -> None:
+        if self.iterations < 0 or not self.constants or min(self.constants) <= 0 or self.learning_rate <= 0:
+            raise InvalidInput.expected("iterations >= 0, a learning rate > 0 and constants > 0", self)
+
+    @property
+    def name(self) -> str:
+        return "projected-cw"
+
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
+        policy = foldable(batch.questions[0].policy, why)
+        budget = Budget(batch, limits)
+        folded = [policy.fold(question.state) for question in batch.questions]
+        networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
+        num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that neighbours with fewer change nothing
+        met = self._descend(stack_networks(networks, num_rivals), budget)
+        budget.check(met.change, met.found)
+        return budget.findings()
+
+    def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
+        """The closest change of each question that any descent met and the folded network calls valid."""
+        batch = budget.batch
+        kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)
+        c = np.array(self.constants)[:, None]
+        rows = np.repeat(np.arange(batch.size), len(c))
+        z = np.zeros((batch.size, len(c), batch.dim))
+        mean, variance = np.zeros_like(z), np.zeros_like(z)
+        met = Closest(batch, batch.kappa + SLACK)
+        for step in range(1, self.iterations + 2):
+            if not budget.spend("white-box", len(c)):
+                break
+            margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
+            met.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
+            gradient = 2 * z - c * (margin < kappa)[..., None] * slope
+            mean = BETA1 * mean + (1 - BETA1) * gradient
+            variance = BETA2 * variance + (1 - BETA2) * gradient**2
+            correct1, correct2 = bias_corrections(step)
+            move = (mean / correct1) / (np.sqrt(variance / correct2) + EPSILON)
+            z = batch.project(rows, (z - self.learning_rate * move).reshape(-1, batch.dim)).reshape(z.shape)
+        return met

@@ -1,0 +1,150 @@
+"""White-CW: Carlini and Wagner's white-box attack through ART (paper, "White-Box Baseline").
+
+The paper names the attack, not its settings. `WhiteCW()` has ART's defaults, on inputs in a unit box; the preset
+"as-run" has the settings, inputs and relaxation of the authors' code, "as-run-0" the confidence that their data show.
+ART starts from the arctanh of its inputs: a command on the edge of its box starts where tanh is flat, and hardly
+moves. "padded" widens the unit box by a tenth on each side and clamps inside the network, which removes this defect
+of the first form and nothing else.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import get_args
+
+import numpy as np
+
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding, Search
+from paretofoil.core.threads import one_thread
+from paretofoil.proof.margin import foldable
+from paretofoil.search.parts.budget import Budget
+from paretofoil.search.parts.frame import Inputs, frame_of
+
+SLACK = 1e-4
+"""The attack asks for kappa + SLACK: ART's float32 commands and the deployed policy's margins differ by less."""
+
+
+@dataclass(frozen=True)
+class WhiteCW(Search):
+    """Fields and defaults are those of ART's CarliniL2Method, but for the confidence."""
+
+    inputs: Inputs = "unit"
+    """What ART moves: the unit box of the region, a padded one, or the change of the command in its own units."""
+    confidence: float | None = None
+    """The margin that the attack asks for; none for the question's kappa, and a little more for rounding."""
+    learning_rate: float = 0.01
+    """The first step of ART's line search."""
+    binary_search_steps: int = 10
+    """How often the constant c is adjusted."""
+    max_iter: int = 10
+    """Iterations for each c."""
+    initial_const: float = 0.01
+    """The first c."""
+    max_halving: int = 5
+    """Halvings of the step in a line search."""
+    max_doubling: int = 5
+    """Doublings of the step in a line search."""
+    seed: int = 0
+    """Not used: the attack is deterministic; every search has one."""
+
+    access = "gradients"
+    questions_at_once = 8  # each is attacked by itself
+
+    def __post_init__(self) -> None:
+        if self.inputs not in get_args(Inputs):
+            raise InvalidInput.expected(f"inputs among {', '.join(get_args(Inputs))}", repr(self.inputs))
+        if self.confidence is not None and self.confidence < 0:
+            raise InvalidInput.expected("a confidence of at least 0, or none for kappa", self.confidence)
+
+    @property
+    def name(self) -> str:
+        if self.inputs == "raw":
+            return "white-cw:as-run-0" if self.confidence == 0 else "white-cw:as-run"
+        return "white-cw-padded" if self.inputs == "padded" else "white-cw"
+
+    @classmethod
+    def preset(cls, name: str, seed: int = 0) -> "WhiteCW":
+        """The forms that have a name of their own: padded, as-run, as-run-0."""
+        if name not in PRESETS:
+            raise InvalidInput.expected(f"a preset among {', '.join(PRESETS)}", repr(name))
+        return replace(PRESETS[name], seed=seed)
+
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        why = ", so that White-CW can take gradients (for a black box use CFZoo())"
+        policy = foldable(batch.questions[0].policy, why)
+        findings = []
+        with _art_at_work():
+            for row, question in enumerate(batch.questions):
+                budget = Budget(batch, limits, rows=np.array([row]))
+                budget.check(self._attack(question, policy.fold(question.state), budget)[None], np.array([True]))
+                findings += budget.findings()
+        return findings
+
+    def _attack(self, question: Question, folded: FoldedPolicy, budget: Budget) -> np.ndarray:
+        """The scaled change that ART returns, 0 if it failed; where a limit stops it, the closest it had come by."""
+        from art.attacks.evasion import CarliniL2Method
+
+        from paretofoil_paper.searches.art_classifier import ArtClassifier, AttackStoppedError
+
+        if question.space.simplex:
+            question, folded = _turned(question, folded)
+        if (question.high <= question.low).all():
+            return np.zeros(question.space.size)
+        level = float(budget.batch.kappa[budget.rows[0]]) + SLACK if self.confidence is None else self.confidence
+        frame = frame_of(question, self.inputs)
+        classifier = ArtClassifier(question, folded, frame, level, budget)
+        attack = CarliniL2Method(
+            classifier,
+            confidence=level,
+            targeted=True,
+            learning_rate=self.learning_rate,
+            binary_search_steps=self.binary_search_steps,
+            max_iter=self.max_iter,
+            initial_const=self.initial_const,
+            max_halving=self.max_halving,
+            max_doubling=self.max_doubling,
+            batch_size=1,
+            verbose=False,
+        )
+        start = frame.to_input(question.command)[None].astype(np.float32)
+        target = np.eye(classifier.nb_classes, dtype=np.float32)[[classifier.target]]
+        try:
+            moved = frame.to_answer(attack.generate(start, y=target)[0])
+        except AttackStoppedError:
+            moved = classifier.closest
+        return (moved - question.command) / question.space.scale
+
+
+def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedPolicy]:
+    """A question about preferences as one about turned changes in their box, which is all that ART knows."""
+    size, (low, high) = question.space.size, question.room
+    first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
+    turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
+    box, nowhere = CommandSpace(np.zeros(size), np.ones(size)), np.zeros(size)
+    return replace(question, space=box, command=nowhere, low=low, high=high, front=np.zeros((0, size))), turned
+
+
+_AS_RUN = WhiteCW("raw", 0.05, learning_rate=0.001, binary_search_steps=3, max_iter=250, initial_const=1.0)
+PRESETS = {"padded": WhiteCW("padded"), "as-run": _AS_RUN, "as-run-0": replace(_AS_RUN, confidence=0.0)}
+
+
+@contextmanager
+def _art_at_work() -> Iterator[None]:
+    """Import ART, quietly, and compute with one thread: networks are tiny and rows must not depend on threads."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # ART's and its dependencies', nothing that a user could act on
+        try:
+            import art.attacks.evasion
+            import art.estimators.classification.classifier  # noqa: F401
+        except ImportError as error:
+            raise InvalidInput.expected(
+                "ART to be installed (pip install 'paretofoil[art]')", f"a Python without it ({error})"
+            ) from None
+        with one_thread():
+            yield

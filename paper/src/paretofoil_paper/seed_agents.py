@@ -1,0 +1,63 @@
+"""Agents by seed: read if they are there, gone on with if their training was stopped, trained if not."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from paretofoil import envs
+from paretofoil.agents.storage import DESCRIPTION, read_agent, save_agent
+from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
+from paretofoil.core.constants import CHECKPOINT
+from paretofoil.core.errors import InvalidInput
+from paretofoil.pcn.config import TrainConfig
+from paretofoil_paper.plan import LEARNED_FROM_LUCK, Plan
+from paretofoil.study import Progress
+
+
+def seed_agents(plan: Plan, kind: str) -> list[Path]:
+    """The folders of the agents of a kind, one for each seed of the plan.
+
+    A kind is called as the shipped agent that is trained in the same way: an environment's name, where chance plays a
+    part with `-realised` behind it for agents of realised returns.
+    """
+    show, total = plan.tell(f"training {kind}"), len(plan.agent_seeds)
+    folders: list[Path] = []
+    for seed in plan.agent_seeds:
+        if show:
+            show(Progress(len(folders), total, 0, 0, 0.0))
+        folders.append(seed_agent(plan, kind, seed))
+    return folders
+
+
+def agent_name(kind: str, seed: int) -> str:
+    return f"{kind}-{seed}"
+
+
+def seed_agent(plan: Plan, kind: str, seed: int) -> Path:
+    """The folder of the agent of one seed; a training that is stopped or killed goes on at the next call."""
+    folder, entry = plan.out / "agents" / agent_name(kind, seed), envs.entry(LEARNED_FROM_LUCK.get(kind, kind))
+    settings = preset(entry, returns="realised" if kind in LEARNED_FROM_LUCK else None)
+    config, checkpoint = replace(settings, **{**plan.training, "seed": seed}), folder / CHECKPOINT
+    if (folder / DESCRIPTION).is_file() and not checkpoint.exists():
+        _check(folder, read_agent(folder).provenance.get("config"), config)
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    trainer = resume_trainer(entry, checkpoint) if checkpoint.exists() else make_trainer(entry, config)
+    _check(folder, asdict(trainer.config), config)
+    result = trainer.run(checkpoint=checkpoint)
+    if not result.finished:
+        raise KeyboardInterrupt
+    save_agent(make_agent(folder.name, entry, result), folder)
+    checkpoint.unlink()
+    return folder
+
+
+def _check(folder: Path, found: Mapping[str, Any] | None, wanted: TrainConfig) -> None:
+    """An agent of other settings is not taken for this one."""
+    plain, told = json.loads(json.dumps(asdict(wanted))), json.loads(json.dumps(found or {}))
+    for name, value in plain.items():
+        if told.get(name) != value:
+            got = f"one with {told.get(name)}; move it away"
+            raise InvalidInput.expected(f"the agent in {folder} to be trained with {name} = {value}", got)

@@ -1,0 +1,289 @@
+"""The paper's claims in words: each measure against an oracle, and the page from its rows."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from studies import saved_agent, small_agent
+
+from paretofoil import envs
+from paretofoil.agents import Agent, load_agent, save_agent
+from paretofoil.agents.training import HORIZON
+from paretofoil.core.answer import Outcome
+from paretofoil.core.command import CommandSpace
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.question import Question
+from paretofoil_paper import Budgets, Plan
+from paretofoil_paper.audit import proof_rows
+from paretofoil_paper.claims import reproduce_claims
+from paretofoil_paper.early import Questioned, early_table
+from paretofoil_paper.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
+from paretofoil_paper.horizon import FACTORS, Pair, measure_pairs
+from paretofoil_paper.measurement import mean_interval, measured, read_measurements, write_measurements
+from paretofoil_paper.sparsity import (
+    Changed,
+    entries_changed,
+    in_papers_box,
+    in_reachable_box,
+    sparsity_in_words,
+    sparsity_table,
+    verdict,
+)
+from paretofoil_paper.spending import Spent, as_run_budget_rows, budget_in_words, budget_rows
+from paretofoil_paper.stress import papers_rows
+from paretofoil.search import CFZoo, Exact
+from paretofoil_paper.searches import CFZooAsRun
+from paretofoil.study import Case, Row
+
+TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
+
+
+@pytest.fixture
+def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
+    """A random network in place of Branch-Path's agent, and budgets that take no time."""
+    monkeypatch.setattr("paretofoil_paper.spending.BUDGETS", (30, 50_000))
+    monkeypatch.setattr("paretofoil_paper.spending.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
+    monkeypatch.setattr("paretofoil_paper.spending.CFZooAsRun", lambda budget, _: CFZooAsRun(min(budget, 90), 31))
+    monkeypatch.setattr("paretofoil_paper.spending.SAMPLE", 4)
+    budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000), as_run=CFZooAsRun(200, 200))
+    agents = {"branch-path": str(saved_agent(tmp_path))}
+    return Plan(tmp_path / "out", agents, workers=1, budgets=budgets, training=TINY)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """Logits (0, w R + b): the foil is action 1, and its gradient is w everywhere."""
+
+    slope: tuple[float, float]
+    offset: float
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        return FoldedPolicy((np.array([(0.0, 0.0), self.slope]),), (np.array([0.0, self.offset]),), ())
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        return self.fold(states[0]).logits(commands)
+
+
+def question(slope: tuple[float, float], offset: float, command: tuple[float, float] = (1.0, 2.0)) -> Question:
+    space = CommandSpace(np.zeros(2), np.array([2.0, 4.0]))
+    return Question(Plane(slope, offset), np.zeros(1), np.array(command), 1, (0, 1), space)
+
+
+def test_the_gradient_is_that_of_the_scaled_margin() -> None:
+    assert _gradient(question((3.0, -1.0), 0.0)).tolist() == [6.0, -4.0]
+
+
+def test_a_line_along_the_gradient_of_a_plane_ends_at_its_boundary() -> None:
+    asked = question((3.0, -1.0), -2.0)  # the margin is -1 there, and kappa 0.05
+    [found] = _line_search([asked], _gradient(asked)[None])
+    assert found == pytest.approx(1.05 / np.hypot(6.0, 4.0), rel=1e-4)
+    hopeless = question((3.0, -1.0), -9.0)
+    assert np.isnan(_line_search([hopeless], _gradient(hopeless)[None])).all()
+
+
+def test_what_leads_out_of_the_region_is_no_direction() -> None:
+    at_edge = question((3.0, -1.0), -8.0, (2.0, 2.0))
+    assert _inside(at_edge, _gradient(at_edge)).tolist() == [0.0, -4.0]
+    assert _cosine(np.array([1.0, 0.0]), np.array([1.0, 1.0])) == pytest.approx(np.sqrt(0.5))
+    assert _cosine(np.zeros(2), np.ones(2)) is None
+
+
+def test_no_line_ends_closer_than_the_proven_optimum(plan: Plan) -> None:
+    rows = [row for row in proof_rows(plan) if row.outcome is Outcome.PROVEN_OPTIMAL]
+    slopes = list(measure_slopes(small_agent(), rows, 0))
+    assert [slope.case for slope in slopes] == [row.case for row in rows]
+    lines = [(slope.line, slope.optimum) for slope in slopes if slope.line is not None]
+    assert lines
+    assert all(line >= 0.98 * optimum - 0.001 for line, optimum in lines)  # the gap that proofs leave
+
+
+def test_an_entry_counts_if_it_moves_by_more_than_a_thousandth_of_its_range() -> None:
+    row = replace(next(iter(rows_of_exact())), answer="")
+    answer = json.loads(next(iter(rows_of_exact())).answer)
+    scale = np.array([2.0, 4.0])
+    for change, entries in (((0.0, 0.0), 0), ((0.003, 0.003), 1), ((0.003, 0.005), 2), ((-0.003, 0.0), 1)):
+        answer |= {"original": [1.0, 1.0], "closest": [1.0 + change[0], 1.0 + change[1]]}
+        assert entries_changed(replace(row, answer=json.dumps(answer)), scale) == entries
+
+
+def rows_of_exact() -> list[Row]:
+    """Answers of a random network, asked here."""
+    from paretofoil.explanation.ask import ask
+    from paretofoil.study.case import enumerate_cases, pose_case
+
+    agent = small_agent()
+    cases = list(enumerate_cases(agent))[:12]
+    answers = ask([pose_case(agent, case, decision) for case, decision in cases], Exact(max_boxes=2000))
+    told = zip(cases, answers, strict=True)
+    return [
+        Row(case, "exact", "", a.outcome, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
+    ]
+
+
+def changed(search: str, entries: list[int], size: int = 3) -> list[Changed]:
+    """So many answers, each of an episode of its own."""
+    return [Changed("a", front, "branch-path", search, size, n, n) for front, n in enumerate(entries)]
+
+
+def test_answers_are_counted_by_how_many_entries_they_change_none_included(plan: Plan) -> None:
+    [line, _] = sparsity_table(plan, "", changed("exact", [0, 0, 1, 2, 3, 3, 3, 5]), ("exact",)).rows
+    assert line[2:8] == (3, 8, 2, 1, 1, 4)
+    assert line[8].successes == 4
+
+
+def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Plan, tmp_path: Path) -> None:
+    """An agent that was trained on a box a thousand times as wide as the paper's."""
+    wide = replace(small_agent(name="wide"), space=CommandSpace(np.zeros(2), np.full(2, 3000.0)))
+    asked = replace(plan, agents={"branch-path": str(save_agent(wide, tmp_path / "wide"))})
+    papers = in_papers_box(asked)
+    assert {one.search for one in papers} == {"cf-zoo:as-run", "exact"}
+    assert {one.entries for one in papers} == {1, 2}
+    assert {one.entries for one in in_reachable_box(asked, papers_rows(asked))} == {0}
+
+
+def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
+    few, many, both = changed("exact", [2] * 20), changed("exact", [3] * 20), changed("exact", [2, 3] * 10)
+    said = tuple(
+        f"by the interval {how}" for how in ("more than half", "less than half", "it may be more than half, or less")
+    )
+    assert tuple(map(verdict, (few, many, both))) == said
+    together = [one for one in changed("exact", [2] * 5 + [3] * 3) for _ in range(50)]  # of eight episodes
+    assert verdict(together) == said[2]  # of 400 independent answers 250 would be sure
+    assert verdict(few[:3]) == said[2]  # too few episodes for a bootstrap, which would be sure of 3 in 3: Wilson's
+
+
+def test_the_like_for_like_share_stands_beside_the_authors_and_the_verdict_is_about_it() -> None:
+    papers = changed("cf-zoo:as-run", [0, 1] * 10) + changed("exact", [3] * 20)
+    said = sparsity_in_words(papers, changed("cf-zoo", [3] * 20) + changed("exact", [3] * 20))
+    assert "64 % change at most two. In the same experiment on our agents" in said
+    assert "(`cf-zoo:as-run`, the paper's box, realised returns where chance plays) 100.0 % (20 of 20) do" in said
+    assert "three or more 100.0 % (20 of 20) do: by the interval more than half. By environment these are" in said
+    assert "So the box and the search decide it." in said
+    assert "; 10 answers change no entry" in said
+    alike = sparsity_in_words(papers[:20] + changed("exact", [1] * 20), changed("cf-zoo", [1] * 20))
+    assert "decide it" not in alike
+
+
+def spent(budget: int, found: int, ratio: float) -> Spent:
+    rows = [
+        Row(Case("a", n, 0, 1), "cf-zoo", "", Outcome.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
+        for n in range(10)
+    ]
+    return Spent(budget, rows, np.full(found, ratio))
+
+
+def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one() -> None:
+    enough = [spent(1_000, 8, 1.1), spent(9_001, 9, 1.055), spent(50_000, 9, 1.05), spent(100_000, 9, 1.05)]
+    fewer = [spent(9_001, 8, 1.05), *enough[2:]]
+    farther = [spent(9_001, 9, 1.2), *enough[2:]]
+    for needed in (fewer, farther):
+        as_run, as_told = budget_in_words(needed, enough).split("For CF-ZOO as the text tells it")
+        assert "recommendation is borne out" in as_run
+        assert "not borne out on these cases: 9,001, for 63,007 queries" in as_told
+        assert (
+            "from 8 (80.0 %) to 9 (90.0 %) of the possible cases, and its mean distance from 1.100 to 1.050" in as_told
+        )
+        assert "At 50,000 it really spends 350,000 queries" in as_told
+
+
+def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
+    rows, papers = proof_rows(plan), papers_rows(plan)
+    for asked, spent in ((rows, budget_rows(plan, rows)), (papers, as_run_budget_rows(plan))):
+        cases = [{row.case for row in one.rows} for one in spent]
+        proven = {r.case for r in asked if r.search == "exact" and r.outcome is Outcome.PROVEN_OPTIMAL}
+        assert cases[0] == cases[1] <= proven
+        assert len(cases[0]) == 4
+
+
+def test_a_decision_that_another_horizon_changes_is_counted(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An agent that goes up to the exit, four steps away, unless it has ten steps or more: then it goes right first."""
+    entry = envs.entry("reward-line")
+    up, right = entry.actions.index("up"), entry.actions.index("right")
+
+    def policy(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        scores = np.zeros((len(commands), 4))
+        scores[np.arange(len(commands)), np.where(commands[:, -1] < 10, up, right)] = 1.0
+        return scores
+
+    space = CommandSpace(np.zeros(3), np.array([1.0, 1.0, 20.0]), (*entry.objectives, HORIZON))
+    timed = Agent("timed", policy, entry, space, np.array([[0.5, 0.5, 4.0]]))
+    monkeypatch.setattr("paretofoil_paper.horizon.train_with_horizon", lambda *_: timed)
+    pairs = list(measure_pairs(replace(plan, agents={"reward-line": "reward-line"})))
+    with_horizon = {pair.factor: pair for pair in pairs if pair.factor is not None}
+    assert {factor: pair.flipped for factor, pair in with_horizon.items() if pair.flipped} == {4.0: 2}  # at 16 and 12
+    assert {pair.decisions for pair in with_horizon.values()} == {4}
+    assert [factor for factor, pair in with_horizon.items() if not pair.kept] == [4.0]
+    assert list(with_horizon) == list(FACTORS)
+    without = [pair for pair in pairs if pair.factor is None]
+    assert len(without) == 11
+    assert all(pair.kept for pair in without)  # the shipped agent reaches every point of its front
+
+
+def test_the_mean_interval_knows_that_cases_of_one_episode_go_together() -> None:
+    pairs = [Pair("a", front, 1.0, 1, 0, float(front % 2)) for front in range(8) for _ in range(50)]
+    interval = mean_interval(pairs, lambda pair: pair.off)
+    assert interval.low < 0.3
+    assert interval.high > 0.7
+
+
+def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    slopes = [Slope("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0), Slope("a", 1, 2, 4, 0.5, 0.1, 0.25, 2.0, 1.0)]
+    path = tmp_path / "rows" / "s.parquet"
+    write_measurements(path, Slope, slopes, {"seed": 1})
+    assert read_measurements(path, Slope, {"seed": 1}) == slopes
+    with pytest.raises(InvalidInput, match=r"seed = 1.*got another \(2\)"):
+        read_measurements(path, Slope, {"seed": 2})
+    with pytest.raises(InvalidInput, match="the columns agent, front, factor"):
+        read_measurements(path, Pair, {"seed": 1})
+    with pytest.raises(InvalidInput, match="no such file"):
+        read_measurements(tmp_path / "none.parquet", Slope, {})
+    path.write_bytes(b"no")
+    with pytest.raises(InvalidInput, match="to be a Parquet file"):
+        read_measurements(path, Slope, {"seed": 1})
+
+
+def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    slopes = [Slope("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0)]
+    assert measured(plan, "some", Slope, lambda: slopes, {}) == slopes
+    never: Callable[[], list[Slope]] = lambda: pytest.fail("measured again")  # noqa: E731
+    assert measured(replace(plan, recorded=True), "some", Slope, never, {}) == slopes
+    with pytest.raises(InvalidInput, match="never mixed"):
+        measured(replace(plan, recorded=True, seed=5), "some", Slope, never, {})
+
+
+def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:
+    def asked(found: Callable[[int], bool]) -> Questioned:
+        rows = [
+            Row(Case("a", front, time, 1), search, "", Outcome.FOUND, 0.5 if found(front) else None, 1, "", 0.0)
+            for front in range(8)
+            for time in range(5)
+            for search in ("cf-zoo",)
+        ]
+        return Questioned(load_agent("branch-path"), rows, [])
+
+    always, never, half = asked(lambda _: True), asked(lambda _: False), asked(lambda front: front % 2 == 0)
+    for other, apart in ((never, "yes"), (always, "no"), (half, "yes")):
+        lines = early_table({"minecart": (always, other)}).rows
+        assert [line[-1] for line in lines if line[1] == "flip rate of CF-ZOO"] == [apart]
+        assert [line[-1] for line in lines if line[1] == "issued, it ends on the front"] == [None]
+
+
+def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    from paretofoil.study.parquet import export_parquet
+
+    report = reproduce_claims(plan)
+    titles = [table.title for table in report.tables]
+    assert titles[0] == "How many entries of the command change: the paper's box"
+    assert "Consistent and inconsistent pairs of return and horizon" in titles
+    for study in plan.out.glob("rows/*.sqlite"):
+        export_parquet(study, study.with_suffix(".parquet"))
+        study.unlink()
+    recorded = replace(plan, recorded=True)
+    assert reproduce_claims(recorded).to_markdown() == report.to_markdown()

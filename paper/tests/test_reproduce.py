@@ -1,0 +1,268 @@
+"""Reproductions: the paper's totals, reports that hold together, and small runs of every experiment."""
+
+import base64
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from studies import saved_agent, small_study
+
+from paretofoil.agents import load_agent, save_agent
+from paretofoil.core.answer import Outcome
+from paretofoil.core.errors import InvalidInput
+from paretofoil_paper import EXPERIMENTS, Budgets, Plan, Report, experiment
+from paretofoil_paper.ablation import CHOICES, beside
+from paretofoil_paper.comparison import comparison_rows
+from paretofoil_paper.distances import Distances
+from paretofoil_paper.landscapes import _question, choose_case
+from paretofoil_paper.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
+from paretofoil_paper.plan import provenance
+from paretofoil_paper.report import Picture
+from paretofoil_paper.runtime import budget_in_words, paper_seconds
+from paretofoil_paper.stress import as_run_rows, cut_by_case
+from paretofoil.search import Boundary, CFZoo, Exact
+from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
+from paretofoil.study import Case, Row, read_about, read_rows
+from paretofoil.study.study import describe_search
+from paretofoil.study.table import Table
+
+
+def test_the_papers_rows_add_up_to_its_totals() -> None:
+    stress = total_of(STRESS.values())
+    assert (stress.cases, stress.found) == (3195, 2422)
+    for label, found in (("white-cw", 322), ("cf-zoo", 637)):
+        total = total_of(COMPARISON[environment, label] for environment in ENVIRONMENTS)
+        assert (total.cases, total.found) == (797, found)
+    assert sum(AUDIT.values()) == 3195
+
+
+def test_a_report_is_whole_in_markdown_and_in_one_html_file(tmp_path: Path) -> None:
+    pixel = base64.b64decode(
+        "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    )
+    report = Report("Title").say("Words <b>not html</b>.")
+    report.add(Table("T", ("a", "b"), (("x", 1),)), Picture("p.png", "A picture", pixel))
+    report.write(tmp_path, "r")
+    html = (tmp_path / "r.html").read_text()
+    assert html.count("<table>") == html.count("</table>") == 1
+    assert 'src="data:image/png;base64,' in html
+    assert not re.findall(r'(?:src|href)="(?!data:)', html)  # nothing from elsewhere
+    assert "<b>not" not in html
+    assert "![A picture](figures/p.png)" in (tmp_path / "r.md").read_text()
+    assert (tmp_path / "figures" / "p.png").read_bytes() == pixel
+    assert {f.name for f in (tmp_path / "tables").iterdir()} == {"r-1.csv", "r-1.json", "r-1.tex"}
+
+
+SMALL = Budgets(
+    comparison={
+        "white-cw": ProjectedCW(iterations=20),  # stands in for ART, which has tests of its own
+        "cf-zoo": CFZoo(60, 61),
+        "boundary": Boundary(max_queries=200),
+        "exact": Exact(max_boxes=2000),
+        "white-cw:as-run": ProjectedCW(iterations=10),
+        "cf-zoo:as-run": CFZooAsRun(200, 200),
+    },
+    stress=CFZoo(60, 61),
+    thorough=CFZoo(70, 71),
+    as_run_thorough=CFZooAsRun(90, 60, 4),
+    exact=Exact(max_boxes=2000),
+    as_run=CFZooAsRun(200, 200),
+    runtime=(10_000,),
+    alone=1,
+    held={"cf-zoo:as-run": CFZooAsRun(200, 200), "boundary": Boundary(max_queries=400), "local-zoo": LocalZoo(400)},
+    held_to=(60, 200),
+    sample=4,
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Plan:
+    """The experiments on a random network, with small budgets and without ART."""
+    return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1, budgets=SMALL)
+
+
+@pytest.mark.parametrize("name", ["stress", "comparison", "ablation", "audit", "runtime", "landscapes", "authors"])
+def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
+    report = experiment(name)(small)
+    assert report.tables or report.pictures
+    before = {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")}
+    assert before
+    again = experiment(name)(small)
+    assert {path.name: len(read_rows(path)) for path in small.out.glob("rows/*.sqlite")} == before
+    assert again.to_markdown() == report.to_markdown()
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_distances_are_measured_at_the_decisions_of_the_plans_own_seed(tmp_path: Path, seed: int) -> None:
+    """Where chance plays another seed has other episodes, with other cases."""
+    plan = Plan(tmp_path, {"breakable-bottles": "breakable-bottles"}, seed=seed, workers=1, budgets=SMALL)
+    rows = [row for row in as_run_rows(plan) if row.found and row.search == "cf-zoo:as-run"]
+    assert set(cut_by_case(plan, rows)) == {row.case for row in rows} != set()
+
+
+def test_the_audit_counts_every_case_once(small: Plan) -> None:
+    report = experiment("audit")(small)
+    cases = len(read_rows(small.out / "rows" / "stress.sqlite"))
+    for table in report.tables[:2]:
+        assert sum(row[1] for row in table.rows) == cases
+
+
+def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> None:
+    experiment("ablation")(small)
+    rows = [row for row in read_rows(small.out / "rows" / "ablation.sqlite") if row.search != "exact"]
+    assert {row.search.split(" at ")[1] for row in rows} == {"60", "200"}
+    assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.held, *CHOICES}
+    outer = {"original", "verify", "round", "confirm", "noise"}
+    for row in rows:
+        spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
+        assert spent <= int(row.search.split(" at ")[1])
+
+
+def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan) -> None:
+    report = experiment("ablation")(small)
+    rows = read_rows(small.out / "rows" / "ablation-kappa-0.sqlite")
+    assert {row.search for row in rows} == {"exact", "cf-zoo:as-run at 60", "cf-zoo:as-run at 200"}
+    greedy = Distances.of(rows)
+    shares, ratios = report.tables[2:4]
+    assert shares.rows[-1] == ("kappa 0", *(greedy.recovered(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert ratios.rows[-1] == ("kappa 0", *(greedy.ratio(f"cf-zoo:as-run at {n}") for n in (60, 200)))
+    assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *CHOICES, "kappa 0"]
+
+
+def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
+    """In its box, and where chance plays of the agents that learned from realised returns."""
+    small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
+    experiment("runtime")(small)
+    compared = {row.case: row.full_answer() for row in read_rows(tmp_path / "rows" / "comparison.sqlite")}
+    for study in ("runtime", "runtime-budget"):
+        rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
+        assert {row.case.agent for row in rows} == {"breakable-bottles-realised"}
+        for answer, same in ((row.full_answer(), compared[row.case]) for row in rows):
+            assert (answer.low.tolist(), answer.high.tolist()) == (same.low.tolist(), same.high.tolist())
+
+
+def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
+    plan = Plan(Path("."), budgets=replace(SMALL, runtime=(10_000, 20_000)))
+    rows = [
+        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Outcome.FOUND, 0.5, times * budget, "", 0.0)
+        for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
+        for budget in (10_000, 20_000)
+    ]
+    assert "asks 2.0 B as the authors ran it" in budget_in_words(plan, rows)
+    assert "and 5.0 B as the text tells it" in budget_in_words(plan, rows)
+
+
+def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
+    def row(number: int, search: str, distance: float | None, outcome: Outcome = Outcome.FOUND) -> Row:
+        kind = Outcome.NOT_FOUND if distance is None else outcome
+        return Row(Case("a", number, 0, 1), search, "", kind, distance, 1, "", 0.0)
+
+    proven = [row(number, "exact", 0.1, Outcome.PROVEN_OPTIMAL) for number in range(3)] + [row(3, "exact", None)]
+    whole = [row(number, "whole", d) for number, d in enumerate((0.1, 0.2, None, None))]
+    form = [row(number, "form", d) for number, d in enumerate((0.3, None, 0.1, None))]
+    distances = Distances.of(proven + whole + form)
+    assert len(distances.feasible) == 3  # the fourth case is found by nobody
+    assert (distances.recovered("whole").successes, distances.recovered("whole").cases) == (2, 3)
+    assert distances.ratio("whole") == pytest.approx(1.5)
+    line = beside("form", distances, "form", distances.found["whole"])
+    assert line[2:] == (1, 1, pytest.approx(3.0))
+
+
+def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
+    experiment("audit")(replace(small, seed=7))
+    wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
+    wanted |= {("audit-as-run-thorough", "cf-zoo:as-run-thorough"): SMALL.as_run_thorough}
+    wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
+    for (study, label), search in wanted.items():
+        stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]
+        assert stored == describe_search(replace(search, seed=7))
+
+
+def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
+    budgets = Plan(Path(".")).budgets
+    assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
+    assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
+    assert budgets.comparison["cf-zoo:as-run"] == CFZooAsRun(21_000, 21_000)
+    assert budgets.comparison["white-cw:as-run"] == WhiteCW.preset("as-run")
+    labels = ["white-cw", "cf-zoo", "white-cw-padded", "projected-cw", "boundary", "exact"]
+    assert list(budgets.comparison) == [*labels, "white-cw:as-run", "white-cw:as-run-0", "cf-zoo:as-run"]
+    assert budgets.runtime == (10_000, 20_000, 30_000, 50_000, 75_000, 100_000)
+    with pytest.raises(InvalidInput, match="budgets among 10000"):
+        Budgets(runtime=(1,))
+
+
+def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
+    [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
+    assert cross.rows[0][1] > 0  # "no grid command flips the action" x "proven infeasible"
+    assert cross.rows[1][1] == 0  # "a grid command flips it" x "proven infeasible"
+
+
+def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="an agent of reward-line"):
+        Plan(tmp_path, {"reward-line": "branch-path"}).load("reward-line")
+
+
+def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
+    two = Plan(Path("."), {name: name for name in ("branch-path", "breakable-bottles")})
+    assert paper_seconds(two, "all", "white-cw:as-run") == pytest.approx((35 * 9.44 + 8 * 8.55) / 43)
+    everything = Plan(Path("."))
+    for label, papers in (("white-cw:as-run", "white-cw"), ("cf-zoo:as-run", "cf-zoo")):
+        assert paper_seconds(everything, "all", label) == RUNTIME["all", papers]
+        weighed = sum(COMPARISON[name, papers].cases * RUNTIME[name, papers] for name in ENVIRONMENTS) / 797
+        assert weighed == pytest.approx(RUNTIME["all", papers], abs=0.005)
+    assert paper_seconds(everything, "all", "white-cw") is None  # with ART's settings, which are not the paper's
+
+
+def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
+    def row(number: int, search: str, distance: float | None) -> Row:
+        outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
+        return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
+
+    zoo = [row(number, "cf-zoo:as-run", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
+    white = [row(number, "white-cw:as-run", 1.0 if number == 4 else None) for number in range(5)]
+    other = [row(number, search, 0.2) for number in range(5) for search in ("cf-zoo", "white-cw")]  # not as run
+    rows = zoo + white + other
+    assert choose_case(rows, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
+    assert choose_case(rows, both=True) == Case("a", 4, 0, 1)
+    assert choose_case([row(0, "cf-zoo:as-run", None), *other], both=False) is None
+
+
+def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Plan) -> None:
+    answers = {row.case: row.full_answer() for row in comparison_rows(small)}
+    for case, answer in answers.items():
+        question, _ = _question(small, "branch-path", case)
+        assert question.command == pytest.approx(answer.original)
+        assert (question.low.tolist(), question.high.tolist()) == (answer.low.tolist(), answer.high.tolist())
+
+
+def test_every_experiment_can_be_loaded() -> None:
+    for name in EXPERIMENTS:
+        assert callable(experiment(name))
+
+
+def test_a_study_without_agents_or_searches_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="at least one search"):
+        replace(small_study(tmp_path), searches={})
+    with pytest.raises(InvalidInput, match="at least one agent"):
+        replace(small_study(tmp_path), agents=())
+
+
+def test_a_plan_takes_shipped_agents_though_local_ones_have_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, here = Plan(tmp_path).as_run, tmp_path / "agents"
+    monkeypatch.setenv("PARETOFOIL_AGENTS", str(here))
+    hidden = ("branch-path", "breakable-bottles", "breakable-bottles-realised")
+    for name in hidden:
+        save_agent(replace(load_agent(name), provenance={"mine": True}), here / name)
+    assert load_agent("branch-path").provenance == {"mine": True}
+    plan = Plan(tmp_path)
+    assert "mine" not in plan.load("branch-path").provenance
+    for source in plan.both_kinds:
+        assert "mine" not in load_agent(source).provenance
+    assert {e: load_agent(a).name for e, a in plan.as_run.items()} == before
+    assert " --agent" not in provenance("stress", plan, 1.0)
+    own = Plan(tmp_path, {"breakable-bottles": str(here / "breakable-bottles")})
+    assert own.as_run == own.agents
+    assert f" --agent breakable-bottles={here}" in provenance("stress", own, 1.0)

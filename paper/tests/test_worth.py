@@ -1,0 +1,163 @@
+"""What a counterfactual is worth: many consequences at once are those of each alone, and the page follows from rows."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from studies import saved_agent, small_agent
+
+from paretofoil.agents import Agent, load_agent
+from paretofoil.agents.rollout import rollouts
+from paretofoil.core.errors import InvalidInput
+from paretofoil.explanation.consequence import consequence
+from paretofoil_paper import Budgets, Plan
+from paretofoil_paper.aftermath import Aftermath, Answered
+from paretofoil_paper.audit import proof_rows
+from paretofoil_paper.issue import Issue, issue_all
+from paretofoil_paper.retrained import ask_again
+from paretofoil_paper.stress import stress_rows
+from paretofoil_paper.worth import aftermaths, reproduce_worth
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import enumerate_cases
+
+TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
+
+
+def some_issues(agent: Agent, count: int) -> list[Issue]:
+    """Random commands at random moments of the agent's own episodes."""
+    generator = np.random.default_rng(0)
+    episodes = rollouts(agent, agent.front)
+    chosen = [episodes[generator.integers(len(episodes))] for _ in range(count)]
+    times = [int(generator.integers(len(episode))) for episode in chosen]
+    commands = generator.uniform(agent.space.low, agent.space.high, (count, agent.space.size))
+    return [Issue(*one) for one in zip(chosen, times, commands, strict=True)]
+
+
+@pytest.mark.parametrize("name", ["deep-sea-treasure", "branch-path", "resource-gathering"])
+def test_many_commands_issued_together_lead_where_each_leads_alone(name: str) -> None:
+    agent = load_agent(name)
+    issues = some_issues(agent, 20)
+    for issue, end in zip(issues, issue_all(agent, issues), strict=True):
+        alone = consequence(agent, issue.decision, issue.command)
+        assert end.achieved == pytest.approx(alone.achieved)
+        assert end.error == pytest.approx(alone.error)
+        assert end.stopped == pytest.approx(1 - alone.finished)
+
+
+def test_an_original_command_that_is_issued_again_changes_nothing() -> None:
+    agent = load_agent("deep-sea-treasure")
+    episodes = rollouts(agent, agent.front)
+    issues = [Issue(episode, time, episode[time].command) for episode in episodes for time in (0, len(episode) - 1)]
+    ends = issue_all(agent, issues)
+    assert all((end.achieved == issue.episode.achieved).all() for issue, end in zip(issues, ends, strict=True))
+
+
+def test_a_command_for_one_step_is_followed_by_the_other() -> None:
+    """One that turns back to the original at once, after the same action, ends as the original does."""
+    agent = load_agent("deep-sea-treasure")
+    episode, other = rollouts(agent, agent.front[[-1, 5]])
+    assert episode[0].action == other[0].action
+    issues = [Issue(episode, 0, other.command), Issue(episode, 0, other.command, episode.command)]
+    kept, turned = issue_all(agent, issues)
+    assert kept.achieved.tolist() == other.achieved.tolist()
+    assert turned.achieved.tolist() == episode.achieved.tolist() != other.achieved.tolist()
+
+
+def test_the_one_step_is_taken_under_the_command_that_is_issued() -> None:
+    """The least treasure is one step away, and ends the episode before anything else can be asked for."""
+    agent = load_agent("deep-sea-treasure")
+    least, most = rollouts(agent, agent.front[[0, -1]])
+    assert len(least) == 1
+    [turned] = issue_all(agent, [Issue(most, 0, least.command, most.command)])
+    assert turned.achieved.tolist() == least.achieved.tolist()
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    """A random network in place of Branch-Path's agent, and another one, hardly trained, of another seed."""
+    budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000))
+    agents = {"branch-path": str(saved_agent(tmp_path))}
+    return Plan(tmp_path / "out", agents, workers=1, budgets=budgets, training=TINY)
+
+
+def found_by_exact(plan: Plan) -> list:
+    return [row for row in proof_rows(plan) if row.search == "exact" and row.found]
+
+
+def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = found_by_exact(plan)
+    monkeypatch.setattr("paretofoil_paper.aftermath.NOISE", {"small": 0.0, "large": 100.0})
+    measured: Sequence[Aftermath] = list(Answered(small_agent(), rows, 0).measure())
+    assert [(one.front, one.time, one.foil) for one in measured] == [
+        (row.case.front, row.case.time, row.case.foil) for row in rows
+    ]
+    assert all(one.takes_foil and one.command_small == 1 for one in measured)
+    assert np.mean([one.command_large for one in measured]) < 0.9
+    assert {one.state_small for one in measured} == {None}
+
+
+def test_what_is_asked_for_counts_what_was_collected(plan: Plan) -> None:
+    rows = found_by_exact(plan)
+    answered = Answered(small_agent(), rows, 0)
+    for row, one in zip(rows, answered.measure(), strict=True):
+        whole = row.full_answer().command + answered.episodes[row.case.front][row.case.time].collected
+        nearest = min(np.linalg.norm((whole - point) / 3.0) for point in small_agent().front)
+        assert one.asked_off_front == pytest.approx(nearest)
+
+
+def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> None:
+    pytest.importorskip("pyarrow", reason="needs the parquet extra")
+    from paretofoil.study.parquet import export_parquet
+
+    report = reproduce_worth(plan)
+    assert [table.title for table in report.tables][-1].startswith("The same question")
+    for study in plan.out.glob("rows/*.sqlite"):
+        export_parquet(study, study.with_suffix(".parquet"))
+        study.unlink()
+    (plan.out / "agents").rename(plan.out / "gone")
+    recorded = replace(plan, recorded=True)
+    assert reproduce_worth(recorded).to_markdown() == report.to_markdown()
+    assert not (plan.out / "agents").exists()
+    with pytest.raises(InvalidInput, match="never mixed"):
+        aftermaths(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
+
+
+def test_every_answer_is_measured_once(plan: Plan) -> None:
+    answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in ("cf-zoo", "exact")]
+    rows = aftermaths(plan, answers)
+    assert len(rows) == sum(row.found for row in answers) > 0
+    table = reproduce_worth(plan).tables[0]
+    assert [line[2] for line in table.rows if line[0] == "All"] == [
+        sum(row.search == search for row in rows) for search in ("cf-zoo", "exact")
+    ]
+
+
+def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "paretofoil_paper.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment]
+    )
+    rows = [row for row in proof_rows(plan) if row.search == "exact"]
+    again = list(ask_again(plan, rows))
+    assert [one.here for one in again] == [row.distance for row in rows]
+    assert not any(one.taken for one in again)
+    assert [one.there for one in again] == pytest.approx([row.distance for row in rows])
+    assert {one.carries_over for one in again if one.here is not None} == {True}
+    assert {one.carries_over for one in again if one.here is None} <= {None}
+
+
+def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that always goes the first valid way, whatever it is asked for."""
+    first = replace(small_agent(), policy=lambda states, commands: np.tile([3.0, 2.0, 1.0, 0.0], (len(commands), 1)))
+    monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda *_: "first")
+    monkeypatch.setattr("paretofoil_paper.retrained.load_agent", lambda _: first)
+    searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy cannot be looked into
+    decisions = [decision for _, decision in enumerate_cases(small_agent())]
+    rows = [row for row in proof_rows(plan) if row.search == "exact"]
+    again = list(ask_again(searched, rows))
+    assert [one.taken for one in again] == [
+        row.case.foil == decision.valid_actions[0] for row, decision in zip(rows, decisions, strict=True)
+    ]
+    assert any(one.taken for one in again)
+    assert {one.there for one in again} == {None}
