@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,docs,art,dask,ray,parquet,sb3,web
+EXTRAS := dev,docs,dask,ray,parquet,sb3,web
 
 .PHONY: help demo test test-all check format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
@@ -107,6 +107,6 @@ $(VENV)/installed: $(VENV)/torch pyproject.toml
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
 	@touch $@
 
-$(VENV)/tested: $(VENV)/installed
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]"
+$(VENV)/tested: $(VENV)/installed paper/pyproject.toml
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]" --editable "paper[art]"
 	@touch $@

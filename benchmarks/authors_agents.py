@@ -18,10 +18,10 @@ import numpy as np
 import paretofoil as pf
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
-from paretofoil_paper.differences import asked_as_run
-from paretofoil_paper.example import EXAMPLES, answers_of, vector
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil_paper.differences import asked_as_run
+from paretofoil_paper.example import EXAMPLES, answers_of, vector
 
 AGENTS = {"dst_R": "deep-sea-treasure", "dst_RH": "deep-sea-treasure", "branch-path_R": "branch-path"}
 SETTLED = ("optimal", "infeasible")

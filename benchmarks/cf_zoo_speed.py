@@ -18,8 +18,8 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search import CFZoo
-from paretofoil_paper.searches import ReferenceCFZoo
 from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil_paper.searches import ReferenceCFZoo
 
 AGENT, QUESTIONS = "deep-sea-treasure", 64
 

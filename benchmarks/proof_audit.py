@@ -18,8 +18,8 @@ from paretofoil.explanation.ask import ask
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import widen
 from paretofoil.search import Exact
-from paretofoil_paper.searches import Grid
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil_paper.searches import Grid
 
 QUESTIONS = 2400
 """At most so many questions per agent, evenly spread: one that wanders to the step limit has tens of thousands."""

@@ -34,13 +34,13 @@ from paretofoil.core.start import Start
 from paretofoil.envs import CatalogueEntry, describe, entry
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront
-from paretofoil_paper.searches import ProjectedCW
 from paretofoil.show.landscape import Landscape
 from paretofoil.study import Case, CaseRule, make_study, read_about, read_rows, read_runs, run_study
 from paretofoil.study.database import StoreError
 from paretofoil.study.statistics import summarise
 from paretofoil.study.store import Store
 from paretofoil.study.study import restore_study
+from paretofoil_paper.searches import ProjectedCW
 
 Edit = tuple[int, int]
 DEEP, DIGITS, ENDLESS = "@@deep@@", "@@digits@@", "@@endless@@"

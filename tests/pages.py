@@ -14,7 +14,11 @@ from markdown_it import MarkdownIt
 import paretofoil
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "paper").rglob("*.md")]),
+]
 MARK = "\x1e"
 """Printed before what each block prints."""
 

@@ -11,7 +11,7 @@ import pytest
 import paretofoil
 
 ROOT = Path(paretofoil.__file__).parent
-LAYERS = ("core", "envs", "pcn", "agents", "proof", "search", "explanation", "study", "show", "reproduce", "web", "cli")
+LAYERS = ("core", "envs", "pcn", "agents", "proof", "search", "explanation", "study", "show", "web", "cli")
 """From the bottom up, as CONTRIBUTING.md draws them."""
 DOORS = ("__init__", "__main__")
 """The only modules at the root: they show what there is, and nothing imports them."""

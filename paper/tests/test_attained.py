@@ -10,11 +10,11 @@ from paretofoil.agents import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.explanation.consequence import consequence
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import Row
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.attainable import attained_rows, reproduce_attainable
 from paretofoil_paper.audit import proof_rows
-from paretofoil.search import CFZoo, Exact
-from paretofoil.study import Row
 
 NEAR = 0.01
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from paretofoil.study.statistics import Proportion
 from paretofoil_paper.authors_data import (
     CW_ALONE,
     PUBLISHED,
@@ -12,7 +13,6 @@ from paretofoil_paper.authors_data import (
     ZERO_TO_KAPPA,
 )
 from paretofoil_paper.paper import AUDIT, AUDIT_RECOVERED, COMPARISON, ENVIRONMENTS, STRESS, total_of
-from paretofoil.study.statistics import Proportion
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from paretofoil.core.answer import Outcome
-from paretofoil_paper import Plan
-from paretofoil_paper.comparison import comparison_rows
 from paretofoil.study import Row
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.table import text
+from paretofoil_paper import Plan
+from paretofoil_paper.comparison import comparison_rows
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = (DOCS / "how-to-choose-a-search.md").read_text()
+RESULTS = Path(__file__).parents[1] / "results"
+PAGE = (Path(__file__).parents[2] / "docs" / "how-to-choose-a-search.md").read_text()
 WORTH, _, MEASURED = re.findall(r"(?:^\| .*\n\|-.*\n)((?:\|.*\n)+)", PAGE, re.MULTILINE)[1:]
 LABELS = {"cf-zoo:as-run-comparison": "cf-zoo:as-run", "cf-zoo:comparison": "cf-zoo"}
 """What the comparison calls a search that is registered by another name."""

@@ -17,6 +17,8 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import Case, Row
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.claims import reproduce_claims
@@ -24,6 +26,7 @@ from paretofoil_paper.early import Questioned, early_table
 from paretofoil_paper.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
 from paretofoil_paper.horizon import FACTORS, Pair, measure_pairs
 from paretofoil_paper.measurement import mean_interval, measured, read_measurements, write_measurements
+from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.sparsity import (
     Changed,
     entries_changed,
@@ -35,9 +38,6 @@ from paretofoil_paper.sparsity import (
 )
 from paretofoil_paper.spending import Spent, as_run_budget_rows, budget_in_words, budget_rows
 from paretofoil_paper.stress import papers_rows
-from paretofoil.search import CFZoo, Exact
-from paretofoil_paper.searches import CFZooAsRun
-from paretofoil.study import Case, Row
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from studies import saved_agent
 
+from paretofoil.study.parquet import open_parquet
 from paretofoil_paper import Plan, experiment
 from paretofoil_paper.influence import AUTHORS, _in_words, auroc, fan_in_words, spearman
 from paretofoil_paper.measurement import read_measurements
 from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.scored import Scored
-from paretofoil.study.parquet import open_parquet
 
 
 def test_the_rank_correlation_is_1_for_any_rising_curve_and_none_where_nothing_varies() -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import printed
 import pytest
 
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import text
 from paretofoil_paper import EXPERIMENTS
 from paretofoil_paper.authors_data import PUBLISHED
 from paretofoil_paper.paper import (
@@ -19,11 +21,9 @@ from paretofoil_paper.paper import (
     PaperRow,
     total_of,
 )
-from paretofoil.study.statistics import Proportion
-from paretofoil.study.table import text
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = sorted([*DOCS.glob("results/*.md"), *DOCS.glob("*.md")])
+DOCS, RESULTS = Path(__file__).parents[2] / "docs", Path(__file__).parents[1] / "results"
+PAGES = sorted([*RESULTS.glob("*.md"), *DOCS.glob("*.md")])
 ENTRANCES = [DOCS.parent / name for name in ("README.md", "CHANGELOG.md")]
 REPORTS = [page for page in PAGES if page.parent.name == "results" and page.stem in EXPERIMENTS]
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from paretofoil.core.answer import Outcome
+from paretofoil.study.parquet import read_parquet
 from paretofoil_paper import Plan
 from paretofoil_paper.paper import ENVIRONMENTS
-from paretofoil.study.parquet import read_parquet
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"

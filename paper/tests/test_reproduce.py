@@ -11,6 +11,10 @@ from studies import saved_agent, small_study
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.core.answer import Outcome
 from paretofoil.core.errors import InvalidInput
+from paretofoil.search import Boundary, CFZoo, Exact
+from paretofoil.study import Case, Row, read_about, read_rows
+from paretofoil.study.study import describe_search
+from paretofoil.study.table import Table
 from paretofoil_paper import EXPERIMENTS, Budgets, Plan, Report, experiment
 from paretofoil_paper.ablation import CHOICES, beside
 from paretofoil_paper.comparison import comparison_rows
@@ -20,12 +24,8 @@ from paretofoil_paper.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STR
 from paretofoil_paper.plan import provenance
 from paretofoil_paper.report import Picture
 from paretofoil_paper.runtime import budget_in_words, paper_seconds
-from paretofoil_paper.stress import as_run_rows, cut_by_case
-from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
-from paretofoil.study import Case, Row, read_about, read_rows
-from paretofoil.study.study import describe_search
-from paretofoil.study.table import Table
+from paretofoil_paper.stress import as_run_rows, cut_by_case
 
 
 def test_the_papers_rows_add_up_to_its_totals() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from paretofoil.study.statistics import Proportion
 from paretofoil_paper import APART, EXPERIMENTS, Plan, Report, experiment
 from paretofoil_paper.authors_data import PUBLISHED
 from paretofoil_paper.differences import NOTABLE, differences
 from paretofoil_paper.paper import ENVIRONMENTS, STRESS
 from paretofoil_paper.plan import REALISED, provenance
 from paretofoil_paper.stress import Counted, papers_rows
-from paretofoil.study.statistics import Proportion
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"

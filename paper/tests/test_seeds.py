@@ -11,13 +11,13 @@ from paretofoil.core.answer import Outcome
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.train import Trainer
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import Case, Row
 from paretofoil_paper import APART, EXPERIMENTS, Budgets, Plan
 from paretofoil_paper.differences import possible_cases
+from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.seed_agents import seed_agent
 from paretofoil_paper.seeds import LONG, as_run_rows, reproduce_seeds, searches_of, seed_rows
-from paretofoil.search import CFZoo, Exact
-from paretofoil_paper.searches import CFZooAsRun
-from paretofoil.study import Case, Row
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 

@@ -15,9 +15,9 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import CFZoo, Exact
-from paretofoil_paper.searches import Grid, ProjectedCW, WhiteCW
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.frame import Inputs, frame_of
+from paretofoil_paper.searches import Grid, ProjectedCW, WhiteCW
 
 needs_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the art extra")
 QUICK = {"binary_search_steps": 5, "max_iter": 5}
@@ -223,4 +223,4 @@ def test_without_art_there_is_an_error_that_says_what_to_install() -> None:
         text=True,
         check=False,
     )
-    assert "pip install 'paretofoil[art]'" in done.stderr
+    assert "pip install 'paretofoil-paper[art]'" in done.stderr

@@ -12,6 +12,8 @@ from paretofoil.agents import Agent, load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.consequence import consequence
+from paretofoil.search import CFZoo, Exact
+from paretofoil.study import enumerate_cases
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.aftermath import Aftermath, Answered
 from paretofoil_paper.audit import proof_rows
@@ -19,8 +21,6 @@ from paretofoil_paper.issue import Issue, issue_all
 from paretofoil_paper.retrained import ask_again
 from paretofoil_paper.stress import stress_rows
 from paretofoil_paper.worth import aftermaths, reproduce_worth
-from paretofoil.search import CFZoo, Exact
-from paretofoil.study import enumerate_cases
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
@@ -135,9 +135,7 @@ def test_every_answer_is_measured_once(plan: Plan) -> None:
 
 
 def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "paretofoil_paper.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment]
-    )
+    monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment])
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
     again = list(ask_again(plan, rows))
     assert [one.here for one in again] == [row.distance for row in rows]

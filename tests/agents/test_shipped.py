@@ -94,7 +94,7 @@ def test_fronts_are_stored_in_the_order_of_their_first_objective() -> None:
 
 
 def test_shipped_seeds_follow_the_stated_rule() -> None:
-    """Seed 0 reaches every known front; Minecart's has the largest hypervolume of 0 to 3 (paper/results/training.md)."""
+    """Seed 0 reaches every known front; Minecart's has the largest hypervolume of 0 to 3 (results/training.md)."""
     seeds = {folder.name: load_agent(folder).provenance["seed"] for folder in shipped_folder().iterdir()}
     assert seeds.pop("minecart") == 3
     assert set(seeds.values()) == {0}

@@ -228,14 +228,6 @@ def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
     assert "comparing, rounding and checking what it finds come on top." in words
 
 
-def test_the_help_of_reproduce_names_all_experiments_in_their_order(run):
-    from paretofoil_paper import EXPERIMENTS
-
-    words = run("reproduce", "--help").out.replace("│", " ").split()
-    names = [word.strip(",.") for word in words if word.strip(",.") in EXPERIMENTS]
-    assert names[: len(EXPERIMENTS)] == list(EXPERIMENTS)
-
-
 def test_a_study_can_be_exported_in_every_format_of_tables():
     from paretofoil.cli.study import FORMATS
     from paretofoil.study.table import FORMATS as TABLES

@@ -14,7 +14,8 @@ from pages import ROOT
 def build_site(folder: Path) -> subprocess.CompletedProcess[str]:
     """Build it into a folder; every warning is an error."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
-    settings = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": os.pathsep.join(str(ROOT / folder) for folder in ("src", "paper/src"))}
+    source = os.pathsep.join(str(ROOT / folder) for folder in ("src", "paper/src"))
+    settings = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": source}
     return subprocess.run(command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False)
 
 

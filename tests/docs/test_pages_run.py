@@ -29,7 +29,7 @@ NOT_RUN = {
     "python3 -m venv": "tests/docs/test_getting_started.py makes a new environment",
     ". .venv/bin/activate": "as above",
     "pip install .": "tests/docs/test_getting_started.py does, in a new environment",
-    "paretofoil reproduce": "minutes to hours each; tests/results makes every page again from its rows",
+    "paretofoil reproduce": "minutes to hours each; paper/tests makes every page again from its rows",
     "pip install": "needs a package index; test_readme_as_installed.py installs the package without one",
     "paretofoil serve": "runs until it is stopped; tests/web and tests/browser start it",
     "curl": "needs a server that runs; tests/web asks the same",

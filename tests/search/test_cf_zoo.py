@@ -11,9 +11,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search import CFZoo
-from paretofoil_paper.searches import LocalZoo, ReferenceCFZoo
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.rays import infer_signs, longest_step, unit_directions
+from paretofoil_paper.searches import LocalZoo, ReferenceCFZoo
 
 SMALL = CFZoo(directions=150, max_queries=301)
 

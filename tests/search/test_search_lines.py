@@ -17,11 +17,11 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.search import boundary
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
-from paretofoil_paper.searches.grid import Grid
 from paretofoil.search.parts import budget as budget_module
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.scan import Scan
 from paretofoil.search.parts.zoo import ZooConfig, refine
+from paretofoil_paper.searches.grid import Grid
 
 WON_BY_THE_FIRST = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.0]]), np.zeros(2))
 """Action 1 beats action 0 by the first number of the command."""

@@ -19,7 +19,6 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil_paper.comparison import COLOURS
 from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.figure_file import ENDINGS, check_figure_path
@@ -30,6 +29,7 @@ from paretofoil.show.landscape_figure import draw_landscape
 from paretofoil.show.palette import ATTAINABLE, GREEN, INK, MARKS, ORIGINAL, mark_of
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study.statistics import Proportion
+from paretofoil_paper.comparison import COLOURS
 
 SHARES = Objective("share")
 TIME = Objective("time", "steps", cost=True)

@@ -17,13 +17,13 @@ from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.search import CFZoo, Exact, NearestFront
-from paretofoil_paper.searches import ProjectedCW
 from paretofoil.search.registry import Method, methods
 from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
 from paretofoil.study.database import StoreError
 from paretofoil.study.store import Store
 from paretofoil.study.study import describe_search, fingerprint, restore_search
 from paretofoil.study.table import rows_table
+from paretofoil_paper.searches import ProjectedCW
 
 
 def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:

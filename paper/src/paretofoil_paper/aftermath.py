@@ -10,8 +10,8 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.policy import Policy
-from paretofoil_paper.issue import End, Issue, issue_all
 from paretofoil.study import Row
+from paretofoil_paper.issue import End, Issue, issue_all
 
 NOISE = {"small": 0.001, "large": 0.01}
 """The standard deviations of noise, as shares of each number's range."""

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.core.attainable import DELIVERED
+from paretofoil.show.palette import BLUE, GREEN, GREY
+from paretofoil.show.rates_figure import Series, figure_rates
+from paretofoil.study import Row
+from paretofoil.study.study import describe_search
+from paretofoil.study.table import Table
 from paretofoil_paper.aftermath import NEAR, Answered
 from paretofoil_paper.attaining import Attained, measure_attained
 from paretofoil_paper.audit import proof_rows
@@ -14,11 +19,6 @@ from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.setting import REACHABLE_SETTING
-from paretofoil.show.palette import BLUE, GREEN, GREY
-from paretofoil.show.rates_figure import Series, figure_rates
-from paretofoil.study import Row
-from paretofoil.study.study import describe_search
-from paretofoil.study.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,20 +8,20 @@ from typing import Any
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Outcome
 from paretofoil.core.search import Search
+from paretofoil.search import Boundary, NearestFront
+from paretofoil.study import STRESS as EVERY_CASE
+from paretofoil.study import Case, Row
+from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.table import Table, paired_table
 from paretofoil_paper.authors_data import TAXONOMY
 from paretofoil_paper.comparison import recovery_table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
+from paretofoil_paper.searches import Grid, LocalZoo
 from paretofoil_paper.setting import AS_RUN, STRESSED
 from paretofoil_paper.stress import papers_rows, stress_rows
-from paretofoil.search import Boundary, NearestFront
-from paretofoil_paper.searches import Grid, LocalZoo
-from paretofoil.study import STRESS as EVERY_CASE
-from paretofoil.study import Case, Row
-from paretofoil.study.statistics import Proportion, summarise
-from paretofoil.study.table import Table, paired_table
 
 CHECKED = 20
 """Every so many of the proven-infeasible cases gets the grid as well, to check the proofs."""

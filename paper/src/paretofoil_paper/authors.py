@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents import load_agent
+from paretofoil.study import Row
+from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.table import Table
 from paretofoil_paper.audit import Audit, as_run_audit
 from paretofoil_paper.authors_data import (
     BOTH_DISTANCES,
@@ -37,9 +40,6 @@ from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
 from paretofoil_paper.runtime import alone_rows, mean_seconds, paper_seconds
 from paretofoil_paper.stress import cut_by_case, papers_rows
-from paretofoil.study import Row
-from paretofoil.study.statistics import Proportion, summarise
-from paretofoil.study.table import Table
 
 METHODS = tuple(PAPERS_NAMES)
 """The paper's two, White-CW first, as the authors ran them."""

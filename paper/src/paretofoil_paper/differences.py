@@ -10,20 +10,20 @@ from dataclasses import dataclass
 from paretofoil.agents import Agent
 from paretofoil.core.answer import Outcome
 from paretofoil.explanation.ask import ask
+from paretofoil.search import Exact
+from paretofoil.study import Case, Row
+from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import Table
 from paretofoil_paper.audit import as_run_audit
 from paretofoil_paper.authors_data import CW_ALONE, PUBLISHED, SECOND_GRID, TAXONOMY, THEIR_AGENTS
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.paper import AUDIT, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, STRESS, PaperRow, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
+from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.setting import AS_RUN, STRESSED
 from paretofoil_paper.stress import papers_rows
-from paretofoil.search import Exact
-from paretofoil_paper.searches import CFZooAsRun
-from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, pose_case
-from paretofoil.study.statistics import Proportion
-from paretofoil.study.table import Table
 
 NOTABLE = 5.0
 """Points from which on a difference needs a reason."""

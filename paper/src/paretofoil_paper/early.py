@@ -9,16 +9,16 @@ import numpy as np
 from paretofoil.agents import Agent, load_agent
 from paretofoil.agents.shelf import shipped
 from paretofoil.core.search import Search
-from paretofoil_paper.aftermath import Aftermath, Answered
-from paretofoil_paper.measurement import mean_interval, measured
-from paretofoil_paper.paper import ENVIRONMENTS
-from paretofoil_paper.plan import Plan
-from paretofoil_paper.sparsity import entries_changed
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
 from paretofoil.study.statistics import Interval, cluster_interval, episodes_of
 from paretofoil.study.study import describe_search, fingerprint
 from paretofoil.study.table import Table
+from paretofoil_paper.aftermath import Aftermath, Answered
+from paretofoil_paper.measurement import mean_interval, measured
+from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.sparsity import entries_changed
 
 EARLY = {"deep-sea-treasure": "deep-sea-treasure-early", "minecart": "minecart-early"}
 """For each environment the agent whose training was broken off."""

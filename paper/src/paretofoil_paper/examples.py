@@ -11,12 +11,12 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.policy import probabilities
 from paretofoil.explanation.explain import explain
-from paretofoil_paper.example import EXAMPLES, Example, comes_by, find_decision, vector
-from paretofoil_paper.plan import Plan
-from paretofoil_paper.report import Picture, Report
 from paretofoil.search import NearestFront
 from paretofoil.show.quantity import percent
 from paretofoil.study.table import Table
+from paretofoil_paper.example import EXAMPLES, Example, comes_by, find_decision, vector
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.report import Picture, Report
 
 UNCHANGED = 0.05
 """An objective that takes less than this share of a change's length counts as unchanged when signs are compared.

@@ -1,12 +1,12 @@
 """The fronts that the agents learned (paper, Figure "Pareto front recovered by the return-only PCN variant")."""
 
 from paretofoil.envs.front import known_front
+from paretofoil.show.front_figure import as_lines, figure_front
+from paretofoil.study.table import Table
 from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.setting import OF_EXPECTED
-from paretofoil.show.front_figure import as_lines, figure_front
-from paretofoil.study.table import Table
 
 
 def reproduce_front(plan: Plan) -> Report:

@@ -9,13 +9,13 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import foldable, margin_network
-from paretofoil_paper.measurement import mean_interval, measured, share
-from paretofoil_paper.paper import ENVIRONMENTS
-from paretofoil_paper.plan import Plan
 from paretofoil.study import Case, Row
 from paretofoil.study.case import pose_case
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
+from paretofoil_paper.measurement import mean_interval, measured, share
+from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.plan import Plan
 
 STEPS = np.geomspace(1e-4, 1e3, 400)
 """How far a line search goes along a direction of length 1: what leaves the region is put back onto its edge, so that

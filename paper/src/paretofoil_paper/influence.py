@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata, spearmanr
 
+from paretofoil.study.table import Table
 from paretofoil_paper.measurement import measured, share
 from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -23,7 +24,6 @@ from paretofoil_paper.scored import (
     measure_scored,
 )
 from paretofoil_paper.setting import IN_PAPERS_BOX, OF_EXPECTED
-from paretofoil.study.table import Table
 
 LOUD = 0.001
 """A KL above this says that the command matters."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question
-from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.plan import Plan
-from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
 from paretofoil.show.landscape import landscape, two_objectives
 from paretofoil.show.landscape_figure import draw_landscape, margin_label
 from paretofoil.show.quantity import short
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil_paper.comparison import comparison_rows
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

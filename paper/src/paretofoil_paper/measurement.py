@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil_paper.plan import Plan
 from paretofoil.study.parquet import ABOUT, open_parquet, require_pyarrow
 from paretofoil.study.statistics import Episode, Interval, Proportion, cluster_interval
 from paretofoil.study.study import check_same, fingerprint
+from paretofoil_paper.plan import Plan
 
 Measurement = TypeVar("Measurement")
 

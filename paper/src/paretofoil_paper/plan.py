@@ -12,13 +12,13 @@ from paretofoil.agents.shelf import shipped
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
-from paretofoil_paper.budget import Budgets
-from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
 from paretofoil.study.engine import EngineName
 from paretofoil.study.machine import describe_machine
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.study import check_same
+from paretofoil_paper.budget import Budgets
+from paretofoil_paper.paper import ENVIRONMENTS
 
 REALISED = {
     "breakable-bottles": "breakable-bottles-realised",

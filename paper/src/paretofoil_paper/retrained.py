@@ -12,10 +12,10 @@ from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
+from paretofoil.study import Row
 from paretofoil_paper.aftermath import Answered, choose
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.seed_agents import seed_agent
-from paretofoil.study import Row
 
 QUICK = ("branch-path", "deep-sea-treasure", "reward-line")
 """Environments in which an agent is trained within seconds."""

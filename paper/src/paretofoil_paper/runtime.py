@@ -9,17 +9,17 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
-from paretofoil_paper.plan import Plan
-from paretofoil_paper.report import Report
-from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING
 from paretofoil.search import CFZoo
-from paretofoil_paper.searches import CFZooAsRun
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, evenly, pose_case
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
+from paretofoil_paper.comparison import comparison_rows
+from paretofoil_paper.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.report import Report
+from paretofoil_paper.searches import CFZooAsRun
+from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING
 
 AS_TOLD = "cf-zoo"
 FEW = 2

@@ -13,8 +13,8 @@ from paretofoil.explanation.influence_sample import actions_at, random_commands
 from paretofoil.explanation.influence_scores import influence_scores
 from paretofoil.explanation.pose import pose
 from paretofoil.proof.share import ShareEffort, prove_shares
-from paretofoil_paper.plan import Plan
 from paretofoil.study.case import evenly
+from paretofoil_paper.plan import Plan
 
 GRID = {1: 100, 2: 100, 3: 50}
 """Values per objective of the scan; the authors have 100 for three as well, and as we do ..."""

@@ -12,8 +12,8 @@ from paretofoil.agents.training import make_agent, make_trainer, preset, resume_
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.config import TrainConfig
-from paretofoil_paper.plan import LEARNED_FROM_LUCK, Plan
 from paretofoil.study import Progress
+from paretofoil_paper.plan import LEARNED_FROM_LUCK, Plan
 
 
 def seed_agents(plan: Plan, kind: str) -> list[Path]:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil.study import COMPARISON, STRESS
+from paretofoil_paper.paper import ENVIRONMENTS
 
 STRESSED = replace(STRESS, box="paper")
 """The cases of the paper's stress test, in its box ..."""

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents import load_agent
+from paretofoil.study import Row
+from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import FEW_ENTRIES
 from paretofoil_paper.measurement import mean_interval, share
 from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.setting import AS_RUN
 from paretofoil_paper.stress import papers_rows
-from paretofoil.study import Row
-from paretofoil.study.table import Table
 
 NOTABLE = 0.001
 """An entry changes if it changes by more than this share of its range."""

@@ -8,17 +8,17 @@ import numpy as np
 
 from paretofoil.agents import load_agent
 from paretofoil.core.search import Search
-from paretofoil_paper.distances import Distances
-from paretofoil_paper.plan import Plan
-from paretofoil_paper.setting import STRESSED
-from paretofoil_paper.stress import papers_rows
 from paretofoil.search import CFZoo
-from paretofoil_paper.searches import CFZooAsRun
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
 from paretofoil.study.case import evenly
 from paretofoil.study.statistics import Proportion, pair_rows, paired_test, rate_interval, summarise
 from paretofoil.study.table import Table
+from paretofoil_paper.distances import Distances
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.searches import CFZooAsRun
+from paretofoil_paper.setting import STRESSED
+from paretofoil_paper.stress import papers_rows
 
 BUDGETS = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)
 """Budgets of CF-ZOO: those of the paper's studies, what the authors' stress test had, and less."""

@@ -9,12 +9,6 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import QuestionBatch
-from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
-from paretofoil_paper.paper import ENVIRONMENTS, STRESS, total_of
-from paretofoil_paper.plan import REALISED, Plan
-from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import AS_RUN, STRESSED, of_expected_returns
-from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 from paretofoil.show.palette import GREEN
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import STRESS as EVERY_CASE
@@ -22,6 +16,12 @@ from paretofoil.study import Row
 from paretofoil.study.case import enumerate_cases, pose_case
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table
+from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
+from paretofoil_paper.paper import ENVIRONMENTS, STRESS, total_of
+from paretofoil_paper.plan import REALISED, Plan
+from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
+from paretofoil_paper.setting import AS_RUN, STRESSED, of_expected_returns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

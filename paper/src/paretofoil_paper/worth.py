@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.explanation.consequence import REPEATS
+from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
+from paretofoil.show.rates_figure import Series, figure_rates
+from paretofoil.study import Row
+from paretofoil.study.study import describe_search
+from paretofoil.study.table import Table
 from paretofoil_paper.aftermath import DRAWS, NEAR, NOISE, Aftermath, Answered
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.measurement import mean_interval, measured, share
@@ -16,11 +21,6 @@ from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.retrained import QUICK, AskedAgain, ask_again
 from paretofoil_paper.setting import REACHABLE_SETTING
 from paretofoil_paper.stress import stress_rows
-from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
-from paretofoil.show.rates_figure import Series, figure_rates
-from paretofoil.study import Row
-from paretofoil.study.study import describe_search
-from paretofoil.study.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -144,7 +144,7 @@ def _art_at_work() -> Iterator[None]:
             import art.estimators.classification.classifier  # noqa: F401
         except ImportError as error:
             raise InvalidInput.expected(
-                "ART to be installed (pip install 'paretofoil[art]')", f"a Python without it ({error})"
+                "ART to be installed (pip install 'paretofoil-paper[art]')", f"a Python without it ({error})"
             ) from None
         with one_thread():
             yield
