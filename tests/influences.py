@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 from answers import ACTIONS, TIME, TREASURE
 
-from paretofoil.core.influence import Alone, Influence, Nearest, Scores, Share, Turn
-from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.influence import Alone, Influence, InfluenceProfile, Nearest, Scores, Share, Turn
 from paretofoil.core.limit import Stop
 
 

@@ -86,9 +86,9 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 
 def test_an_up_call_and_a_circle_would_be_noticed() -> None:
-    lazy = "def f():\n    from paretofoil.show.sentence import one_line\n"
+    lazy = "def f():\n    from paretofoil.show.sentences import one_line\n"
     assert up_calls({"paretofoil.core.answer": imports_of(lazy)}) == [
-        "paretofoil.core.answer imports paretofoil.show.sentence"
+        "paretofoil.core.answer imports paretofoil.show.sentences"
     ]
     assert cycle_in({"a": {"b"}, "b": {"a"}}) is not None
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from paretofoil.core.decision import Episode as Episode
     from paretofoil.core.errors import InvalidInput as InvalidInput
     from paretofoil.core.influence import Influence as Influence
-    from paretofoil.core.influence_profile import InfluenceProfile as InfluenceProfile
+    from paretofoil.core.influence import InfluenceProfile as InfluenceProfile
     from paretofoil.core.limit import Limits as Limits
     from paretofoil.core.limit import Stop as Stop
     from paretofoil.core.question import Question as Question
@@ -60,9 +60,9 @@ if TYPE_CHECKING:
     from paretofoil.search.nearest_front import NearestFront as NearestFront
     from paretofoil.search.registry import register_search as register_search
     from paretofoil.show.decision_figure import figure_decision as figure_decision
-    from paretofoil.show.flip_map_figure import figure_flip_map as figure_flip_map
+    from paretofoil.show.flip_map import figure_flip_map as figure_flip_map
     from paretofoil.show.front_figure import figure_front as figure_front
-    from paretofoil.show.influence_figure import figure_influence as figure_influence
+    from paretofoil.show.influence import figure_influence as figure_influence
     from paretofoil.show.landscape import Landscape as Landscape
     from paretofoil.show.landscape import landscape as landscape
 
@@ -85,8 +85,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),
-        "paretofoil.core.influence": ("Influence",),
-        "paretofoil.core.influence_profile": ("InfluenceProfile",),
+        "paretofoil.core.influence": ("Influence", "InfluenceProfile"),
         "paretofoil.core.limit": ("Limits", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
@@ -105,9 +104,9 @@ __getattr__, _names = lazy_names(
         "paretofoil.search.nearest_front": ("NearestFront",),
         "paretofoil.search.registry": ("register_search",),
         "paretofoil.show.decision_figure": ("figure_decision",),
-        "paretofoil.show.flip_map_figure": ("figure_flip_map",),
+        "paretofoil.show.flip_map": ("figure_flip_map",),
         "paretofoil.show.front_figure": ("figure_front",),
-        "paretofoil.show.influence_figure": ("figure_influence",),
+        "paretofoil.show.influence": ("figure_influence",),
         "paretofoil.show.landscape": ("Landscape", "landscape"),
     },
 )
@@ -117,17 +116,17 @@ register_displays(
     {
         "Agent.html": "paretofoil.show.notebook:agent_html",
         "Answer.html": "paretofoil.show.notebook:answer_html",
-        "Answer.paragraph": "paretofoil.show.sentence:paragraph",
+        "Answer.paragraph": "paretofoil.show.sentences:paragraph",
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
-        "Answer.sentence": "paretofoil.show.sentence:one_line",
+        "Answer.sentence": "paretofoil.show.sentences:one_line",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
-        "Influence.html": "paretofoil.show.influence_notebook:influence_html",
-        "Influence.sentence": "paretofoil.show.influence_words:influence_sentence",
-        "InfluenceProfile.html": "paretofoil.show.influence_notebook:profile_html",
-        "InfluenceProfile.plot": "paretofoil.show.influence_figure:figure_influence",
-        "InfluenceProfile.sentence": "paretofoil.show.influence_words:profile_summary",
-        "Never.sentence": "paretofoil.show.never_words:never_sentence",
-        "FlipMap.plot": "paretofoil.show.flip_map_figure:figure_flip_map",
+        "Influence.html": "paretofoil.show.influence:influence_html",
+        "Influence.sentence": "paretofoil.show.influence:influence_sentence",
+        "InfluenceProfile.html": "paretofoil.show.influence:profile_html",
+        "InfluenceProfile.plot": "paretofoil.show.influence:figure_influence",
+        "InfluenceProfile.sentence": "paretofoil.show.influence:profile_summary",
+        "Never.sentence": "paretofoil.show.never:never_sentence",
+        "FlipMap.plot": "paretofoil.show.flip_map:figure_flip_map",
     }
 )
 

@@ -2,8 +2,7 @@
 
 from PIL import Image
 
-from paretofoil.core.influence import Influence
-from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.influence import Influence, InfluenceProfile
 
 EXAMPLE = ["influence", "deep-sea-treasure", "--command", "1,-1", "--samples", "200", "--quiet"]
 

@@ -7,8 +7,7 @@ import pytest
 from influences import black_box, inert, influence, profile
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.influence import Influence
-from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.influence import Influence, InfluenceProfile
 
 DERIVED = {"schema", "sentence", "verdict", "undecided", "changed"}
 """The schema has tests of its own; the others follow from the rest, and are written but not read."""

@@ -13,10 +13,16 @@ from valued import EnvelopePolicy
 import paretofoil as pf
 from paretofoil.core.policy import FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.influence import InfluenceEffort, _Asking
-from paretofoil.explanation.influence_alone import alone, turned
-from paretofoil.explanation.influence_sample import likely_share, random_commands
-from paretofoil.explanation.influence_scores import fan, influence_scores
+from paretofoil.explanation.influence import (
+    InfluenceEffort,
+    _Asking,
+    alone,
+    fan,
+    influence_scores,
+    likely_share,
+    random_commands,
+    turned,
+)
 from paretofoil.explanation.pose import as_decision
 
 UNIT = pf.CommandSpace(np.zeros(2), np.ones(2), ["x", "y"])

@@ -15,8 +15,7 @@ from paretofoil.core.limit import Stop
 from paretofoil.core.policy import Activation, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import MarginNetwork
-from paretofoil.proof.share import Contest, ProvenShares, ShareEffort, prove_shares
-from paretofoil.proof.share_volume import share_below
+from paretofoil.proof.share import Contest, ProvenShares, ShareEffort, prove_shares, share_below
 
 
 def exact_share(weights: list[Fraction], room: Fraction) -> Fraction:

@@ -10,8 +10,7 @@ from phrases import ASKED, BOTH, CAVEAT, DEATH, DIAMOND, LEFT, PERHAPS, SHARES
 from paretofoil.core.attainable import Attainable
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.attainable_words import delivers
-from paretofoil.show.sentence import paragraph
+from paretofoil.show.sentences import delivers, paragraph
 
 GET = "To really get down:"
 RUNS = achieved(5.25, -7.0, error=[0.125, 0.0], repeats=2000)

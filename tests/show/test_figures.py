@@ -21,12 +21,10 @@ from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.decision_figure import figure_decision
-from paretofoil.show.figure_file import ENDINGS, check_figure_path
-from paretofoil.show.flip_map_figure import BAND, figure_flip_map
+from paretofoil.show.flip_map import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
-from paretofoil.show.landscape import Landscape, landscape
-from paretofoil.show.landscape_figure import draw_landscape
-from paretofoil.show.palette import ATTAINABLE, GREEN, INK, MARKS, ORIGINAL, mark_of
+from paretofoil.show.landscape import Landscape, draw_landscape, landscape
+from paretofoil.show.palette import ATTAINABLE, ENDINGS, GREEN, INK, MARKS, ORIGINAL, check_figure_path, mark_of
 from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study.statistics import Proportion
 from paretofoil_paper.comparison import COLOURS

@@ -8,8 +8,7 @@ from influences import black_box, inert, influence, profile
 
 from paretofoil.core.command import Objective
 from paretofoil.core.influence import Alone, Influence, Share
-from paretofoil.show.influence_figure import BAND, OPEN, figure_influence, look, stacked
-from paretofoil.show.influence_words import span, tenths, told_share
+from paretofoil.show.influence import BAND, OPEN, figure_influence, look, span, stacked, tenths, told_share
 
 
 def test_a_wish_that_decides_is_told_with_its_shares_and_what_turns_it() -> None:

@@ -31,7 +31,7 @@ from phrases import (
 
 from paretofoil.core.command import Objective
 from paretofoil.core.start import Start
-from paretofoil.show.sentence import one_line, paragraph
+from paretofoil.show.sentences import one_line, paragraph
 
 OBJECTIVES = {
     "a-gain-changes": (answer([6.3, -2.0]), [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, PERHAPS, CAVEAT]),

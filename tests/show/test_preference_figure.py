@@ -9,9 +9,9 @@ from matplotlib.colors import to_hex
 import paretofoil as pf
 from paretofoil.core.command import Objective
 from paretofoil.core.proven_range import ProvenRange
-from paretofoil.show.margin_line import weight_line
+from paretofoil.show.landscape import weight_line
 from paretofoil.show.palette import INK
-from paretofoil.show.triangle import CORNERS, _corners, triangle
+from paretofoil.show.preference_figure import CORNERS, _corners, triangle
 
 NAMES = ["fuel", "ore", "time", "risk"]
 COST = Objective("time", "steps", cost=True)

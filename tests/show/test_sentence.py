@@ -25,7 +25,7 @@ from phrases import (
 
 from paretofoil.core.answer import Answer
 from paretofoil.core.limit import Stop
-from paretofoil.show.sentence import one_line, paragraph
+from paretofoil.show.sentences import one_line, paragraph
 
 OUTCOMES = {
     "found": (answer([6.3, -1.7]), [ASKED, BOTH, SHARES, PERHAPS, CAVEAT]),

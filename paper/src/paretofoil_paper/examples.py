@@ -12,7 +12,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.policy import probabilities
 from paretofoil.explanation.explain import explain
 from paretofoil.search import NearestFront
-from paretofoil.show.quantity import percent
+from paretofoil.show.numbers import percent
 from paretofoil.study.table import Table
 from paretofoil_paper.example import EXAMPLES, Example, comes_by, find_decision, vector
 from paretofoil_paper.plan import Plan

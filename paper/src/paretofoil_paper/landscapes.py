@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question
-from paretofoil.show.landscape import landscape, two_objectives
-from paretofoil.show.landscape_figure import draw_landscape, margin_label
-from paretofoil.show.quantity import short
+from paretofoil.show.landscape import draw_landscape, landscape, margin_label, two_objectives
+from paretofoil.show.numbers import short
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, pose_case
 from paretofoil_paper.comparison import comparison_rows

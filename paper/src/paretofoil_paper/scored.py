@@ -9,8 +9,7 @@ from paretofoil.agents import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.influence_sample import actions_at, random_commands
-from paretofoil.explanation.influence_scores import influence_scores
+from paretofoil.explanation.influence import actions_at, influence_scores, random_commands
 from paretofoil.explanation.pose import pose
 from paretofoil.proof.share import ShareEffort, prove_shares
 from paretofoil.study.case import evenly

@@ -58,7 +58,7 @@ def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
 def _show(agent: "Agent") -> None:
     import numpy as np
 
-    from paretofoil.show.quantity import short
+    from paretofoil.show.numbers import short
 
     def vector(values: np.ndarray) -> str:
         return "(" + ", ".join(short(float(v)) for v in values) + ")"
@@ -82,7 +82,7 @@ def _reached(agent: "Agent", i: int) -> str:
     """How close the rollouts of a front point come to it."""
     import numpy as np
 
-    from paretofoil.show.quantity import short
+    from paretofoil.show.numbers import short
 
     if agent.error is not None and agent.error[i].any():
         return "± " + ", ".join(short(float(e)) for e in agent.error[i])

@@ -71,7 +71,7 @@ def _point(numbers: "Sequence[float] | None") -> str:
 
 def _show(entry: "CatalogueEntry") -> None:
     from paretofoil.envs.front import known_front
-    from paretofoil.show.quantity import number_of
+    from paretofoil.show.numbers import number_of
 
     front = known_front(entry)
     rows = [

@@ -52,8 +52,8 @@ def episode(
     from paretofoil.cli.wish import read_command, read_times
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
-    from paretofoil.show.figure_file import check_figure_path
-    from paretofoil.show.flip_map_table import summary
+    from paretofoil.show.flip_map import summary
+    from paretofoil.show.palette import check_figure_path
 
     limits, moments = Limits(seconds, queries), None if times is None else read_times(times)
     if plot is not None:
@@ -115,7 +115,7 @@ Show = Callable[[Sequence["Answer"], int], None]
 
 def _count(bar: "Bar", quiet: bool) -> Show:
     """Say first how many questions there are, then move the bar."""
-    from paretofoil.show.quantity import number_of
+    from paretofoil.show.numbers import number_of
 
     def show(answers: "Sequence[Answer]", total: int) -> None:
         if not answers and not quiet:
@@ -127,7 +127,7 @@ def _count(bar: "Bar", quiet: bool) -> Show:
 
 def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar: "Bar", quiet: bool, box: str) -> Show:
     """Do that, and print a line for each moment as soon as all of its foils are answered."""
-    from paretofoil.show.flip_map_table import FlipMapLines
+    from paretofoil.show.flip_map import FlipMapLines
 
     waiting = deque(range(len(episode)) if times is None else sorted(set(times)))
     lines = FlipMapLines(agent.actions, len(episode), room())

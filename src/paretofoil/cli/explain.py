@@ -122,7 +122,7 @@ def _check_place(command: str | None, at: int | None, state: str | None, remaini
 
 def _check_drawing(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str, str] | None:
     """ "A,B" -> ("A", "B"), before anything is searched for."""
-    from paretofoil.show.figure_file import check_figure_path
+    from paretofoil.show.palette import check_figure_path
 
     if plot is not None:
         check_figure_path(plot)
@@ -170,7 +170,7 @@ def _document(
 
 
 def _tell(answers: "list[Answer]", box: str) -> None:
-    from paretofoil.show.attainable_words import advice
+    from paretofoil.show.sentences import advice
 
     where = ", in the paper's box" if box == "paper" else ""
     for number, found in enumerate(answers):

@@ -24,8 +24,8 @@ def front(
 ) -> None:
     """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
     from paretofoil.cli.typed_agent import find_agent
-    from paretofoil.show.figure_file import check_figure_path
     from paretofoil.show.front_figure import figure_front
+    from paretofoil.show.palette import check_figure_path
 
     loaded = find_agent(agent)
     name = loaded.name.replace("/", "-").replace("\\", "-")  # here, and nowhere else, whatever an agent is called

@@ -8,8 +8,7 @@ from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
 
 if TYPE_CHECKING:
-    from paretofoil.core.influence import Influence
-    from paretofoil.core.influence_profile import InfluenceProfile
+    from paretofoil.core.influence import Influence, InfluenceProfile
 
 
 def influence(
@@ -31,7 +30,7 @@ def influence(
     from paretofoil.cli.typed_agent import find_agent
     from paretofoil.cli.wish import read_command
     from paretofoil.explanation.influence import influence_episode
-    from paretofoil.show.figure_file import check_figure_path
+    from paretofoil.show.palette import check_figure_path
 
     if plot is not None:
         check_figure_path(plot)
@@ -78,7 +77,7 @@ def _row(moment: "Influence") -> list[str]:
 
 def _cell(moment: "Influence", action: int) -> str:
     """ "6.2-6.9", rounded outwards; "~ 41" where that would be too wide to say much."""
-    from paretofoil.show.influence_words import WIDE, tenths
+    from paretofoil.show.influence import WIDE, tenths
 
     share = moment.share_of(action)
     if share.upper - share.lower > WIDE:

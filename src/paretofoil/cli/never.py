@@ -30,7 +30,7 @@ def never(
     from paretofoil.cli.typed_agent import find_agent
     from paretofoil.core.document import plain, write_document
     from paretofoil.explanation.never import never as prove_never
-    from paretofoil.show.quantity import values
+    from paretofoil.show.numbers import values
 
     loaded = find_agent(agent)
     names = loaded.actions if action is None else (action,)

@@ -90,7 +90,7 @@ def resume(
 @app.command()
 def status(file: File) -> None:
     """How far a study is, and what it has found; also while it runs."""
-    from paretofoil.show.quantity import number_of
+    from paretofoil.show.numbers import number_of
     from paretofoil.study import read_about, read_rows, read_runs
 
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
@@ -125,7 +125,7 @@ def export(
     """The rows as CSV, Parquet or JSON; the summary as Markdown, HTML or LaTeX."""
     from paretofoil.core.atomic import write_whole
     from paretofoil.core.errors import InvalidInput
-    from paretofoil.show.quantity import number_of
+    from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows, read_runs
     from paretofoil.study.parquet import export_parquet
     from paretofoil.study.table import rows_table
@@ -150,7 +150,7 @@ def export(
 
 
 def _finish(path: Path, done: "Progress") -> None:
-    from paretofoil.show.quantity import number_of
+    from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows
 
     print_table(_summary(path.name, read_rows(path)))

@@ -141,7 +141,7 @@ def _refuse_wrong_sign(command: "np.ndarray", space: "CommandSpace", option: str
 
 def _outside(command: "np.ndarray", space: "CommandSpace") -> str:
     """ "time 50 is beyond 1 to 40", in the user's sign."""
-    from paretofoil.show.quantity import short
+    from paretofoil.show.numbers import short
 
     told = []
     for i, objective in enumerate(space.asked_for):

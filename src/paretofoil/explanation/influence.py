@@ -1,29 +1,28 @@
 """Does my wish matter here? In how much of the command region each action is chosen: proven, or estimated."""
 
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import beta
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.influence import Influence, Nearest, Share
-from paretofoil.core.influence_profile import InfluenceProfile
+from paretofoil.core.influence import CONFIDENCE, Alone, Influence, InfluenceProfile, Nearest, Scores, Share, Turn
 from paretofoil.core.limit import Limits, Stop, as_seconds, now
-from paretofoil.core.policy import FoldablePolicy, as_policy, provable
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.policy import FoldablePolicy, as_policy, provable, tells_values
+from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, decision_of, moments_of
-from paretofoil.explanation.influence_alone import alone, turned
-from paretofoil.explanation.influence_sample import actions_at, likely_share, random_commands
-from paretofoil.explanation.influence_scores import influence_scores
 from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import Box, paper_box, pose, space_of
+from paretofoil.explanation.pose import Box, paper_box, pose, restrict, space_of
 from paretofoil.proof.share import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
@@ -294,3 +293,185 @@ class _Asking:
             max((certificate.slack for certificate in certificates if certificate), default=0.0),
             max((certificate.deviation for certificate in certificates if certificate), default=0.0),
         )
+
+
+_VALUES = 512
+"""Of an objective's range that are tried, evenly spaced."""
+_HALVINGS = 30
+"""Between the last value that was tried that keeps the action and the first that changes it."""
+_UNDECIDED = 1e-3
+
+
+def alone(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[Alone, ...]:
+    """For each objective that has a range in the region of the batch's first question."""
+    question = batch.questions[0]
+    free = np.flatnonzero(question.high > question.low)
+    return tuple(_one(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
+
+
+def turned(question: Question, lines: Sequence[Alone]) -> np.ndarray:
+    """(N, d): the commands at which one objective alone was found to change the action."""
+    turns = [(line.objective, turn.value) for line in lines for turn in (line.down, line.up) if turn is not None]
+    commands = [with_value(question, i, np.array([value])) for i, value in turns]
+    return np.concatenate([np.zeros((0, question.space.size)), *commands])
+
+
+def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:
+    question = batch.questions[0]
+    low, high, here = question.low[i], question.high[i], question.command[i]
+    values = low + (np.arange(_VALUES) + 0.5) / _VALUES * (high - low)
+    changed = actions_at(batch, with_value(question, i, values), "alone") != chosen
+    below, above = np.append(low, values[values < here]), np.append(values[values > here], high)
+    down, up = _turn(batch, chosen, i, below[::-1]), _turn(batch, chosen, i, above)
+    lower, upper = _proven(batch, chosen, i, seconds)
+    return Alone(i, lower, upper, float(changed.mean()), down, up)
+
+
+def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
+    """(N, d): the command with other values (N,) of one objective."""
+    commands = np.repeat(question.command[None], len(values), axis=0)
+    if question.space.simplex:
+        others = np.delete(np.arange(question.space.size), i)
+        rest = question.command[others].sum()
+        shares = question.command[others] / rest if rest > 0 else np.full(len(others), 1.0 / len(others))
+        commands[:, others] = (1.0 - values[:, None]) * shares
+    commands[:, i] = values
+    return question.space.project(commands, question.low, question.high)
+
+
+def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Turn | None:
+    """The first change on the way along values (N,), which lead away from the command's."""
+    question = batch.questions[0]
+    actions = actions_at(batch, with_value(question, i, values), "alone")
+    hits = np.flatnonzero(actions != chosen)
+    if not len(hits):
+        return None
+    first = int(hits[0])
+    same, other, action = values[first - 1] if first else question.command[i], values[first], int(actions[first])
+    for _ in range(_HALVINGS):
+        middle = (same + other) / 2
+        [tried] = actions_at(batch, with_value(question, i, np.array([middle])), "alone")
+        if tried == chosen:
+            same = middle
+        else:
+            other, action = middle, int(tried)
+    return _in_few_digits(batch, chosen, i, Turn(float(other), action), float(values[-1]))
+
+
+def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Turn, end: float) -> Turn:
+    """A value a little farther, with as few digits as the policy, asked again, allows; at most as far as the end."""
+    question = batch.questions[0]
+    away = turn.value - question.command[i]
+    first = -math.floor(math.log10(abs(away)))
+    rounded = [
+        (math.ceil if away > 0 else math.floor)(turn.value * 10**k) / 10**k for k in range(first + 1, first + 12)
+    ]
+    tried = np.array([value for value in rounded if min(turn.value, end) <= value <= max(turn.value, end)])
+    actions = actions_at(batch, with_value(question, i, tried), "alone")
+    found = np.flatnonzero(actions != chosen)
+    return Turn(float(tried[found[0]]), int(actions[found[0]])) if len(found) else turn
+
+
+def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
+    """In at least, and at most, which share of the objective's range another action is chosen."""
+    question = batch.questions[0]
+    if question.space.simplex or not isinstance(question.policy, FoldablePolicy):
+        return 0.0, 1.0
+    line = QuestionBatch([restrict(question, [k for k in range(question.space.size) if k != i], {})])
+    line.keep_clear(batch.clearance)
+    found = prove_shares(line, ShareEffort(_UNDECIDED, deadline=now() + seconds))
+    own = question.valid_actions.index(chosen)
+    return max(0.0, 1.0 - float(found.upper[own])), min(1.0, 1.0 - float(found.lower[own]))
+
+
+_ROUNDS = 200
+"""How often preferences are drawn until enough of them lie within the region's ranges."""
+
+
+def actions_at(batch: QuestionBatch, commands: np.ndarray, phase: str) -> np.ndarray:
+    """(N,): what is chosen under commands (N, d) at the first question's state: the first of equals, as it acts."""
+    valid = np.array(batch.questions[0].valid_actions)
+    parts = [commands[start : start + CHUNK] for start in range(0, len(commands), CHUNK)]
+    best = [batch.scores_at(np.zeros(len(p), dtype=int), p, phase)[:, valid].argmax(axis=1) for p in parts]
+    return valid[np.concatenate(best)] if best else np.zeros(0, dtype=int)
+
+
+def random_commands(question: Question, count: int, generator: np.random.Generator) -> np.ndarray:
+    """(N, d): evenly distributed over the region; of narrow ranges of preferences perhaps fewer than asked for."""
+    low, high = question.low, question.high
+    if not question.space.simplex:
+        return low + generator.random((count, low.size)) * (high - low)
+    free = 1.0 - low.sum()
+    drawn = np.zeros((0, low.size))
+    for _ in range(_ROUNDS):
+        weights = low + free * generator.dirichlet(np.ones(low.size), size=count)
+        drawn = np.concatenate([drawn, weights[(weights <= high).all(axis=1)]])[:count]
+        if len(drawn) == count or free <= 0:
+            break
+    if not len(drawn):
+        raise InvalidInput.expected("ranges of preferences that are not too narrow to be sampled", f"{low} to {high}")
+    return drawn
+
+
+def likely_share(hits: int, total: int) -> tuple[float, float]:
+    """The exact confidence interval of a share of which so many of all samples were hits (Clopper and Pearson 1934)."""
+    tail = (1.0 - CONFIDENCE) / 2
+    low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, total - hits + 1))
+    high = 1.0 if hits == total else float(beta.ppf(1.0 - tail, hits + 1, total - hits))
+    return low, high
+
+
+_STEPS = 50
+"""Probes along each direction: at 0.02, 0.04 ... 1 times the range."""
+MOST_CORNERED = 10
+"""Objectives whose corners are probed: there are two to the power of this many."""
+_DECIMALS = 5
+"""Probes that agree in so many are one."""
+_ADDED = 1e-8
+"""To each probability before they are divided by their sum, so that logarithms are finite."""
+
+
+def fan(question: Question) -> np.ndarray:
+    """(N, d): the probes: along each axis, to each corner of signs, and along the command; clipped, each once.
+
+    Of many objectives the corners are left out: there are too many.
+    Preferences have the region's point nearest to each probe.
+    """
+    command, low, high = question.command, question.low, question.high
+    axes = np.eye(command.size)
+    signs = itertools.product((-1.0, 1.0), repeat=command.size) if command.size <= MOST_CORNERED else ()
+    corners = np.array(list(signs)).reshape(-1, command.size)
+    directions = np.concatenate([axes, -axes, corners, command[None]])
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    directions = directions[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
+    steps = np.arange(1, _STEPS + 1) / _STEPS
+    probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
+    inside = np.unique(np.round(question.space.project(probes, low, high), _DECIMALS), axis=0)
+    return question.space.project(inside, low, high)  # which rounding may have left
+
+
+def influence_scores(batch: QuestionBatch) -> Scores:
+    """Of the batch's first question, whose region is the box of the fan."""
+    question, probes = batch.questions[0], fan(batch.questions[0])
+    commands = np.concatenate([question.command[None], probes])
+    scores = batch.scores_at(np.zeros(len(commands), dtype=int), commands, "scores")
+    scores = scores[:, list(question.valid_actions)].astype(np.float64)
+    best = scores.argmax(axis=1)
+    if tells_values(question.policy):  # what is worth most is chosen for sure
+        chances = np.eye(scores.shape[1])[best]
+    else:
+        chances = np.exp(scores - scores.max(axis=1, keepdims=True))
+        chances /= chances.sum(axis=1, keepdims=True)
+    own, mean = (p / p.sum() for p in (chances[0] + _ADDED, chances[1:].mean(axis=0) + _ADDED))
+    middle = (own + mean) / 2
+    return Scores(
+        kl=_divergence(own, mean),
+        tv=float(np.abs(own - mean).sum() / 2),
+        js=(_divergence(own, middle) + _divergence(mean, middle)) / 2,
+        flip=float((best[1:] != best[0]).mean()),
+        probes=len(probes),
+    )
+
+
+def _divergence(p: np.ndarray, q: np.ndarray) -> float:
+    return max(0.0, float((p * np.log(p / q)).sum()))

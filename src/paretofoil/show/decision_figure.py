@@ -11,10 +11,15 @@ import numpy as np
 from paretofoil.core.answer import Answer, Asked
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
-from paretofoil.show.figure_file import check_figure_path, save_figure
-from paretofoil.show.landscape import landscape, two_objectives
-from paretofoil.show.landscape_figure import draw_landscape, margin_label
-from paretofoil.show.margin_line import draw_margin_line, margin_line
+from paretofoil.show.landscape import (
+    draw_landscape,
+    draw_margin_line,
+    landscape,
+    margin_label,
+    margin_line,
+    two_objectives,
+)
+from paretofoil.show.palette import check_figure_path, save_figure
 from paretofoil.show.preference_figure import draw_preferences
 
 if TYPE_CHECKING:

@@ -8,10 +8,9 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.axis import as_shown, axis_label
-from paretofoil.show.figure_file import check_figure_path, save_figure
-from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED
-from paretofoil.show.quantity import short
+from paretofoil.show.landscape import as_shown, axis_label
+from paretofoil.show.numbers import short
+from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure_path, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,12 +1,13 @@
 """Landscapes: the foil margin over two objectives of the command (paper, "Landscape and Grid Construction")."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective
 from paretofoil.core.document import (
     Reader,
@@ -22,7 +23,15 @@ from paretofoil.core.document import (
     write_document,
 )
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.show.numbers import counted, short
+from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
+from paretofoil.show.sentences import delivers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 
 RESOLUTION = 121
 ZOOM = 2.5
@@ -180,3 +189,296 @@ def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, 
         raise InvalidInput.expected("a question with two objectives or more for a landscape", "one objective")
     first, second = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return first, second
+
+
+def as_shown(objective: Objective, numbers: np.ndarray) -> np.ndarray:
+    """Returns of one objective in the user's sign: -2 of a cost is 2."""
+    return 0.0 - numbers if objective.cost else numbers  # not -numbers: an axis that begins at -0 would say so
+
+
+def axis_label(objective: Objective) -> str:
+    """ "time (steps)", "treasure"."""
+    return f"{objective.name} ({objective.unit})" if objective.unit else objective.name
+
+
+def setting(objective: Objective, number: float) -> str:
+    """ "time = 2 steps"."""
+    shown = short(float(as_shown(objective, np.array(number))))
+    return f"{objective.name} = {counted(objective, shown)}"
+
+
+def slice_note(objectives: Sequence[Objective], through: np.ndarray, original: np.ndarray, off: Sequence[int]) -> str:
+    """What a picture over some objectives holds fixed: "slice at ore 1 = 1.22, the original's"."""
+    if not off:
+        return ""
+    fixed = ", ".join(setting(objectives[i], float(through[i])) for i in off)
+    moved = [i for i in off if through[i] != original[i]]
+    if not moved:
+        return f"slice at {fixed}, the original's"
+    before = ", ".join(setting(objectives[i], float(original[i])) for i in moved)
+    return f"slice at {fixed}, the answer's (the original has {before})"
+
+
+MAX_COLOUR = 10.0
+"""Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
+DOTS = "#8a5410"
+ARROWS = 11
+"""Small arrows along each axis."""
+NOTE_WIDTH = 74
+"""Characters in a line of the note above a landscape."""
+
+
+def draw_landscape(
+    axes: "Axes",
+    land: Landscape,
+    answers: Sequence[Answer] = (),
+    *,
+    title: str = "",
+    proven_range: ProvenRange | None = None,
+    gradient: bool = False,
+) -> Any:
+    """Draw everything but the colour bar, for which the image is returned.
+
+    The bold arrow is the change: from the original command to what the first answer quotes. `gradient` adds, thin
+    and in blue, in which direction the margin grows. What does not lie in the slice is hollow.
+    """
+    x, y, margins = _as_seen(land)
+    image = _draw_margins(axes, x, y, margins, land.kappa)
+    if gradient:
+        _draw_gradient(axes, land, x, y, margins)
+    notes = [slice_note(land.objectives, land.through, land.command, land.off)]
+    if proven_range is not None:
+        notes.append(_draw_proven_range(axes, land, proven_range))
+    found = marked(answers)
+    draw_mark(axes, _point(land, land.command), ORIGINAL, land.holds(land.command), _bounds(x, y))
+    for command, mark in found:
+        draw_mark(axes, _point(land, command), mark, land.holds(command), _bounds(x, y))
+    notes.append(missing_note(answers) if found else "")
+    axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
+    axes.set(xlabel=axis_label(land.objectives[land.p]), ylabel=axis_label(land.objectives[land.q]))
+    if found:
+        draw_change(axes, _point(land, land.command), _point(land, found[0][0]))
+    finish(axes, title, notes)
+    return image
+
+
+def margin_label(foil: str) -> str:
+    """What the colours mean."""
+    return f"margin of {foil} (above 0: {foil} is chosen)"
+
+
+def wins_label(kappa: float) -> str:
+    """What the dots mean, and the line around them."""
+    return f"the foil wins (by {kappa:g} or more)"
+
+
+def _as_seen(land: Landscape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The grid in the user's sign, both axes increasing."""
+    x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
+    across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
+    return x[across], y[down], land.margins[down, across]
+
+
+def _point(land: Landscape, command: np.ndarray) -> np.ndarray:
+    """(2,): where a command lies in the picture."""
+    return np.array([as_shown(land.objectives[i], command[i]) for i in (land.p, land.q)])
+
+
+def _bounds(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.array([[x[0], y[0]], [x[-1], y[-1]]])
+
+
+def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarray, kappa: float) -> Any:
+    """Colours, and where the foil wins also dots: readers without colours see them too."""
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.patches import Rectangle
+
+    limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
+    colours = LinearSegmentedColormap.from_list("margin", MARGIN_COLOURS)
+    image = axes.pcolormesh(
+        x, y, margins, cmap=colours, vmin=-limit, vmax=limit, shading="nearest", rasterized=True, zorder=0
+    )
+    if margins.max() >= kappa:
+        dots = axes.contourf(x, y, margins, levels=[kappa, np.inf], colors="none", hatches=[".."], zorder=1)
+        dots.set(edgecolor=DOTS, linewidth=0)
+        axes.add_patch(Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins_label(kappa)))
+    if margins.min() < kappa < margins.max():
+        axes.contour(x, y, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
+    return image
+
+
+def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
+    """The commands that were found, as they are quoted, each with a mark that claims no more than was proven.
+
+    Behind them what can be had, where that is another command.
+    """
+    found = [(answer.command, _mark(answer)) for answer in answers if answer.command is not None]
+    had = [a.attainable.command for a in answers if a.attainable is not None and not delivers(a)]
+    different = {command.tobytes(): command for command in had if command is not None}
+    return found + [(command, ATTAINABLE) for command in different.values()]
+
+
+def _mark(found: Answer) -> Mark:
+    mark = mark_of(found.search)
+    if found.outcome is not Outcome.PROVEN_OPTIMAL:
+        return mark
+    rounded = bool(np.any(found.command != found.closest))
+    return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")
+
+
+def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:
+    """A filled mark for a command in the slice, a hollow one for another; at the edge if it lies beyond."""
+    shown = np.clip(point, *bounds)
+    beyond = " (beyond the edge)" if not np.allclose(shown, point) else ""
+    axes.plot(
+        *shown,
+        linestyle="none",
+        marker=mark.marker,
+        markersize=mark.size,
+        markerfacecolor=mark.colour if inside else "white",
+        markeredgecolor="white" if inside else mark.colour,
+        markeredgewidth=1.0 if inside else 1.8,
+        label=f"{mark.label}{beyond}{'' if inside else ' (not in this slice)'}",
+        clip_on=False,
+        zorder=7 - mark.size / 20,  # small ones above large ones, all to be seen
+    )
+
+
+def draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
+    """The bold arrow of the change; the limits of the axes must be set before."""
+    from matplotlib.patheffects import withStroke
+
+    corners = axes.transData.transform([start, end]) * 72 / axes.figure.dpi
+    gap = min(4.0, float(np.hypot(*(corners[1] - corners[0]))) / 5)  # points: short arrows go from mark to mark
+    style = {"arrowstyle": "-|>,head_length=0.6,head_width=0.3", "color": INK, "linewidth": 2.2}
+    arrow = axes.annotate("", tuple(end), tuple(start), arrowprops={**style, "shrinkA": gap, "shrinkB": gap}, zorder=5)
+    halo = [withStroke(linewidth=4.4, foreground="white")]
+    if arrow.arrow_patch is not None:
+        arrow.arrow_patch.set(path_effects=halo, zorder=5)
+    axes.plot([], [], linestyle="none", marker=r"$\rightarrow$", markersize=16, color=INK, label="the change")
+
+
+def _draw_gradient(axes: "Axes", land: Landscape, x: np.ndarray, y: np.ndarray, margins: np.ndarray) -> None:
+    """Where the margin grows, in scaled coordinates: small arrows everywhere, a longer one at the original command."""
+    from matplotlib.patheffects import withStroke
+
+    scale = land.scale[[land.p, land.q]]
+    up, right = np.gradient(margins, y / scale[1], x / scale[0])
+    pick = np.linspace(0, len(x) - 1, ARROWS + 2).astype(int)[1:-1]
+    u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
+    size = np.maximum(np.hypot(u, v), 1e-12)
+    halo = [withStroke(linewidth=1.2, foreground="white")]
+    common: dict[str, Any] = {"color": BLUE, "path_effects": halo}
+    axes.quiver(x[pick], y[pick], u / size, v / size, scale=26, width=0.0036, zorder=3, **common)
+    signs = np.array([-1.0 if land.objectives[i].cost else 1.0 for i in (land.p, land.q)])
+    steep = float(np.hypot(*land.slope))
+    if steep > 0:
+        steepest = signs * land.slope / steep  # it may lead out of the picture, and is seen there
+        axes.quiver(*_point(land, land.command), *steepest, scale=7, width=0.006, zorder=6, clip_on=False, **common)
+    axes.plot(
+        [], [], linestyle="none", marker=r"$\rightarrow$", markersize=10, color=BLUE, label="where the margin grows"
+    )
+
+
+def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> str:
+    """The range where the slice meets it; else a note."""
+    from matplotlib.patches import Rectangle
+
+    slack = 1e-9 * land.scale
+    meets = (proven.low - slack <= land.through) & (land.through <= proven.high + slack)
+    if not meets[land.off].all():
+        return "the proven range is not in this slice"
+    corners = np.sort([_point(land, proven.low), _point(land, proven.high)], axis=0)
+    style: dict[str, Any] = {"fill": False, "edgecolor": INK, "linestyle": "--", "linewidth": 1.4}
+    axes.add_patch(Rectangle(corners[0], *(corners[1] - corners[0]), label="proven range", zorder=4, **style))
+    return ""
+
+
+def missing_note(answers: Sequence[Answer]) -> str:
+    """ "White-CW: none found": an answer without a command has no place in the picture."""
+    return ", ".join(f"{mark_of(a.search).label}: none found" for a in answers if a.command is None)
+
+
+def finish(axes: "Axes", title: str, notes: Sequence[str]) -> None:
+    """The title with what must be known of the picture below it, and the legend."""
+    note = fill("; ".join(filter(None, notes)), NOTE_WIDTH)
+    axes.set_title("\n".join(filter(None, (title, note))), fontsize=9)
+    tight = {"columnspacing": 1.2, "handletextpad": 0.5}
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8, **tight)
+
+
+POINTS = 601
+
+
+@dataclass(frozen=True, eq=False)
+class MarginLine:
+    """The margin along one objective; all others are as in the original command."""
+
+    objectives: tuple[Objective, ...]
+    command: np.ndarray
+    """R_t, the command that was asked about."""
+    kappa: float
+    axis: int
+    x: np.ndarray  # (POINTS,) true values of the objective, increasing
+    margins: np.ndarray  # (POINTS,)
+    partner: int | None = None
+    """The weight that gives what this one gets, of preferences."""
+
+    @property
+    def off(self) -> list[int]:
+        """The numbers of a command that do not change along the line."""
+        return [i for i in range(self.command.size) if i not in (self.axis, self.partner)]
+
+    def place(self, command: np.ndarray) -> np.ndarray:
+        """(2,): where a command lies in the picture."""
+        value = command[self.axis]
+        return np.array([as_shown(self.objectives[self.axis], value), np.interp(value, self.x, self.margins)])
+
+
+def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> MarginLine:
+    """Query the margin along one objective."""
+    [(low, high)] = window(question, [axis], shown)
+    x = np.linspace(low, high, POINTS)
+    commands = np.repeat(question.command[None], POINTS, axis=0)
+    commands[:, axis] = x
+    margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
+    return MarginLine(question.space.asked_for, question.command, question.kappa, axis, x, margins)
+
+
+def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
+    """Query the margin along one weight, where another gives what it gets."""
+    both = question.command[axis] + question.command[partner]
+    [(low, high)] = window(question, [axis], shown)
+    x = np.linspace(max(low, both - question.high[partner]), min(high, both - question.low[partner]), POINTS)
+    commands = np.repeat(question.command[None], POINTS, axis=0)
+    commands[:, axis], commands[:, partner] = x, both - x
+    margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
+    names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.asked_for)
+    return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
+
+
+def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], foil: str) -> None:
+    """The line, where the foil wins, and the change as an arrow."""
+    objective = line.objectives[line.axis]
+    x = as_shown(objective, line.x)
+    axes.plot(x, line.margins, color=MARGIN_COLOURS[0], linewidth=2.2, zorder=3, label="margin")
+    axes.axhline(line.kappa, color=INK, linewidth=1.0, linestyle="--", label=f"{line.kappa:g}: the foil wins above")
+    axes.margins(x=0, y=0.1)
+    bottom, top = axes.get_ylim()
+    wins = line.margins >= line.kappa
+    shade: dict[str, Any] = {"facecolor": MARGIN_COLOURS[3], "edgecolor": DOTS, "alpha": 0.5, "linewidth": 0}
+    axes.fill_between(x, bottom, top, where=wins, hatch="..", label=wins_label(line.kappa), zorder=0, **shade)
+    bounds = np.array([[x.min(), bottom], [x.max(), top]])
+    found = marked(answers)
+    draw_mark(axes, line.place(line.command), ORIGINAL, True, bounds)
+    for command, mark in found:
+        inside = not (command - line.command)[line.off].any()
+        draw_mark(axes, line.place(command), mark, inside, bounds)
+    label = axis_label(objective)
+    if line.partner is not None:
+        label = f"{label} (and of {line.objectives[line.partner].name.removeprefix('weight of ')} what is left)"
+    axes.set(xlim=(x.min(), x.max()), ylim=(bottom, top), xlabel=label, ylabel=margin_label(foil))
+    if found:
+        draw_change(axes, line.place(line.command), line.place(found[0][0]))
+    missing = missing_note(answers) if found else ""
+    finish(axes, "", [slice_note(line.objectives, line.command, line.command, line.off), missing])

@@ -11,11 +11,10 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Outcome
 from paretofoil.core.command import Objective, asked_for
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.show.attainable_words import advice
-from paretofoil.show.flip_map_figure import figure_flip_map
-from paretofoil.show.flip_map_table import summary
+from paretofoil.show.flip_map import figure_flip_map, summary
+from paretofoil.show.numbers import beside, clean, counted, short
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
-from paretofoil.show.quantity import beside, clean, counted, short
+from paretofoil.show.sentences import advice
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from paretofoil.core.document import plain
 from paretofoil.core.policy import shares, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
-from paretofoil.show.quantity import values
+from paretofoil.show.numbers import values
 from paretofoil.web.moment import Course, Moments
 from paretofoil.web.network import computable
 from paretofoil.web.shelf import Shelf

@@ -8,7 +8,7 @@ from answers import FUEL, TIME, TREASURE
 from phrases import BUDGET, DEATH, DIAMOND, FOOD, GOLD, ORE, STEPS
 
 from paretofoil.core.command import Objective
-from paretofoil.show.quantity import (
+from paretofoil.show.numbers import (
     beside,
     change,
     inward,
@@ -21,7 +21,7 @@ from paretofoil.show.quantity import (
     value,
     values,
 )
-from paretofoil.show.sentence import rounded_down, rounded_up
+from paretofoil.show.sentences import rounded_down, rounded_up
 
 
 @pytest.mark.parametrize(

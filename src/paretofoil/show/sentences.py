@@ -7,15 +7,28 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 import numpy as np
 
 from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.attainable import DELIVERED, Attainable
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.start import Start
-from paretofoil.show import preference
-from paretofoil.show.action_words import action_word, instead
-from paretofoil.show.attainable_words import ending, results
-from paretofoil.show.quantity import change, join, listing, number_of, percent, short, short_change, span, value
+from paretofoil.show.numbers import (
+    beside,
+    change,
+    exact,
+    inward,
+    join,
+    listing,
+    number_of,
+    percent,
+    result,
+    short,
+    short_change,
+    span,
+    value,
+    wish,
+)
 
 MANY = 3
 """From so many changed objectives on, only their old and new numbers are told."""
@@ -31,7 +44,7 @@ def one_line(found: Answer) -> str:
     if found.command is not None:
         now = " now" if found.time else ""
         numbers = found.objectives, found.original, found.command
-        wish = preference.changes(*numbers) if found.preferences else f"asked for {_changes(*numbers)}"
+        wish = _weight_changes(*numbers) if found.preferences else f"asked for {_changes(*numbers)}"
         return f"Had you{now} {wish}, the agent would have {instead(found)}."
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         under = f"With {where}, under" if where else "Under"
@@ -50,9 +63,9 @@ def paragraph(found: Answer) -> str:
     if found.command is None:
         return _text([*parts, *_advice(found)])
     under = "these preferences" if found.preferences else "that command"
-    of_foil, of_chosen = (preference.share(found, action, after=True) for action in (found.foil, found.chosen))
+    of_foil, of_chosen = (_share(found, action, after=True) for action in (found.foil, found.chosen))
     foil, chosen = action_word(found, found.foil), action_word(found, found.chosen)
-    parts += [f"Under {under} {foil} {preference.has(found)} {of_foil} and {chosen} {of_chosen}.", _unchanged(found)]
+    parts += [f"Under {under} {foil} {_has(found)} {of_foil} and {chosen} {of_chosen}.", _unchanged(found)]
     if found.consequence is not None and found.original_consequence is not None:
         parts.append(_consequences(found, found.consequence, found.original_consequence))
     if found.start is not None:
@@ -71,9 +84,9 @@ def _situation(found: Answer) -> str:
     """ "With 8 treasure and 2 steps of time left, the agent chooses right here (70 %; down has 20 %)."."""
     chosen, foil = action_word(found, found.chosen), action_word(found, found.foil)
     worth = "" if found.values is None else "worth "
-    others = f"{foil} {preference.has(found)} {preference.share(found, found.foil)}"
-    asked = preference.situation(found) if found.preferences else _asked(found)
-    return f"{asked}, the agent chooses {chosen} here ({worth}{preference.share(found, found.chosen)}; {others})."
+    others = f"{foil} {_has(found)} {_share(found, found.foil)}"
+    asked = _weights_situation(found) if found.preferences else _asked(found)
+    return f"{asked}, the agent chooses {chosen} here ({worth}{_share(found, found.chosen)}; {others})."
 
 
 def _asked(found: Answer) -> str:
@@ -114,7 +127,7 @@ def _unchanged(found: Answer) -> str:
 def _restrictions(found: Answer) -> str:
     """ "the wish about time kept and only 5 to 10 treasure allowed": what the user ruled out, or nothing."""
     if found.preferences:
-        return preference.restrictions(found)
+        return _weight_restrictions(found)
     spans = {i: span(found.objectives[i], float(found.low[i]), float(found.high[i]), digits=3) for i in found.held}
     kept = [found.objectives[i].name for i in (*found.kept, *(i for i, told in spans.items() if told is None))]
     parts = [f"the wish{'es' if len(kept) > 1 else ''} about {join(kept)} kept"] if kept else []
@@ -177,7 +190,7 @@ def rounded_up(number: float, digits: int = 4) -> str:
 def _proven_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
     """The proven box, with a bound per objective."""
     if found.preferences:
-        return preference.proven_range(found, proven, command)
+        return weights_range(found, proven, command)
     sides = zip(found.objectives, proven.low, proven.high, command, found.original, strict=True)
     # An objective that keeps its number may have a long one, which is not told again.
     spans = [span(o, float(a), float(b), float(c) if c != old else None) for o, a, b, c, old in sides]
@@ -223,7 +236,7 @@ def _fulfilled(found: Answer, old: Consequence) -> bool:
 def _start(found: Answer, start: Start) -> str:
     """The command that this would have been at the start, and whether it leads here."""
     if found.preferences:
-        return preference.from_the_start(start)
+        return _weights_start(start)
     if np.array_equal(start.issued, found.original):  # nothing was collected yet
         told, which = "Issued at the start, the same command", ""
     else:
@@ -250,7 +263,7 @@ def _advice(found: Answer) -> list[str]:
     spent = f"{number_of(found.total_queries, 'query was', 'queries were')} spent"
     if found.outcome is Outcome.PROVEN_INFEASIBLE:
         wider = "Ask about another foil or another moment, or widen what may be asked for."
-        return [_range(found), _odds(found), preference.next_step(found) if found.preferences else wider]
+        return [_range(found), _odds(found), _next_weights(found) if found.preferences else wider]
     reason = found.stop.sentence if found.stop.early else ""
     if found.certificate is not None:
         what = "weights" if found.preferences else "command"
@@ -279,3 +292,170 @@ def _odds(found: Answer) -> str:
     foil = action_word(found, found.foil)
     which = "preferences" if found.preferences else "commands"
     return f"Only {which} count under which {foil} is at least {times} times as likely as any other action."
+
+
+AMBIGUOUS = ("all", "any", "none", "nothing")
+"""Names of actions that stand in quotes, since they would be read as something else."""
+
+
+def action_word(found: Answer, action: int) -> str:
+    name = found.actions[action]
+    return f'"{name}"' if name.lower() in AMBIGUOUS else name
+
+
+def instead(found: Answer) -> str:
+    """ "gone down instead of right", "mined rather than turned left"."""
+    foil, chosen = found.phrases[found.foil], found.phrases[found.chosen]
+    verb, _, rest = chosen.partition(" ")
+    if rest and foil.startswith(f"{verb} "):
+        return f"{foil} instead of {rest}"
+    return f"{foil} rather than {chosen}"
+
+
+CAVEAT = "Such a command is something to ask for; it need not be achievable."
+EXACT = 1e-9
+"""A miss up to this share of a range is none."""
+
+
+def ending(found: Answer) -> str:
+    """The caveat, and what can be had; an answer that delivers needs no caveat, and preferences ask for nothing."""
+    caveat = "" if found.preferences or delivers(found) else CAVEAT
+    return f"{caveat} {advice(found)}".strip()
+
+
+def advice(found: Answer) -> str:
+    """ "To really get down: ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly that."."""
+    had = found.attainable
+    if had is None:
+        return ""
+    what = f"ask for just that; {_delivery(found, had, 'what it asks for')}" if delivers(found) else _other(found, had)
+    return f"To really get {action_word(found, found.foil)}: {what}."
+
+
+def delivers(found: Answer) -> bool:
+    """Whether the smallest change can itself be had."""
+    had = found.attainable
+    return had is not None and had.known and np.array_equal(had.command, found.command)  # type: ignore[arg-type]
+
+
+def _other(found: Answer, had: Attainable) -> str:
+    """Another command than the answer's, or that none is known."""
+    if had.asked is None:
+        count = {0: "none was", 1: "one was"}.get(had.tried, f"{had.tried} were")
+        return f"no command is known that then delivers what it asks for; {count} rolled out"
+    wishes = [wish(o, float(number)) for o, number in zip(found.objectives, had.asked, strict=True)]
+    whole = " in all" if found.time else ""
+    return f"ask for {listing(found.objectives, wishes)}{whole}; {_delivery(found, had, 'that')}"
+
+
+def _delivery(found: Answer, had: Attainable, what: str) -> str:
+    """ "rolled out, it delivers exactly that": what was asked beside what came."""
+    follows: Consequence = had.consequence  # type: ignore[assignment]
+    exactly = had.missed <= EXACT  # type: ignore[operator]
+    if follows.repeats == 1:
+        nearly = f"{what} to within {100 * DELIVERED:g} % of each objective's range: {results(found, follows)}"
+        return f"rolled out, it delivers {f'exactly {what}' if exactly else nearly}"
+    if exactly and not follows.error.any():
+        return f"in each of {follows.repeats:,} runs it delivers exactly {what}"
+    off = np.abs(follows.achieved - had.asked[: len(follows.achieved)])  # type: ignore[index]
+    told = f"nearly {what}" if (off > follows.error + EXACT).any() else what
+    return f"in the mean of {follows.repeats:,} runs it delivers {told}: {results(found, follows)} (± standard error)"
+
+
+def results(found: Answer, follows: Consequence) -> str:
+    """What came in the end, with the standard errors of means."""
+    rewards = found.objectives[: len(follows.achieved)]  # a horizon is no return
+    triples = zip(rewards, follows.achieved, follows.error, strict=True)
+    return listing(rewards, [result(o, float(mean), float(error)) for o, mean, error in triples])
+
+
+LITTLE = 0.1
+"""Weights that change by no more than this change a little."""
+
+
+def _weights_situation(found: Answer) -> str:
+    """ "Caring 0.25 about fuel and 0.75 about ore"."""
+    pairs = zip(found.objectives, found.original, strict=True)
+    return f"Caring {join([f'{short(float(weight))} about {o.name}' for o, weight in pairs])}"
+
+
+def _weights_start(start: Start) -> str:
+    """Preferences are held, not used up: the same ones are meant at the start."""
+    if start.leads_here is None:
+        return "Held from the start, these preferences may lead here or not, by chance."
+    leads = "lead to this very state" if start.leads_here else "do not lead to this state at this moment"
+    return f"Held from the start, these preferences {leads}."
+
+
+def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
+    """ "cared a little more about fuel (0.31 instead of 0.25) and less about ore (0.5 instead of 0.75)"."""
+    told = []
+    for word, sign in (("more", 1.0), ("less", -1.0)):
+        moved = np.flatnonzero(sign * (after - before) > 0).tolist()
+        if moved:
+            weights = [_weight_change(objectives[i], float(before[i]), float(after[i])) for i in moved]
+            little = "a little " if np.abs(after - before)[moved].max() <= LITTLE + 1e-9 else ""
+            told.append(f"{little}{word} about {join(weights)}")
+    return f"cared {', and '.join(told) if any(' and ' in part for part in told) else join(told)}"
+
+
+def _weight_change(objective: Objective, old: float, new: float) -> str:
+    return f"{objective.name} ({exact(new)} instead of {beside(old, new)})"
+
+
+def _weight_restrictions(found: Answer) -> str:
+    """ "the weight of time kept and a weight of 0.1 to 0.3 for fuel": what the user ruled out, or nothing."""
+    kept = [found.objectives[i].name for i in found.kept]
+    parts = [f"the weight{'s' if len(kept) > 1 else ''} of {join(kept)} kept"] if kept else []
+    for i in found.held:
+        low, high = inward(float(found.low[i]), float(found.high[i]), digits=3)
+        if i not in found.kept:
+            parts.append(f"a weight of {low} to {high} for {found.objectives[i].name}")
+    return join(parts) if parts else ""
+
+
+def weights_range(found: Answer, proven: ProvenRange, command: np.ndarray) -> str:
+    """ "Any weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 do it as well; this is proven."."""
+    sides = [(float(a), float(b), float(c)) for a, b, c in zip(proven.low, proven.high, command, strict=True)]
+    wide, rest = [], []
+    for objective, side, old in zip(found.objectives, sides, found.original, strict=True):
+        low, high = inward(*side)
+        if float(low) < float(high):
+            wide.append(f"{low} to {high} for {objective.name}")
+        else:
+            rest.append(_at(objective, float(old), side[2]))
+    if len(wide) < 2:
+        return ""  # no weight changes alone
+    others = f", with {join(rest)}," if rest else ""
+    return f"Any weights of {join(wide)} that sum to 1{others} do it as well; this is proven."
+
+
+def _at(objective: Objective, old: float, new: float) -> str:
+    """A weight that has no range: "fuel as it is", "fuel at 0.1", "no weight for fuel"."""
+    if new == old:
+        return f"{objective.name} as it is"  # its number may be long
+    return f"{objective.name} at {exact(new)}" if new else f"no weight for {objective.name}"
+
+
+def _next_weights(found: Answer) -> str:
+    """What to do when no preferences of the region lead to the foil."""
+    if (found.low > 0).any() or (found.high < 1).any():
+        return "Ask about another foil or another moment, or allow other weights."
+    return "All weights that sum to 1 were looked at: ask about another foil or another moment."
+
+
+def _has(found: Answer) -> str:
+    return "has" if found.values is None else "is worth"
+
+
+def _share(found: Answer, action: int, *, after: bool = False) -> str:
+    """What an action has under the original command, or the new one: "70 %", or "7.1" if the agent tells values."""
+    values = found.counterfactual_values if after else found.values
+    told = found.counterfactual_probabilities if after else found.probabilities
+    return percent(told[action]) if values is None else _worth(found, values, action)  # type: ignore[index]
+
+
+def _worth(found: Answer, values: np.ndarray, action: int) -> str:
+    """A value in as many digits as tell it from those of the foil and the chosen action."""
+    other = found.chosen if action == found.foil else found.foil
+    return beside(float(values[action]), float(values[other]))

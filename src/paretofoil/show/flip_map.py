@@ -1,19 +1,91 @@
-"""Flip maps as a picture: time across, foils down, coloured by how far the command must move."""
+"""Flip maps in lines and in words."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Answer, Outcome
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.show.figure_file import check_figure_path, save_figure
-from paretofoil.show.palette import INK
-from paretofoil.show.quantity import values
+from paretofoil.show.numbers import values
+from paretofoil.show.palette import INK, check_figure_path, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+NOT_FOUND, NEVER = "not found", "never"
+
+
+@dataclass(frozen=True)
+class FlipMapLines:
+    """One line for each moment, which can be printed before the next one is known: all widths are fixed.
+
+    Moments go down and actions across: what was done, and how far the command must move for each foil.
+    """
+
+    actions: tuple[str, ...]
+    moments: int
+    """How many moments the episode has."""
+    room: int | None = None
+    """The width of the window; None if there is no limit."""
+
+    @property
+    def widths(self) -> list[int]:
+        number, longest = len(str(self.moments - 1)), max(map(len, self.actions))
+        return [number, max(longest, len("chosen")), *(max(len(name), len(NOT_FOUND)) for name in self.actions)]
+
+    @property
+    def narrow(self) -> bool:
+        """Whether columns do not fit, so that each line names its foils instead."""
+        return self.room is not None and sum(self.widths) + len(self.widths) - 1 > self.room
+
+    @property
+    def head(self) -> str:
+        return "t: chosen: foils" if self.narrow else self._columns(["t", "chosen", *self.actions])
+
+    def line(self, time: int, taken: int, answers: Sequence[Answer]) -> str:
+        """One moment; its answers are those of all its foils."""
+        cells = {found.foil: _cell(found) for found in answers}
+        if self.narrow:
+            told = [f"{self.actions[foil]} {cell}" for foil, cell in sorted(cells.items())]
+            return f"{time}: {self.actions[taken]}: {', '.join(told) or 'no other valid action'}"
+        others = (cells.get(i, "done" if i == taken else "·") for i in range(len(self.actions)))
+        return self._columns([str(time), self.actions[taken], *others])
+
+    def _columns(self, cells: Sequence[str]) -> str:
+        """Numbers to the right; the second cell, a word, to the left."""
+        placed = [
+            cell.ljust(width) if i == 1 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(cells, self.widths, strict=True))
+        ]
+        return " ".join(placed)
+
+
+def _cell(found: Answer) -> str:
+    if found.distance is not None:
+        return f"{found.distance:.3f}"
+    return NEVER if found.outcome is Outcome.PROVEN_INFEASIBLE else NOT_FOUND
+
+
+def summary(flips: FlipMap) -> str:
+    """The moments at which the agent is easiest to steer, and those at which it cannot be."""
+    lines = []
+    easiest = flips.easiest()
+    if easiest:
+        lines.append("Easiest to steer:")
+        lines += [f"  t = {t}: {found}" for t, found in easiest]
+    proven = set(flips.proven_unsteerable())
+    unsure = [t for t in flips.unsteerable() if t not in proven]
+    if proven:
+        lines.append(f"No command steers it (proven) at t = {', '.join(map(str, sorted(proven)))}.")
+    if unsure:
+        lines.append(f"No foil was found at t = {', '.join(map(str, unsure))}.")
+    return "\n".join(lines) or "The agent never had a choice: one valid action at every moment."
+
 
 BAND = 30
 """Moments side by side; a longer episode goes on in a further band below, so that its numbers can still be read."""
@@ -64,7 +136,7 @@ def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: A
     for found, time in zip(flips.answers, flips.times, strict=True):
         if not start <= time < end:
             continue
-        text, colour = _cell(found, norm)
+        text, colour = _picture_cell(found, norm)
         if not found.found:
             axes.add_patch(Rectangle((time - 0.5, found.foil - 0.5), 1, 1, color=IMPOSSIBLE, linewidth=0, zorder=1))
         axes.text(time, found.foil, text, ha="center", va="center", fontsize=7, color=colour, zorder=3)
@@ -80,7 +152,7 @@ def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: A
     return image
 
 
-def _cell(found: Any, norm: Any) -> tuple[str, str]:
+def _picture_cell(found: Any, norm: Any) -> tuple[str, str]:
     """What stands in a cell, and in which colour."""
     if found.distance is None:
         return ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK

@@ -1,7 +1,7 @@
 """What was proven of an action in many states, in words."""
 
 from paretofoil.explanation.never import Never
-from paretofoil.show.quantity import short
+from paretofoil.show.numbers import short
 
 
 def never_sentence(found: Never) -> str:
