@@ -19,15 +19,11 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.flip_map import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.landscape import Landscape, draw_landscape, landscape
-from paretofoil.show.palette import ATTAINABLE, ENDINGS, GREEN, INK, MARKS, ORIGINAL, check_figure_path, mark_of
-from paretofoil.show.rates_figure import Series, figure_rates
-from paretofoil.study.statistics import Proportion
-from paretofoil_paper.comparison import COLOURS
+from paretofoil.show.palette import ATTAINABLE, ENDINGS, MARKS, ORIGINAL, check_figure_path, mark_of
 
 SHARES = Objective("share")
 TIME = Objective("time", "steps", cost=True)
@@ -253,26 +249,6 @@ def test_figures_refuse_a_bad_path_before_they_ask_the_policy():
     with pytest.raises(InvalidInput, match="ends in"):
         found.plot("a.xyz")
     assert asked == []
-
-
-def test_no_two_series_of_the_comparison_share_their_marker_and_filling():
-    series = [Series(label, colour, {"all": Proportion(3, 10)}) for label, colour in COLOURS.items()]
-    series += [Series("paper", COLOURS["cf-zoo"], {"all": Proportion(4, 10)}, hollow=True)]
-    lines = [bars.lines[0] for bars in figure_rates(["all"], series).axes[0].containers]
-    looks = [(line.get_marker(), line.get_markerfacecolor() == "white") for line in lines]
-    assert len(set(looks)) == len(series)
-
-
-def test_curves_show_what_was_measured_with_a_marker_of_their_own_each():
-    curves = [
-        Curve(label, colour, {100: 0.25, 300: 0.5}, {300: 1.5})  # at 100 nothing has an optimum
-        for label, colour in (("a", GREEN), ("b", INK))
-    ]
-    left, right = figure_curves(curves).axes
-    assert [line.get_ydata().tolist() for line in left.lines] == [[25, 50]] * 2
-    assert [line.get_xdata().tolist() for line in right.lines[:2]] == [[300]] * 2
-    assert len({line.get_marker() for line in left.lines}) == 2
-    assert [line.get_label() for line in left.lines] == ["a", "b"]
 
 
 def test_no_two_searches_share_a_marker_on_a_landscape():

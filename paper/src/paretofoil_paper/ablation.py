@@ -10,13 +10,13 @@ import numpy as np
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.search import Search
 from paretofoil.search import AtMost
-from paretofoil.show.curves_figure import Curve, figure_curves
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY
 from paretofoil.study import STRESS, Case
 from paretofoil.study.case import enumerate_cases, evenly
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
+from paretofoil_paper.figures import Curve, figure_curves
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.setting import AS_RUN, REACHABLE_SETTING

@@ -6,11 +6,11 @@ import numpy as np
 
 from paretofoil.agents import load_agent
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
-from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import Row
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table, paired_table
 from paretofoil_paper.distances import Distances
+from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper import COMPARISON, ENVIRONMENTS, PAPERS_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report

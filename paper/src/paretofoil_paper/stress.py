@@ -10,13 +10,13 @@ from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import QuestionBatch
 from paretofoil.show.palette import GREEN
-from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Row
 from paretofoil.study.case import enumerate_cases, pose_case
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
+from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
 from paretofoil_paper.report import Picture, Report

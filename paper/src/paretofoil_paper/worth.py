@@ -8,12 +8,12 @@ import numpy as np
 
 from paretofoil.explanation.consequence import REPEATS
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
-from paretofoil.show.rates_figure import Series, figure_rates
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.aftermath import DRAWS, NEAR, NOISE, Aftermath, Answered
 from paretofoil_paper.audit import proof_rows
+from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.measurement import mean_interval, measured, share
 from paretofoil_paper.paper import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
