@@ -84,8 +84,8 @@ def compare(agent: pf.Agent, picked: Asked) -> None:
     told = [f"{sum(answer.found for answer in answers)} of {len(picked)}" for answers in (proven, fixed, alone)]
     print(f"\nThe foil can be had: {told[0]} times with all free, {told[1]} with the horizon kept, ", end="")
     print(f"{told[2]} by the horizon alone.")
-    moments = {(case.front, case.time) for case, _ in picked}
-    turned = {(case.front, case.time) for (case, _), answer in zip(picked, alone, strict=True) if answer.found}
+    moments = {(case.front, case.step) for case, _ in picked}
+    turned = {(case.front, case.step) for (case, _), answer in zip(picked, alone, strict=True) if answer.found}
     print(f"In {len(turned)} of {len(moments)} decisions some horizon alone changes the action.")
 
 

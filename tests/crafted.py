@@ -159,7 +159,7 @@ def edit_checkpoint(data: bytes, where: int, what: int) -> bytes:
 PROGRAMS = (
     "DROP TABLE run",
     "DROP TABLE answer; CREATE VIEW answer AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)"
-    " SELECT 'a' agent, 's' search, x front, 0 time, 0 foil, '' agent_hash, 'found' outcome, 0.1 distance,"
+    " SELECT 'a' agent, 's' search, x front, 0 step, 0 foil, '' agent_hash, 'found' status, 0.1 closest_distance,"
     " 1 queries, '{}' answer, 0.1 seconds FROM n",
     "CREATE TRIGGER t AFTER INSERT ON run BEGIN DELETE FROM answer; END",
     "ALTER TABLE about ADD COLUMN more TEXT",

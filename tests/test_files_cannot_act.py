@@ -112,7 +112,7 @@ def _write_study(path: Path) -> None:
         "paretofoil": pf.__version__,
         "agents": {"bad": "0123456789abcdef"},
         "searches": {"nearest-front": describe_search(NearestFront())},
-        "rule": {"commands": None, "times": None, "foils": None, "box": "reachable"},
+        "rule": {"commands": None, "steps": None, "foils": None, "box": "reachable"},
         "seed": 0,
         "kappa": 0.05,
         "only": None,

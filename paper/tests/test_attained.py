@@ -44,7 +44,7 @@ def chosen(agent: Agent, decision: Decision, command: np.ndarray) -> int:
 def test_every_answer_is_measured_once_and_in_its_place(plan: Plan) -> None:
     asked = answers(plan)
     rows = attained_rows(plan, asked)
-    assert [(r.front, r.time, r.foil) for r in rows] == [(a.case.front, a.case.time, a.case.foil) for a in asked]
+    assert [(r.front, r.time, r.foil) for r in rows] == [(a.case.front, a.case.step, a.case.foil) for a in asked]
     assert [r.distance for r in rows] == pytest.approx([a.full_answer().distance for a in asked])
     assert all(r.tried >= 1 for r in rows)
     assert {r.known for r in rows} == {True, False}

@@ -48,7 +48,7 @@ def test_what_a_search_is_worth_stands_in_the_comparison_and_the_runtimes(line: 
 
 def test_the_words_about_the_comparison_count_its_rows() -> None:
     rows = [row for row in comparison_rows(Plan(RESULTS, recorded=True)) if row.search == "exact"]
-    outcomes = [row.outcome for row in rows]
+    outcomes = [row.status for row in rows]
     proven, infeasible = (outcomes.count(kind) for kind in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE))
     words = " ".join(PAGE.split())
     assert f"the {len(rows)} questions" in words

@@ -93,7 +93,7 @@ def test_what_leads_out_of_the_region_is_no_direction() -> None:
 
 
 def test_no_line_ends_closer_than_the_proven_optimum(plan: Plan) -> None:
-    rows = [row for row in proof_rows(plan) if row.outcome is Outcome.PROVEN_OPTIMAL]
+    rows = [row for row in proof_rows(plan) if row.status is Outcome.PROVEN_OPTIMAL]
     slopes = list(measure_slopes(small_agent(), rows, 0))
     assert [slope.case for slope in slopes] == [row.case for row in rows]
     lines = [(slope.line, slope.optimum) for slope in slopes if slope.line is not None]
@@ -194,7 +194,7 @@ def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
     rows, papers = proof_rows(plan), papers_rows(plan)
     for asked, spent in ((rows, budget_rows(plan, rows)), (papers, as_run_budget_rows(plan))):
         cases = [{row.case for row in one.rows} for one in spent]
-        proven = {r.case for r in asked if r.search == "exact" and r.outcome is Outcome.PROVEN_OPTIMAL}
+        proven = {r.case for r in asked if r.search == "exact" and r.status is Outcome.PROVEN_OPTIMAL}
         assert cases[0] == cases[1] <= proven
         assert len(cases[0]) == 4
 

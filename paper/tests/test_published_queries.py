@@ -24,7 +24,7 @@ def spent(study: str) -> list[tuple[str, Outcome, int, int, int]]:
     counts = [json.loads(row.answer)["queries"] for row in rows]
     environments = map(Plan(RESULTS).environment_of, rows)
     return [
-        (environment, row.outcome, sum(count.get(phase, 0) for phase in RAYS), count["zoo"], count.get("final", 0))
+        (environment, row.status, sum(count.get(phase, 0) for phase in RAYS), count["zoo"], count.get("final", 0))
         for environment, row, count in zip(environments, rows, counts, strict=True)
     ]
 

@@ -91,7 +91,7 @@ def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, mo
     monkeypatch.setattr("paretofoil_paper.aftermath.NOISE", {"small": 0.0, "large": 100.0})
     measured: Sequence[Aftermath] = list(Answered(small_agent(), rows, 0).measure())
     assert [(one.front, one.time, one.foil) for one in measured] == [
-        (row.case.front, row.case.time, row.case.foil) for row in rows
+        (row.case.front, row.case.step, row.case.foil) for row in rows
     ]
     assert all(one.takes_foil and one.command_small == 1 for one in measured)
     assert np.mean([one.command_large for one in measured]) < 0.9
@@ -102,7 +102,7 @@ def test_what_is_asked_for_counts_what_was_collected(plan: Plan) -> None:
     rows = found_by_exact(plan)
     answered = Answered(small_agent(), rows, 0)
     for row, one in zip(rows, answered.measure(), strict=True):
-        whole = row.full_answer().command + answered.episodes[row.case.front][row.case.time].collected
+        whole = row.full_answer().command + answered.episodes[row.case.front][row.case.step].collected
         nearest = min(np.linalg.norm((whole - point) / 3.0) for point in small_agent().front)
         assert one.asked_off_front == pytest.approx(nearest)
 
@@ -138,9 +138,9 @@ def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeyp
     monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment])
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
     again = list(ask_again(plan, rows))
-    assert [one.here for one in again] == [row.distance for row in rows]
+    assert [one.here for one in again] == [row.closest_distance for row in rows]
     assert not any(one.taken for one in again)
-    assert [one.there for one in again] == pytest.approx([row.distance for row in rows])
+    assert [one.there for one in again] == pytest.approx([row.closest_distance for row in rows])
     assert {one.carries_over for one in again if one.here is not None} == {True}
     assert {one.carries_over for one in again if one.here is None} <= {None}
 

@@ -10,7 +10,7 @@ from visit import Visit, share
 
 def test_a_saved_page_answers_and_its_command_space_is_alive(visit: Visit, tmp_path: Path) -> None:
     saved = tmp_path / "why.html"
-    command = ["episode", "deep-sea-treasure", "--command", "8,-8", "--times", "5", "--html", str(saved)]
+    command = ["episode", "deep-sea-treasure", "--command", "8,-8", "--steps", "5", "--html", str(saved)]
     subprocess.run([sys.executable, "-m", "paretofoil", *command], check=True, capture_output=True)
     page = visit.open_file(saved)
     page.get_by_role("button", name="down: Why not?").click()

@@ -170,7 +170,7 @@ def test_an_episode_says_first_on_standard_error_how_many_questions_it_asks(run)
 
 
 def test_an_episode_can_be_asked_about_at_chosen_moments(run):
-    told = run("episode", "branch-path", "--command", "3,1", "--times", "0,2-3").out.splitlines()
+    told = run("episode", "branch-path", "--command", "3,1", "--steps", "0,2-3").out.splitlines()
     assert [line.split()[0] for line in told[2 : told.index("Easiest to steer:")]] == ["0", "2", "3"]
 
 
@@ -217,7 +217,7 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
     assert told["box"] == "paper"
     assert (told["answers"][0]["low"], told["answers"][0]["high"]) == ([0, -200], [124, -1])
     assert "by exact, in the paper's box, " in run(*EXAMPLE, "--box", "paper").out
-    episode = ["episode", "deep-sea-treasure", "--command", "8,-8", "--times", "5", "--box", "paper", "--quiet"]
+    episode = ["episode", "deep-sea-treasure", "--command", "8,-8", "--steps", "5", "--box", "paper", "--quiet"]
     assert "scaled change for each foil in the paper's box" in run(*episode).out
     assert "expected a box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err
 
@@ -255,7 +255,7 @@ def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, h
         told = run(*verb)
         assert told.err.startswith(words)
         assert "your own" not in told.out
-    brief = ["--commands", "1", "--times", "1", "--foils", "1", "--workers", "1", "--quiet"]
+    brief = ["--commands", "1", "--steps", "1", "--foils", "1", "--workers", "1", "--quiet"]
     assert run("study", "run", "branch-path", "--search", "nearest-front", *brief).err.startswith(words)
     assert "note:" not in run("agents", "collect-two").err
 

@@ -55,6 +55,6 @@ def test_a_table_folds_between_words_and_long_paths_anywhere(capsys, window):
 
 def test_an_episode_fits_a_narrow_window(run, window):
     window(30)
-    told = run("episode", "branch-path", "--command", "3,1", "--times", "0", "--quiet").out
+    told = run("episode", "branch-path", "--command", "3,1", "--steps", "0", "--quiet").out
     assert "t: chosen: foils" in told
     assert max(map(len, told.splitlines())) <= 30

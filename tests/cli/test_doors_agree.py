@@ -43,7 +43,7 @@ def expected():
 def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run, expected):
     flips = pf.explain_episode(agent, COMMAND, times=[0]).to_dict()
     typed = run("explain", "weighing:agent", "--command", "0.3,0.7", "--foil", FOIL, "--json").out
-    along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--times", "0", "--json", "--quiet").out
+    along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--steps", "0", "--json", "--quiet").out
     maps = [flips, json.loads(along), by_the_page("flip-map", ask_for_a_flip_map)["flip_map"]]
     answers = [a for m in maps for a in m["answers"] if m["actions"][a["foil"]] == FOIL]
     answers += [*json.loads(typed)["answers"], by_the_page("answer", ask_for_an_answer)["answer"]]
@@ -51,7 +51,7 @@ def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run
 
 
 def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does(tmp_path):
-    study, path = make_study([agent], ["auto"], CaseRule(times=1)), tmp_path / "s.sqlite"
+    study, path = make_study([agent], ["auto"], CaseRule(steps=1)), tmp_path / "s.sqlite"
     run_study(study, path, workers=1)
     flips = [a for command in agent.front for a in pf.explain_episode(agent, command, times=[0]).to_dict()["answers"]]
     assert all(0 < answer["kappa"] < 0.001 for answer in flips)
@@ -63,7 +63,7 @@ def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does
 @pytest.mark.parametrize(("typed", "kappa"), [((), 0.05), (("--kappa", "0.2"), 0.2)])
 def test_a_study_that_is_typed_has_the_usual_kappa_or_the_one_that_is_given(run, tmp_path, typed, kappa):
     path = tmp_path / "s.sqlite"
-    line = ("--search", "nearest-front", "--commands", "1", "--times", "1", "--workers", "1", "--quiet")
+    line = ("--search", "nearest-front", "--commands", "1", "--steps", "1", "--workers", "1", "--quiet")
     run("study", "run", "branch-path", *line, "--out", str(path), *typed)
     assert {json.loads(row.answer)["kappa"] for row in read_rows(path)} == {kappa}
     assert resume_study(path, workers=1).asked == 0

@@ -47,16 +47,16 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
         ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "0-99"], "expected moments from 0 to"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "0-1000001"], "--times of at most 1,000,000"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "0-99"], "expected moments from 0 to"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "0-1000001"], "--steps of at most 1,000,000"),
         (["never", "reward-line", "up", "--seconds", "-1"], "a limit of more than 0 seconds, got -1"),
         (["never", "reward-line", "up", "--seconds", "nan"], "a limit of more than 0 seconds, got nan"),
         (["train", "reward-line", "--minutes", "nan"], "expected minutes to be positive, or none, got nan"),
         (["train", "reward-line", "--set", "episode_steps=0"], "expected episode_steps to be positive, or none, got 0"),
         (["train", "reward-line", "--set", "updates=-1"], "expected updates to be at least 0, got -1"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "3-"], "--times as moments and ranges of them"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "3-0"], "--times with the earlier end of each"),
-        (["episode", "branch-path", "--command", "3,1", "--times", "2-1,3"], "--times with the earlier end of each"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "3-"], "--steps as steps and ranges of them"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "3-0"], "--steps with the earlier end of each"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "2-1,3"], "--steps with the earlier end of each"),
         (["episode", "branch-path", "--command", "3,1", "--html", "nowhere/a.html"], "a page's file in a folder that"),
         (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
@@ -101,5 +101,5 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
 def test_a_page_of_too_many_moments_is_refused_before_they_are_asked_about(run, monkeypatch):
     monkeypatch.setattr("paretofoil.web.standalone.MOST_MOMENTS", 1)
     told = run("episode", "branch-path", "--command", "3,1", "--html", "a.html", code=2)
-    assert "at most 1 moments to save (choose some with --times)" in told.err
+    assert "at most 1 moments to save (choose some with --steps)" in told.err
     assert told.out == ""

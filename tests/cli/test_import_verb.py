@@ -26,7 +26,7 @@ def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
     for kept in ([], ["--keep", "horizon"]):
         [answer] = json.loads(run("explain", "theirs", *asked, *kept).out)["answers"]
         assert answer["outcome"].startswith("proven")
-    run("study", "run", "theirs", "--search", "nearest-front", "--times", "1", "--workers", "1", "--out", "s.sqlite")
+    run("study", "run", "theirs", "--search", "nearest-front", "--steps", "1", "--workers", "1", "--out", "s.sqlite")
 
 
 def test_returns_that_are_not_as_stated_are_noted(run, theirs):

@@ -54,7 +54,7 @@ def test_an_agent_of_ones_own_is_typed_as_module_and_object(run, tmp_path):
         assert "mine" in run("influence", name, "--command", "1,0", "--samples", "50", "--json", "--quiet").out
         assert run("agents", name).out.startswith("mine: ")
         page = tmp_path / f"{name}.html"
-        run("episode", name, "--command", "1,0", "--times", "0", "--search", "nearest-front", "--html", str(page))
+        run("episode", name, "--command", "1,0", "--steps", "0", "--search", "nearest-front", "--html", str(page))
         assert page.is_file()
     asked = ("--command", "1,0", "--quiet")
     assert (

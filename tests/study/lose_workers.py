@@ -29,7 +29,7 @@ class Deadly(list[Row]):
 
 def die(chunk: Chunk, folder: Path, often: str) -> list[Row]:
     died = folder / "died"
-    if chunk.cases[0].time == 4 and (often != "once" or not died.exists()):
+    if chunk.cases[0].step == 4 and (often != "once" or not died.exists()):
         died.touch()
         if often == "late":
             return Deadly()

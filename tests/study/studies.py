@@ -35,8 +35,8 @@ def small_study(folder: Path, searches: dict[str, Search] | None = None, rule: C
 
 def rows_without_timings(path: Path) -> list[tuple]:
     """Every byte of every row, but for the seconds."""
-    query = """SELECT agent, search, front, time, foil, agent_hash, outcome, distance, queries, answer FROM answer
-               ORDER BY 1, 2, 3, 4, 5"""
+    query = """SELECT agent, search, front, step, foil, agent_hash, status, closest_distance, queries, answer
+               FROM answer ORDER BY 1, 2, 3, 4, 5"""
     connection = sqlite3.connect(path)
     try:
         return connection.execute(query).fetchall()

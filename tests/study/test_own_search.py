@@ -96,7 +96,7 @@ def test_it_keeps_to_a_limit_of_queries() -> None:
 
 
 def test_a_study_with_it_has_the_same_rows_on_one_worker_and_on_two(tmp_path: Path) -> None:
-    study = make_study([saved_agent(tmp_path)], [NAME], CaseRule(times=4))
+    study = make_study([saved_agent(tmp_path)], [NAME], CaseRule(steps=4))
     one, two = tmp_path / "one.sqlite", tmp_path / "two.sqlite"
     run_study(study, one, workers=1)
     run_study(study, two, workers=2, chunk=5)
@@ -106,12 +106,12 @@ def test_a_study_with_it_has_the_same_rows_on_one_worker_and_on_two(tmp_path: Pa
 
 def test_a_study_with_it_is_resumed_from_its_file_alone(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
-    run_study(make_study([saved_agent(tmp_path)], {"mine": OneByOne(steps=7)}, CaseRule(times=4)), path, workers=1)
+    run_study(make_study([saved_agent(tmp_path)], {"mine": OneByOne(steps=7)}, CaseRule(steps=4)), path, workers=1)
     assert read_about(path)["configuration"]["searches"]["mine"] == {"class": "OneByOne", "steps": 7, "seed": 0}
     whole = rows_without_timings(path)
     connection = sqlite3.connect(path)
     with connection:
-        deleted = connection.execute("DELETE FROM answer WHERE time = 1").rowcount
+        deleted = connection.execute("DELETE FROM answer WHERE step = 1").rowcount
     connection.close()
     assert resume_study(path, workers=1).asked == deleted > 0
     assert rows_without_timings(path) == whole

@@ -30,7 +30,7 @@ def test_rows_are_read_by_front_then_time_then_foil(tmp_path: Path) -> None:
     places = [(1, 0, 0), (0, 1, 0), (0, 0, 2), (0, 0, 1), (0, 2, 1), (0, 10, 0)]
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         store.add([row(*place) for place in places], 0, 1.0)
-    found = [(r.case.front, r.case.time, r.case.foil) for r in read_rows(tmp_path / "s.sqlite")]
+    found = [(r.case.front, r.case.step, r.case.foil) for r in read_rows(tmp_path / "s.sqlite")]
     assert found == sorted(places)
 
 
@@ -83,11 +83,11 @@ def test_a_configuration_lists_its_cases_in_their_order() -> None:
 
 
 def test_only_the_first_moments_are_asked_about() -> None:
-    assert {case.time for case, _ in enumerate_cases(small_agent(), CaseRule(times=2))} == {0, 1}
+    assert {case.step for case, _ in enumerate_cases(small_agent(), CaseRule(steps=2))} == {0, 1}
 
 
 def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
-    study = small_study(tmp_path, FAST, CaseRule(commands=1, times=2))
+    study = small_study(tmp_path, FAST, CaseRule(commands=1, steps=2))
     first, again = (run_study(study, tmp_path / "s.sqlite", workers=1) for _ in range(2))
     assert first.asked == first.total > 0
     assert (again.asked, again.done) == (0, first.total)

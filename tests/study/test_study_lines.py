@@ -65,7 +65,7 @@ def test_progress_tells_what_was_found_and_what_is_left() -> None:
 
 def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:
     path, seen = tmp_path / "study.sqlite", []
-    study = small_study(tmp_path, {"front": NearestFront()}, CaseRule(commands=2, times=4))
+    study = small_study(tmp_path, {"front": NearestFront()}, CaseRule(commands=2, steps=4))
     done = run_study(study, path, workers=1, chunk=4, show=seen.append)
     rows = read_rows(path)
     found = sum(row.found for row in rows)
@@ -84,7 +84,7 @@ def row(seconds: float, distance: float | None, queries: int) -> Row:
 def test_a_summary_takes_distances_over_successes_and_the_rest_over_all() -> None:
     summary = summarise([row(1.0, 0.2, 10), row(2.0, 0.4, 20), row(6.0, None, 60)])
     assert summary.success == Proportion(2, 3)
-    assert summary.distance == pytest.approx(0.3)
+    assert summary.closest_distance == pytest.approx(0.3)
     assert (summary.seconds, summary.median_seconds, summary.queries) == (3.0, 2.0, 30.0)
     assert summary.std_seconds == pytest.approx(np.sqrt(14 / 3))
 

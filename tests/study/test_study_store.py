@@ -31,8 +31,8 @@ def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
     run_study(small_study(tmp_path, FAST), path, workers=1)
     row = next(row for row in read_rows(path) if row.found)
     found = row.full_answer()
-    assert found.outcome is row.outcome
-    assert found.distance == row.distance
+    assert found.outcome is row.status
+    assert found.distance == row.closest_distance
     assert found.total_queries == row.queries
     assert found.foil == row.case.foil
     assert found.seconds == 0.0
@@ -46,8 +46,8 @@ def test_a_changed_search_is_refused(tmp_path: Path) -> None:
     before = rows_without_timings(path)
     with pytest.raises(InvalidInput, match="searches: "):
         run_study(small_study(tmp_path, {"cf-zoo": CFZoo(10, 10)}), path, workers=1)
-    with pytest.raises(InvalidInput, match="rule: times"):
-        run_study(small_study(tmp_path, FAST, CaseRule(times=2)), path, workers=1)
+    with pytest.raises(InvalidInput, match="rule: steps"):
+        run_study(small_study(tmp_path, FAST, CaseRule(steps=2)), path, workers=1)
     assert rows_without_timings(path) == before
 
 
@@ -77,7 +77,7 @@ def test_a_study_with_settings_of_its_own_is_resumed_from_its_file(tmp_path: Pat
     run_study(study, path, workers=1)
     whole = rows_without_timings(path)
     with sqlite3.connect(path) as connection:
-        connection.execute("DELETE FROM answer WHERE time = 1")
+        connection.execute("DELETE FROM answer WHERE step = 1")
     connection.close()
     assert resume_study(path, workers=1).asked > 0
     assert rows_without_timings(path) == whole
@@ -96,7 +96,7 @@ def test_a_description_tells_searches_inside_searches_apart() -> None:
 
 def test_a_failed_start_is_in_nobodys_way(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
-    with Store(path, small_study(tmp_path, FAST, CaseRule(times=2)).configuration(), {"sources": {}}):
+    with Store(path, small_study(tmp_path, FAST, CaseRule(steps=2)).configuration(), {"sources": {}}):
         pass  # nothing was answered
     study = small_study(tmp_path, FAST)
     run_study(study, path, workers=1)
@@ -229,7 +229,7 @@ def configure(path: Path, change: Callable[[Any], object]) -> None:
 
 
 def test_a_study_with_lists_among_its_settings_is_resumed_from_its_file(written: Path) -> None:
-    execute(written, "DELETE FROM answer WHERE time = 1")
+    execute(written, "DELETE FROM answer WHERE step = 1")
     assert resume_study(written, workers=1).asked == 3
 
 
@@ -249,7 +249,7 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
 def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
-        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/4, got another"):
+        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/5, got another"):
             read(written)
 
 
@@ -258,12 +258,12 @@ def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list
     [
         (lambda c: c.pop("rule"), "'rule' is missing"),
         (lambda c: c.update(rule=3), "rule: expected an object"),
-        (lambda c: c["rule"].update(times="all"), "rule: times: expected a whole number"),
+        (lambda c: c["rule"].update(steps="all"), "rule: steps: expected a whole number"),
         (lambda c: c["rule"].update(box="large"), "rule: box: expected one of reachable, paper"),
         (lambda c: c.update(seed=-1), "seed: expected a number from 0"),
         (lambda c: c.update(seed="0"), "seed: expected a whole number"),
         (lambda c: c.update(kappa="0.05"), "kappa: expected a number"),
-        (lambda c: c.update(only=[["small", 0]]), "only: expected a case as agent, front, time, foil"),
+        (lambda c: c.update(only=[["small", 0]]), "only: expected a case as agent, front, step, foil"),
         (lambda c: c.update(only=[[0, 0, 0, 0]]), "only: expected a text"),
         (lambda c: c.update(agents=["small"]), "agents: expected values by name"),
         (lambda c: c.update(searches=[]), "searches: expected values by name"),
@@ -314,12 +314,12 @@ def test_a_file_without_sources_says_where_to_run_it(written: Path) -> None:
     ("column", "value", "message"),
     [
         ("front", "'x'", "front: expected a whole number"),
-        ("time", "-1", "time: expected a number from 0"),
-        ("distance", "'near'", "distance: expected a number"),
-        ("distance", "9e999", "distance: expected a finite number"),
+        ("step", "-1", "step: expected a number from 0"),
+        ("closest_distance", "'near'", "closest_distance: expected a number"),
+        ("closest_distance", "9e999", "closest_distance: expected a finite number"),
         ("queries", "0.5", "queries: expected a whole number"),
         ("seconds", "'x'", "seconds: expected a number"),
-        ("outcome", "'lost'", "outcome: expected one of found"),
+        ("status", "'lost'", "status: expected one of found"),
         ("agent", "x'00'", "agent: expected a text"),
         ("answer", "x'00'", "answer: expected JSON as text"),
     ],

@@ -33,18 +33,18 @@ def test_every_front_command_moment_and_valid_foil_is_a_case_once() -> None:
     for case, decision in cases:
         assert case.foil in decision.valid_actions
         assert case.foil != decision.action
-        assert case.time == decision.time
+        assert case.step == decision.time
 
 
 def test_the_subset_is_a_subset() -> None:
     agent = small_agent()
     everything = [case for case, _ in enumerate_cases(agent)]
-    rule = CaseRule(commands=2, times=4, foils=1)
+    rule = CaseRule(commands=2, steps=4, foils=1)
     some = [case for case, _ in enumerate_cases(agent, rule)]
     assert 0 < len(some) < len(everything)
     assert set(some) <= set(everything)
     assert {case.front for case in some} == {0, 2}  # evenly spread: the first and the last
-    assert max(case.time for case in some) == 3
+    assert max(case.step for case in some) == 3
 
 
 @pytest.mark.parametrize(("size", "picked"), [(0, 0), (1, 1), (11, 11), (12, 12), (128, 12)])
@@ -57,7 +57,7 @@ def test_at_most_twelve_commands_are_compared(size: int, picked: int) -> None:
 
 def test_the_commands_that_are_compared_are_evenly_spread_over_the_front() -> None:
     assert COMPARISON.pick_commands(22) == [0, 2, 4, 6, 8, 10, 11, 13, 15, 17, 19, 21]  # round(linspace(0, 21, 12))
-    assert (COMPARISON.times, COMPARISON.foils) == (10, 2)
+    assert (COMPARISON.steps, COMPARISON.foils) == (10, 2)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_the_most_probable_valid_foils_are_compared(scores: list[float], valid: 
 
 
 def test_a_rule_that_takes_nothing_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="times of at least 1"):
-        CaseRule(times=0)
+    with pytest.raises(InvalidInput, match="steps of at least 1"):
+        CaseRule(steps=0)
 
 
 def test_a_rule_with_an_unknown_box_is_refused() -> None:
@@ -94,7 +94,7 @@ def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path)
     agent = replace(small_agent(), space=CommandSpace([0, 0], [2, 6], small_agent().space.objectives))
     paths = {box: tmp_path / f"{box}.sqlite" for box in ("reachable", "paper")}
     for box, path in paths.items():
-        run_study(make_study([agent], {"front": NearestFront()}, CaseRule(times=3, box=box)), path, workers=1)
+        run_study(make_study([agent], {"front": NearestFront()}, CaseRule(steps=3, box=box)), path, workers=1)
         assert read_about(path)["configuration"]["rule"]["box"] == box
     for row in read_rows(paths["paper"]):
         answer = Answer.from_json(row.answer)
@@ -106,9 +106,9 @@ def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path)
 
 def test_a_study_with_another_box_is_another_study(tmp_path: Path) -> None:
     path, searches = tmp_path / "s.sqlite", {"front": NearestFront()}
-    run_study(make_study([small_agent()], searches, CaseRule(times=1)), path, workers=1)
+    run_study(make_study([small_agent()], searches, CaseRule(steps=1)), path, workers=1)
     with pytest.raises(InvalidInput, match=r"rule: box = reachable\), got another \(paper\)"):
-        run_study(make_study([small_agent()], searches, CaseRule(times=1, box="paper")), path, workers=1)
+        run_study(make_study([small_agent()], searches, CaseRule(steps=1, box="paper")), path, workers=1)
 
 
 def test_only_the_cases_that_are_named_are_asked(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_intervals_are_those_of_the_paper(successes: int, cases: int, text: str)
 
 def test_no_cases_give_no_rate() -> None:
     assert str(Proportion(0, 0)) == "–"
-    assert summarise([]).distance is None
+    assert summarise([]).closest_distance is None
     with pytest.raises(InvalidInput):
         Proportion(3, 2)
 
@@ -199,7 +199,7 @@ def test_rows_are_exported_whole(tmp_path: Path) -> None:
     rows = read_rows(tmp_path / "s.sqlite")
     lines = list(csv.DictReader(io.StringIO(rows_table("s", rows).to("csv"))))
     assert len(lines) == len(rows)
-    assert [line["outcome"] for line in lines] == [row.outcome.value for row in rows]
+    assert [line["status"] for line in lines] == [row.status.value for row in rows]
     assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/answer")
 
 
@@ -219,9 +219,9 @@ def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decis
         return 0.1 * (1 + decision.time)
 
     monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
-    study = make_study([weighing], ["auto"], CaseRule(times=3))
+    study = make_study([weighing], ["auto"], CaseRule(steps=3))
     asked = list(study.questions(weighing))
-    assert posed == [time for _, time in dict.fromkeys((case.front, case.time) for case, _ in asked)]
+    assert posed == [time for _, time in dict.fromkeys((case.front, case.step) for case, _ in asked)]
     assert len(asked) > len(posed)
-    assert all(question.kappa == 0.1 * (1 + case.time) for case, question in asked)
+    assert all(question.kappa == 0.1 * (1 + case.step) for case, question in asked)
     assert all(question.foil == case.foil for case, question in asked)

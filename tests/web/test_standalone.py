@@ -160,7 +160,7 @@ def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
 
 def test_the_verb_saves_a_page(tmp_path: Path) -> None:
     path = tmp_path / "out.html"
-    arguments = ["episode", "branch-path", "--command", "1,1", "--times", "0", "--search", "nearest-front"]
+    arguments = ["episode", "branch-path", "--command", "1,1", "--steps", "0", "--search", "nearest-front"]
     command = [sys.executable, "-m", "paretofoil", *arguments, "--html", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "The page is in" in done.stdout

@@ -81,7 +81,7 @@ class Answered:
 
     @cached_property
     def decisions(self) -> list[Decision]:
-        return [self.episodes[row.case.front][row.case.time] for row in self.rows]
+        return [self.episodes[row.case.front][row.case.step] for row in self.rows]
 
     @cached_property
     def commands(self) -> np.ndarray:
@@ -107,14 +107,14 @@ class Answered:
         for i, row in enumerate(self.rows):
             noise = {name: float(kept[name][i]) if name in kept else None for name in NOISY}
             yield Aftermath(
-                *(row.case.agent, row.search, row.case.front, row.case.time, row.case.foil, bool(takes[i])),
+                *(row.case.agent, row.search, row.case.front, row.case.step, row.case.foil, bool(takes[i])),
                 *(*self._told(after[i]), *self._told(before[i]), *self._told(turned[i]), float(asked[i])),
                 **noise,  # type: ignore[arg-type]
             )
 
     def ends(self, commands: np.ndarray, then: np.ndarray | None = None) -> list[End]:
         """Where episodes end if these commands (N, d) are issued, and, a step later, these returns (N, d) asked for."""
-        places = [(self.episodes[row.case.front], row.case.time) for row in self.rows]
+        places = [(self.episodes[row.case.front], row.case.step) for row in self.rows]
         issues = [Issue(*place, commands[i], None if then is None else then[i]) for i, place in enumerate(places)]
         return issue_all(self.agent, issues, seed=self.seed)
 

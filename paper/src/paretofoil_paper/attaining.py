@@ -60,7 +60,7 @@ def measure_attained(answered: Answered) -> Iterator[Attained]:
         had = find_attainable(agent, decision, question, command)
         follows = had.consequence
         yield Attained(
-            *(row.case.agent, row.case.front, row.case.time, row.case.foil),
+            *(row.case.agent, row.case.front, row.case.step, row.case.foil),
             distance=float(agent.space.distance(command, decision.command)),
             delivers=had.command is not None and bool(np.array_equal(had.command, command)),
             attained=had.distance,
@@ -88,7 +88,7 @@ def _front_lands(answered: Answered) -> list[bool]:
         taken = choose(agent.policy, states, commands, [decision.valid_actions] * len(commands))
         mine = commands[taken == row.case.foil]
         places += [i] * len(mine)
-        issues += [Issue(answered.episodes[row.case.front], row.case.time, command) for command in mine]
+        issues += [Issue(answered.episodes[row.case.front], row.case.step, command) for command in mine]
     landed = [False] * len(answered.rows)
     for place, end in zip(places, issue_all(agent, issues, seed=answered.seed), strict=True):
         landed[place] |= answered.off_front(end.achieved, end.error) <= NEAR

@@ -126,7 +126,7 @@ def _failures(rows: Iterable[Row], search: str) -> tuple[set[Case], dict[Case, O
     """The cases in which a search found nothing, and what the exact search says about every case."""
     taken = list(rows)
     failed = {row.case for row in taken if row.search == search and not row.found}
-    return failed, {row.case: row.outcome for row in taken if row.search == "exact"}
+    return failed, {row.case: row.status for row in taken if row.search == "exact"}
 
 
 def _infeasible(cases: Iterable[Case], proofs: dict[Case, Outcome]) -> list[Case]:

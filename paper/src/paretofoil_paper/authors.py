@@ -96,7 +96,7 @@ def _stress(plan: Plan, rows: list[Row]) -> Table:
 
 
 def _median(rows: list[Row]) -> float | None:
-    distances = [row.distance for row in rows if row.distance is not None]
+    distances = [row.closest_distance for row in rows if row.closest_distance is not None]
     return float(np.median(distances)) if distances else None
 
 
@@ -107,7 +107,7 @@ def _distances(plan: Plan, rows: list[Row]) -> Table:
         told = (STRESS[name].distance, theirs.stress_median, theirs.whole_mean, theirs.whole_median)
         shares = [cut[row.case] for row in ours if row.found]
         mean = float(np.mean(shares)) if shares else None
-        lines.append((ENVIRONMENTS[name], *told, mean, summarise(ours).distance, _median(ours)))
+        lines.append((ENVIRONMENTS[name], *told, mean, summarise(ours).closest_distance, _median(ours)))
     columns = (
         *("environment", "paper: distance", "their rows: median", "their rows: mean, whole box"),
         *("their rows: median, whole box", "ours: distance", "ours: mean, whole box", "ours: median, whole box"),
@@ -147,7 +147,7 @@ def _comparison(plan: Plan, rows: list[Row]) -> Table:
 
 def _both(rows: list[Row]) -> Table:
     """Where both methods succeed, their distances can be compared: the paper's own means are of different cases."""
-    cw, zoo = ({row.case: row.distance for row in rows if row.search == m and row.found} for m in METHODS)
+    cw, zoo = ({row.case: row.closest_distance for row in rows if row.search == m and row.found} for m in METHODS)
     both = [case for case in cw if case in zoo]
     pairs = [(cw[case] or 0.0, zoo[case] or 0.0) for case in both]
     closer = sum(white < ours for white, ours in pairs)

@@ -53,7 +53,7 @@ def reproduce_comparison(plan: Plan) -> Report:
     table = _by_environment(plan)
     report.say(
         f"Cases, by the rule of the authors' code: at most {COMPARED.commands} commands of each front, evenly spread; "
-        f"the first {COMPARED.times} moments; the {COMPARED.foils} most probable foils of each decision. All searches "
+        f"the first {COMPARED.steps} moments; the {COMPARED.foils} most probable foils of each decision. All searches "
         "have the box that the authors set for each environment, of which distances are shares, and agents of realised "
         "returns where chance plays a part, as theirs; beneath the table's sum stand agents of expected returns.",
         "The paper's figures stand beside the searches that have the settings of the authors' code: `cf-zoo:as-run` "
@@ -128,7 +128,7 @@ def _line(plan: Plan, label: str, group: str, rows: list[Row], name: str) -> tup
     found, paper = summarise(taken), _paper(plan, name, label) if name else None
     rates = (found.success.cases, found.success.successes, found.success, rate_interval(taken))
     theirs = (paper.cases, Proportion(paper.found, paper.cases), paper.distance) if paper else (None,) * 3
-    return (group, label, *rates, found.distance if name != "all" else None, *theirs)
+    return (group, label, *rates, found.closest_distance if name != "all" else None, *theirs)
 
 
 def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:

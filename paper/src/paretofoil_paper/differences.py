@@ -273,7 +273,7 @@ def asked_as_run(agent: Agent) -> tuple[int, int, int]:
 def possible_cases(rows: Iterable[Row]) -> set[Case]:
     """Those in which the exact search holds a command that flips the action."""
     held = (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)
-    return {row.case for row in rows if row.search == "exact" and row.outcome in held}
+    return {row.case for row in rows if row.search == "exact" and row.status in held}
 
 
 def _published(name: str) -> Counts:

@@ -27,10 +27,10 @@ class Distances:
         optimum = {}
         for row in rows:
             given = found.setdefault(row.search, {})
-            if row.distance is not None:
-                given[row.case] = row.distance
-                if row.outcome is Outcome.PROVEN_OPTIMAL:
-                    optimum[row.case] = row.distance
+            if row.closest_distance is not None:
+                given[row.case] = row.closest_distance
+                if row.status is Outcome.PROVEN_OPTIMAL:
+                    optimum[row.case] = row.closest_distance
         return cls(found, frozenset(case for given in found.values() for case in given), optimum)
 
     def recovered(self, search: str) -> Proportion:

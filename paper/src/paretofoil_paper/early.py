@@ -43,7 +43,7 @@ class Questioned:
         return {
             "flip rate of CF-ZOO": _of_rows(zoo, [row.found for row in zoo]),
             "a command exists (exact)": _of_rows(exact, [row.found for row in exact]),
-            "distance, % of the range (exact)": _of_rows(found, [row.distance or 0.0 for row in found]),
+            "distance, % of the range (exact)": _of_rows(found, [row.closest_distance or 0.0 for row in found]),
             "entries that change, % of all": _of_rows(found, [entries[row.case] for row in found]),
             "issued, it ends on the front": self._after([one.reaches_front for one in self.aftermaths]),
             "the original ends on the front": self._after([one.original_reaches_front for one in self.aftermaths]),
@@ -137,7 +137,7 @@ def early_in_words(asked: Mapping[str, tuple[Questioned, Questioned]]) -> str:
             for kind in ("yes", "no")
         )
         told.append(f"On {ENVIRONMENTS[name]}, told apart by: {yes}; not told apart by: {no}.")
-    rule = f"at most {SUBSET.commands} commands, {SUBSET.times} moments and {SUBSET.foils} foils of each"
+    rule = f"at most {SUBSET.commands} commands, {SUBSET.steps} moments and {SUBSET.foils} foils of each"
     first = (
         "No claim of the paper, but a question that it leaves to a study with people: can command counterfactuals tell "
         "a well-trained agent from a poorly trained one? Here is which measures can, for an agent whose training was "

@@ -70,7 +70,7 @@ def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slo
     if not rows:
         return
     episodes = rollouts(agent, agent.front, seed=seed)
-    questions = [pose_case(agent, row.case, episodes[row.case.front][row.case.time]) for row in rows]
+    questions = [pose_case(agent, row.case, episodes[row.case.front][row.case.step]) for row in rows]
     gradients = np.stack([_gradient(question) for question in questions])
     lines = _line_search(questions, gradients)
     for row, question, gradient, line in zip(rows, questions, gradients, lines, strict=True):
@@ -78,8 +78,8 @@ def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slo
         cosines = _cosine(gradient, way), _cosine(_inside(question, gradient), way)
         case, steepness = row.case, float(np.linalg.norm(gradient))
         found = None if np.isnan(line) else float(line)
-        place = (case.agent, case.front, case.time, case.foil)
-        yield Slope(*place, steepness, *cosines, found, float(row.distance or 0.0))
+        place = (case.agent, case.front, case.step, case.foil)
+        yield Slope(*place, steepness, *cosines, found, float(row.closest_distance or 0.0))
 
 
 def _gradient(question: Question) -> np.ndarray:

@@ -57,7 +57,7 @@ def reproduce_landscapes(plan: Plan) -> Report:
             report.say(f"({letter}) {environment}: CF-ZOO solved no case, so that there is nothing to show.")
             continue
         given = {row.search: row.full_answer() for row in mine if row.case == case}
-        title = _draw(axes, _question(plan, environment, case), given, f"({letter}) {environment}", case.time)
+        title = _draw(axes, _question(plan, environment, case), given, f"({letter}) {environment}", case.step)
         fallback = "" if given[WHITE_AS_RUN].found == both else " (no case of the wanted kind)"
         report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
     _share_legend(figure)
@@ -90,7 +90,7 @@ def _share_legend(figure: "Figure") -> None:
 
 def choose_case(rows: list[Row], both: bool) -> Case | None:
     """By `RULE`."""
-    solved = {row.case: row.distance for row in rows if row.search == AS_RUN and row.found}
+    solved = {row.case: row.closest_distance for row in rows if row.search == AS_RUN and row.found}
     white = {row.case: row.found for row in rows if row.search == WHITE_AS_RUN}
     wanted = [case for case in solved if white.get(case) == both] or list(solved)
     ordered = sorted(wanted, key=lambda case: (solved[case], case))

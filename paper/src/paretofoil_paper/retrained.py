@@ -52,16 +52,18 @@ def ask_again(plan: Plan, rows: Sequence[Row]) -> Iterator[AskedAgain]:
 
 def _ask_again(answered: Answered, other: Agent, search: Search) -> Iterator[AskedAgain]:
     decisions, rows = answered.decisions, answered.rows
-    issued = [d.command if row.distance is None else row.full_answer().command for d, row in _pairs(answered)]
+    issued = [d.command if row.closest_distance is None else row.full_answer().command for d, row in _pairs(answered)]
     before, after = (_choices(other, decisions, commands) for commands in ([d.command for d in decisions], issued))
     open_ones = [i for i, row in enumerate(rows) if before[i] != row.case.foil]
     questions = [_pose(answered.agent, other, decisions[i], rows[i].case.foil) for i in open_ones]
     found = dict(zip(open_ones, _ask(questions, search), strict=True))
     for i, row in enumerate(rows):
         case, there = row.case, found[i].closest_distance if i in found else None
-        carries = None if row.distance is None else bool(after[i] == case.foil)
+        carries = None if row.closest_distance is None else bool(after[i] == case.foil)
         taken = i not in found
-        yield AskedAgain(case.agent, other.name, case.front, case.time, case.foil, row.distance, taken, there, carries)
+        yield AskedAgain(
+            case.agent, other.name, case.front, case.step, case.foil, row.closest_distance, taken, there, carries
+        )
 
 
 def _pairs(answered: Answered) -> list[tuple[Decision, Row]]:

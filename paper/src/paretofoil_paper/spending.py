@@ -55,7 +55,11 @@ def _spending(
     asked = plan.rows(name, labels, rule, only=sample, agents=agents)
     taken = {budget: [row for row in asked if row.search == f"cf-zoo {budget:,}"] for budget in searches}
     return [
-        Spent(budget, of, np.array([r.distance / optimum[r.case] for r in of if r.distance and optimum[r.case]]))
+        Spent(
+            budget,
+            of,
+            np.array([r.closest_distance / optimum[r.case] for r in of if r.closest_distance and optimum[r.case]]),
+        )
         for budget, of in taken.items()
     ]
 

@@ -116,7 +116,7 @@ def _ours(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tup
     if cut is None:
         return (*rates, None, None)
     distances = [cut[row.case] for row in rows if row.found]
-    return (*rates, float(np.mean(distances)) if distances else None, summarise(rows).distance)
+    return (*rates, float(np.mean(distances)) if distances else None, summarise(rows).closest_distance)
 
 
 def _theirs(environment: str) -> tuple[Any, ...]:
@@ -150,7 +150,7 @@ def _reachable_table(plan: Plan) -> Table:
         taken = [row for row in rows if name in ("all", plan.environment_of(row))]
         found = summarise(taken)
         rates = (found.success.cases, found.success.successes, found.success, rate_interval(taken))
-        lines.append((ENVIRONMENTS.get(name, "Total"), *rates, found.distance if name != "all" else None))
+        lines.append((ENVIRONMENTS.get(name, "Total"), *rates, found.closest_distance if name != "all" else None))
     took = f"{len(rows):,} cases took {sum(row.seconds for row in rows):,.0f} s of workers' wall time."
     note = (
         "CF-ZOO as the paper's text tells it (9,001 directions, 9,001 queries of ZOO), in the box of what can still be "
@@ -172,7 +172,7 @@ class Counted:
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "Counted":
         cases = {row.case for row in rows}
-        return cls(len({case.front for case in cases}), len({(case.front, case.time) for case in cases}), len(cases))
+        return cls(len({case.front for case in cases}), len({(case.front, case.step) for case in cases}), len(cases))
 
     def more_than(self, paper: int) -> float:
         """By how many percent its cases are more than the paper's."""

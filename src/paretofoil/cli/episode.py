@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def episode(
     agent: AgentName,
     command: StartCommand,
-    times: Annotated[str | None, typer.Option(help="Only these moments, such as 0-5 or 0,3,7.")] = None,
+    steps: Annotated[str | None, typer.Option(help="Only these steps, such as 0-5 or 0,3,7.")] = None,
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
@@ -49,13 +49,13 @@ def episode(
     from paretofoil.agents.rollout import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed_agent import find_agent
-    from paretofoil.cli.wish import read_command, read_times
+    from paretofoil.cli.wish import read_command, read_steps
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
     from paretofoil.show.flip_map import summary
     from paretofoil.show.palette import check_figure_path
 
-    limits, moments = Limits(seconds, queries), None if times is None else read_times(times)
+    limits, moments = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if plot is not None:
         check_figure_path(plot)
     if html is not None:

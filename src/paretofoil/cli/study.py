@@ -41,7 +41,7 @@ def run(
         "study.sqlite"
     ),
     commands: Annotated[int | None, typer.Option(help="At most so many commands of each front.")] = None,
-    times: Annotated[int | None, typer.Option(help="Only the first so many moments of each episode.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Only the first so many steps of each episode.")] = None,
     foils: Annotated[
         int | None, typer.Option(help="At most so many foils for each decision, the most probable.")
     ] = None,
@@ -60,7 +60,7 @@ def run(
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
-    rule = CaseRule(commands, times, foils, box=box)  # type: ignore[arg-type]  # checked there
+    rule = CaseRule(commands, steps, foils, box=box)  # type: ignore[arg-type]  # checked there
     for name in agents:
         tell_hiding(name)
     study = make_study(agents, labels, rule, seed=seed, kappa=kappa)

@@ -77,17 +77,17 @@ def _range(text: str, space: "CommandSpace") -> "tuple[Objective, float, float]"
     return space.asked_for[space.index(name.strip())], low, high
 
 
-def read_times(text: str) -> list[int]:
+def read_steps(text: str) -> list[int]:
     """ "0-2,7" -> [0, 1, 2, 7]."""
     parts = [part.partition("-") for part in text.replace(" ", "").split(",")]
     ends = [(first, last if dash else first) for first, dash, last in parts]
     if not all(end.isdecimal() for pair in ends for end in pair):
-        raise InvalidInput.expected("--times as moments and ranges of them, such as 0-5 or 0,3,7", repr(text))
+        raise InvalidInput.expected("--steps as steps and ranges of them, such as 0-5 or 0,3,7", repr(text))
     if any(len(end) > len(str(MOST_TIME)) or int(end) > MOST_TIME for pair in ends for end in pair):
-        raise InvalidInput.expected(f"--times of at most {MOST_TIME:,}", repr(text))
+        raise InvalidInput.expected(f"--steps of at most {MOST_TIME:,}", repr(text))
     ranges = [range(int(first), int(last) + 1) for first, last in ends]
     if not all(ranges):
-        raise InvalidInput.expected("--times with the earlier end of each range first, such as 2-5", repr(text))
+        raise InvalidInput.expected("--steps with the earlier end of each range first, such as 2-5", repr(text))
     return [time for each in ranges for time in each]
 
 

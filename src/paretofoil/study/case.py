@@ -18,12 +18,12 @@ from paretofoil.explanation.pose import Box, paper_box, pose, pose_each
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """One question of a study: this agent, under this command of its front, at this moment, why not this foil?"""
+    """One question of a study: this agent, under this command of its front, at this step, why not this foil?"""
 
     agent: str
     front: int
     """The number of the front command that was issued at the start."""
-    time: int
+    step: int
     foil: int
 
 
@@ -38,15 +38,15 @@ class CaseRule:
 
     commands: int | None = None
     """At most so many commands of the front, evenly spread over it in its order (first and last included)."""
-    times: int | None = None
-    """Only the first so many moments of an episode."""
+    steps: int | None = None
+    """Only the first so many steps of an episode."""
     foils: int | None = None
     """At most so many foils of a decision: the valid ones that the policy thinks most probable."""
     box: Box = "reachable"
     """Which commands are searched: what can still be fulfilled, or the whole of the paper's box."""
 
     def __post_init__(self) -> None:
-        for name in ("commands", "times", "foils"):
+        for name in ("commands", "steps", "foils"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidInput.expected(f"{name} of at least 1, or none for all", value)
@@ -75,7 +75,7 @@ def evenly(size: int, count: int) -> list[int]:
 
 
 STRESS = CaseRule()
-COMPARISON = CaseRule(commands=12, times=10, foils=2)
+COMPARISON = CaseRule(commands=12, steps=10, foils=2)
 """The white-box subset of the authors' code: at most 12 front commands at round(linspace(0, n - 1, 12)), moments 0 to
 9, and the two most probable foils."""
 
@@ -86,7 +86,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
     if not numbers:
         return
     for number, episode in zip(numbers, rollouts(agent, agent.front[numbers], seed=seed), strict=True):
-        for decision in episode.decisions[: rule.times]:
+        for decision in episode.decisions[: rule.steps]:
             for foil in rule.pick_foils(agent.policy, decision):
                 yield Case(agent.name, number, decision.time, foil), decision
 
@@ -104,7 +104,7 @@ def pose_cases(
 ) -> Iterator[tuple[Case, Question]]:
     """The questions of cases in the order of `enumerate_cases`; those about one decision are posed together."""
     whole = paper_box(agent, box)
-    for _, together in groupby(cases, key=lambda pair: (pair[0].front, pair[0].time)):
+    for _, together in groupby(cases, key=lambda pair: (pair[0].front, pair[0].step)):
         some, (decision, *_) = zip(*together, strict=True)
         foils = [case.foil for case in some]
         posed = pose_each(agent.policy, decision, foils, agent.space, agent.front, kappa=kappa, box=whole)

@@ -6,13 +6,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from paretofoil.core.answer import Outcome
 from paretofoil.core.document import by_name, read_document, record, several
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.case import Case
-from paretofoil.study.schema import CASE, ROW, RUN, read_columns
-from paretofoil.study.store import Row, Run, read_about, read_rows, read_runs
-from paretofoil.study.study import read_configuration
+from paretofoil.study.schema import RUN, read_columns
+from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_runs
+from paretofoil.study.study import read_configuration, upgrade_configuration
 from paretofoil.study.table import rows_table
 
 ABOUT = b"paretofoil"
@@ -62,19 +60,16 @@ def read_parquet(path: Path) -> KeptStudy:
     except KeyError as error:
         raise InvalidInput.expected(f"{path} to say what its rows were computed with", f"no {error}") from None
     runs = [Run(**read_columns(RUN, _values(RUN, run), path)) for run in told["runs"]]
-    return KeptStudy(about["configuration"], runs, [_row(line, path) for line in table.to_pylist()])
+    return KeptStudy(
+        upgrade_configuration(about["configuration"]),
+        runs,
+        [read_row({"answer": "", **line}, path) for line in table.to_pylist()],
+    )
 
 
 def _values(columns: Mapping[str, Any], run: Mapping[str, Any]) -> list[Any]:
     """A run as the study's own file has it, where the machine is JSON."""
     return [json.dumps(run.get(name)) if name == "machine" else run.get(name) for name in columns]
-
-
-def _row(line: dict[str, Any], path: Path) -> Row:
-    columns = {**CASE, **ROW}
-    read = read_columns(columns, [line.get(name, "" if name == "answer" else None) for name in columns], path)
-    case = Case(**{name: read.pop(name) for name in CASE})
-    return Row(**{**read, "case": case, "outcome": Outcome(read["outcome"])})
 
 
 def require_pyarrow() -> tuple[Any, Any]:

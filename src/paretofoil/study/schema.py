@@ -1,5 +1,6 @@
 """What a study's file holds: its tables, its columns, and what it says about itself; anything else is refused."""
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -22,22 +23,39 @@ from paretofoil.core.document import (
     within,
 )
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.study import count, read_configuration
+from paretofoil.study.study import count, read_configuration, upgrade_configuration
 
-SCHEMA = "paretofoil/study/4"
+SCHEMA = "paretofoil/study/5"
 TABLES = """
 CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE answer (
-    agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, time INTEGER NOT NULL, foil INTEGER NOT NULL,
-    agent_hash TEXT NOT NULL, outcome TEXT NOT NULL, distance REAL, queries INTEGER NOT NULL,
+    agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, step INTEGER NOT NULL, foil INTEGER NOT NULL,
+    agent_hash TEXT NOT NULL, status TEXT NOT NULL, closest_distance REAL, queries INTEGER NOT NULL,
     answer TEXT NOT NULL, seconds REAL NOT NULL,
-    PRIMARY KEY (agent, search, front, time, foil)
+    PRIMARY KEY (agent, search, front, step, foil)
 );
 CREATE TABLE run (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
     total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
 );
 """
+
+
+OLD_SCHEMA = "paretofoil/study/4"
+OLD_COLUMNS = {"time": "step", "outcome": "status", "distance": "closest_distance"}
+OLD_TABLES = TABLES
+for _old, _new in OLD_COLUMNS.items():
+    OLD_TABLES = re.sub(rf"\b{_new}\b", _old, OLD_TABLES)
+OLD_STATUSES = {
+    "proven optimal": Outcome.PROVEN_OPTIMAL.value,
+    "not found within the budget": Outcome.NOT_FOUND.value,
+}
+
+
+def upgrade_row(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored row with the column names and status values of this version."""
+    row = {OLD_COLUMNS.get(name, name): value for name, value in stored.items()}
+    return {**row, "status": OLD_STATUSES.get(str(row.get("status")), row.get("status"))}
 
 
 def _document(value: Any) -> str:
@@ -47,12 +65,12 @@ def _document(value: Any) -> str:
 
 
 _size = within(finite, 0.0, MAX_NUMBER)
-CASE: dict[str, Reader] = {"agent": text, **dict.fromkeys(("front", "time", "foil"), count)}
+CASE: dict[str, Reader] = {"agent": text, **dict.fromkeys(("front", "step", "foil"), count)}
 ROW: dict[str, Reader] = {
     "search": text,
     "agent_hash": text,
-    "outcome": one_of(*(outcome.value for outcome in Outcome)),
-    "distance": optional(_size),
+    "status": one_of(*(status.value for status in Outcome)),
+    "closest_distance": optional(_size),
     "queries": count,
     "answer": _document,
     "seconds": _size,
@@ -77,16 +95,22 @@ def read_columns(columns: Mapping[str, Reader], values: Sequence[Any], path: Pat
 
 def check_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """What the file says about itself, once it is known to be a study's: its configuration and its agents' sources."""
-    if _layout(connection) != _expected_layout():
+    layout = _layout(connection)
+    if layout == _layout_of(TABLES):
+        schema = SCHEMA
+    elif layout == _layout_of(OLD_TABLES):
+        schema = OLD_SCHEMA
+    else:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "another SQLite file")
     try:
         stored = connection.execute("SELECT name, value FROM about").fetchall()
         about = {text(name): read_document(_document(value), name) for name, value in stored}
-        with whole(about, SCHEMA, "study"):
+        with whole(about, schema, "study"):
             read = record({"configuration": read_configuration}, {"sources": by_name(text)})(about)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
-    return {**about, "sources": read.get("sources", {})}
+    configuration = upgrade_configuration(about["configuration"])
+    return {**about, "configuration": configuration, "sources": read.get("sources", {})}
 
 
 def _layout(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
@@ -99,10 +123,10 @@ def _layout(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
 
 
 @cache
-def _expected_layout() -> set[tuple[str, str, str]]:
+def _layout_of(tables: str) -> set[tuple[str, str, str]]:
     connection = sqlite3.connect(":memory:")
     try:
-        connection.executescript(TABLES)
+        connection.executescript(tables)
         return _layout(connection)
     finally:
         connection.close()

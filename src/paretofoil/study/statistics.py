@@ -47,7 +47,7 @@ class Summary:
     """Rows of one search taken together."""
 
     success: Proportion
-    distance: float | None
+    closest_distance: float | None
     """The mean scaled distance over the successes."""
     seconds: float | None
     """The mean wall time of a case."""
@@ -59,11 +59,11 @@ class Summary:
 
 def summarise(rows: Iterable[Row]) -> Summary:
     taken = list(rows)
-    distances = [row.distance for row in taken if row.distance is not None]
+    distances = [row.closest_distance for row in taken if row.closest_distance is not None]
     seconds = np.array([row.seconds for row in taken])
     return Summary(
         success=Proportion(len(distances), len(taken)),
-        distance=float(np.mean(distances)) if distances else None,
+        closest_distance=float(np.mean(distances)) if distances else None,
         seconds=float(seconds.mean()) if taken else None,
         median_seconds=float(np.median(seconds)) if taken else None,
         std_seconds=float(seconds.std()) if taken else None,

@@ -13,7 +13,7 @@ from paretofoil.core.document import MAX_CHARACTERS, text
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
 from paretofoil.study.database import Database, StoreError
-from paretofoil.study.schema import CASE, ROW, RUN, SCHEMA, TABLES, check_about, read_columns
+from paretofoil.study.schema import CASE, ROW, RUN, SCHEMA, TABLES, check_about, read_columns, upgrade_row
 from paretofoil.study.study import check_same
 
 
@@ -25,8 +25,9 @@ class Row:
     search: str
     """The label of the search in its study."""
     agent_hash: str
-    outcome: Outcome
-    distance: float | None
+    status: Outcome
+    closest_distance: float | None
+    """Scaled distance of the closest command, before it is rounded to the quoted one; None if none was found."""
     queries: int
     answer: str
     """The whole answer as JSON, with its timings set to 0."""
@@ -35,7 +36,7 @@ class Row:
 
     @property
     def found(self) -> bool:
-        return self.distance is not None
+        return self.closest_distance is not None
 
     def full_answer(self) -> Answer:
         return Answer.from_json(self.answer)
@@ -80,7 +81,13 @@ class Store:
         """
         with self._database.writing() as connection:
             if not self._database.make_tables(TABLES):
-                stored = check_about(connection, self.path)["configuration"]
+                about_file = check_about(connection, self.path)
+                if about_file["schema"] != SCHEMA:
+                    raise InvalidInput(
+                        f"expected a study of schema {SCHEMA}, got {self.path} of {about_file['schema']}: "
+                        "it can be read, not continued; write the study to another file (--out)"
+                    )
+                stored = about_file["configuration"]
                 if connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
                     check_same(stored, json.loads(json.dumps(configuration)), self.path)
                     return
@@ -108,8 +115,8 @@ class Store:
         """All of them, or none; `seconds` is how long the run has taken so far."""
         values = [
             (
-                *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
-                *(r.agent_hash, r.outcome.value, r.distance, r.queries, r.answer, r.seconds),
+                *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
+                *(r.agent_hash, r.status.value, r.closest_distance, r.queries, r.answer, r.seconds),
             )
             for r in rows
         ]
@@ -180,17 +187,22 @@ def read_runs(path: str | Path) -> list[Run]:
 
 
 def read_rows(path: str | Path) -> list[Row]:
-    """All rows in the order of agent, search, front, time, foil."""
+    """All rows in the order of agent, search, front, step, foil."""
     with _reading(Path(path)) as connection:
         check_about(connection, Path(path))
         return list(_read_rows(connection, Path(path)))
 
 
 def _read_rows(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
-    found = connection.execute(
-        f"SELECT {', '.join((*CASE, *ROW))} FROM answer ORDER BY agent, search, front, time, foil"
-    )
-    for values in found:
-        read = read_columns({**CASE, **ROW}, values, path)
-        case = Case(**{name: read.pop(name) for name in CASE})
-        yield Row(**{**read, "case": case, "outcome": Outcome(read["outcome"])})
+    stored = connection.execute("SELECT * FROM answer ORDER BY agent, search, front, 4, foil")  # column 4 is the step
+    names = [column[0] for column in stored.description]
+    for values in stored:
+        yield read_row(dict(zip(names, values, strict=True)), path)
+
+
+def read_row(stored: Mapping[str, Any], path: Path) -> Row:
+    """Return one row of a study's file or of a Parquet file, whichever version wrote it."""
+    columns, values = {**CASE, **ROW}, upgrade_row(stored)
+    read = read_columns(columns, [values.get(name) for name in columns], path)
+    case = Case(**{name: read.pop(name) for name in CASE})
+    return Row(**{**read, "case": case, "status": Outcome(read["status"])})

@@ -114,7 +114,7 @@ def make_study(
 
 def _read_case(value: Any) -> Case:
     if not isinstance(value, list) or len(value) != 4:
-        raise InvalidInput.expected("a case as agent, front, time, foil", brief(value))
+        raise InvalidInput.expected("a case as agent, front, step, foil", brief(value))
     return Case(text(value[0]), *map(count, value[1:]))
 
 
@@ -125,13 +125,13 @@ def _described(value: Any) -> Any:
 
 
 count = within(integer, 0, MAX_INTEGER)
-read_configuration = record(
+_configuration = record(
     {
         "paretofoil": text,
         "agents": by_name(text),
         "searches": by_name(_described),
         "rule": record(
-            {**dict.fromkeys(("commands", "times", "foils"), optional(count)), "box": one_of(*get_args(Box))}
+            {**dict.fromkeys(("commands", "steps", "foils"), optional(count)), "box": one_of(*get_args(Box))}
         ),
         "seed": count,
         "kappa": optional(finite),
@@ -139,6 +139,20 @@ read_configuration = record(
     }
 )
 """What `Study.configuration` wrote, field by field."""
+
+
+def upgrade_configuration(stored: Any) -> Any:
+    """Return a stored configuration with the names of this version; older files say `times` for `steps`."""
+    rule = stored.get("rule") if isinstance(stored, Mapping) else None
+    if not isinstance(rule, Mapping) or "times" not in rule:
+        return stored
+    return {**stored, "rule": {("steps" if key == "times" else key): value for key, value in rule.items()}}
+
+
+def read_configuration(stored: Any) -> dict[str, Any]:
+    """Return a stored configuration, of this version or an older one, with every field checked."""
+    read: dict[str, Any] = _configuration(upgrade_configuration(stored))
+    return read
 
 
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:

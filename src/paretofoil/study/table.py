@@ -179,7 +179,7 @@ def _latex(words: str) -> str:
 def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: str = "") -> Table:
     """Agents and searches down: cases, successes, rate, distance, queries, time."""
     rows = [
-        (agent, search, s.success.cases, s.success.successes, s.success, s.distance, s.queries, s.seconds)
+        (agent, search, s.success.cases, s.success.successes, s.success, s.closest_distance, s.queries, s.seconds)
         for (agent, search), s in summaries.items()
     ]
     columns = ("agent", "search", "cases", "found", "rate [95 % CI]", "distance", "queries", "seconds")
@@ -243,19 +243,19 @@ def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Tabl
         "agent",
         "search",
         "front",
-        "time",
+        "step",
         "foil",
         "agent_hash",
-        "outcome",
-        "distance",
+        "status",
+        "closest_distance",
         "queries",
         "seconds",
         "answer",
     )
     cells = tuple(
         (
-            *(r.case.agent, r.search, r.case.front, r.case.time, r.case.foil),
-            *(r.agent_hash, r.outcome.value, r.distance, r.queries, r.seconds),
+            *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
+            *(r.agent_hash, r.status.value, r.closest_distance, r.queries, r.seconds),
             read_document(r.answer, "an answer") if parsed else r.answer,
         )
         for r in rows

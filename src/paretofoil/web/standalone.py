@@ -41,7 +41,7 @@ def check_page(path: Path, moments: int) -> None:
     """Refuse a page that could not be saved, or with more moments to ask about than it can hold."""
     check_file(path, "a page's file")
     if moments > MOST_MOMENTS:
-        raise InvalidInput.expected(f"at most {MOST_MOMENTS} moments to save (choose some with --times)", moments)
+        raise InvalidInput.expected(f"at most {MOST_MOMENTS} moments to save (choose some with --steps)", moments)
 
 
 def save_page(path: Path, agent: str, flips: FlipMap, *, seed: int, options: Mapping[str, Any], tell: Tell) -> None:
