@@ -95,7 +95,7 @@ def main() -> None:
         for group in groups:
             batch = QuestionBatch([replace(question, policy=timer) for question in group])
             seconds += timed(lambda batch=batch: search.run(batch))  # type: ignore[misc]
-            queries += sum(sum(batch.queries(row).values()) for row in range(batch.size))
+            queries += sum(sum(batch.queries(row).values()) for row in range(batch.num_questions))
         count = sum(map(len, groups))
         rows.append((name, seconds / count, queries / seconds, timer.seconds / seconds))
     slowest, plain = rows[0][1], rows[1][1]

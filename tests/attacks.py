@@ -151,8 +151,8 @@ class Attack:
         least = self.margins(z).min(axis=1, initial=np.inf)
         valid = z[least >= self.question.kappa - certificate.slack + self.tolerance]
         yield from self._closer(valid, certificate.lower, "a certificate's")
-        if finding.change is not None:
-            z = np.concatenate([finding.change[None], z])
+        if finding.scaled_change is not None:
+            z = np.concatenate([finding.scaled_change[None], z])
         yield from self.second_look(certificate, z)
         yield from self.ranges(z)
 

@@ -57,7 +57,7 @@ def inert(**changes: Any) -> Influence:
 
 
 def black_box(**changes: Any) -> Influence:
-    """The same of a policy that cannot be looked into."""
+    """The same of a black-box policy."""
     shares = (Share(1, 0.0, 1.0, 3750, 0.3655, 0.3846), Share(3, 0.0, 1.0, 6250, 0.6154, 0.6345))
     return influence(**({"shares": shares, "proven": False, "alone": (), "stop": Stop.COMPLETE} | changes))
 

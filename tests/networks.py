@@ -1,4 +1,4 @@
-"""Random folded policies of any depth, as policies that can be asked in float32 and looked into in float64."""
+"""Random folded policies of any depth, as white-box policies: queries in float32, proofs in float64."""
 
 import itertools
 from dataclasses import dataclass

@@ -33,4 +33,4 @@ ODDS = "Only commands count under which down is at least 1.052 times as likely a
 ELSEWHERE = "Ask about another foil or another moment, or widen what may be asked for."
 NONE_FOUND = "No command was found under which the agent would have gone down instead of right here."
 NOTHING_PROVEN = "9,001 queries were spent, which proves nothing."
-TRY_EXACT = 'Try a larger budget, or, if the policy can be looked into, search="exact".'
+TRY_EXACT = 'Try a larger budget, or, if the policy is white-box, search="exact".'

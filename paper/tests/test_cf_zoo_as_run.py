@@ -194,8 +194,8 @@ def test_without_a_seed_zoo_measures_in_units_of_the_whole_box() -> None:
     question = linear_question([[0.0, 0.4]], command=(0.05, 0.5))
     check_against_the_sequential_form([question], replace(SMALL, max_queries=1_501))
     [finding] = replace(SMALL, max_queries=1_501).run(QuestionBatch([question]))
-    assert finding.change is not None
-    assert finding.change[0] > 1.5 * finding.change[1]  # 2 : 1 is the shortest way in the whole box
+    assert finding.scaled_change is not None
+    assert finding.scaled_change[0] > 1.5 * finding.scaled_change[1]  # 2 : 1 is the shortest way in the whole box
 
 
 def test_blocks_suffice_even_if_every_ray_succeeds() -> None:
@@ -208,11 +208,11 @@ def test_blocks_suffice_even_if_every_ray_succeeds() -> None:
 def check_against_the_sequential_form(questions: list[Question], search: CFZooAsRun = SMALL) -> None:
     batch = QuestionBatch(questions)
     findings = search.run(batch)
-    assert any(finding.change is not None for finding in findings)
+    assert any(finding.scaled_change is not None for finding in findings)
     for row, question in enumerate(questions):
         slow = Sequential(question, search)
         expected = slow.search()
-        found = findings[row].change
+        found = findings[row].scaled_change
         assert batch.queries(row) == slow.batch.queries(0)
         assert (found is None) == (expected is None)
         assert found is None or np.array_equal(found, expected)
@@ -252,7 +252,7 @@ def check_spent(questions: list[Question], search: CFZooAsRun, rays: int, zoo: i
         spent = batch.queries(row)
         assert finding.stop is Stop.COMPLETE
         assert spent["zoo"] == zoo
-        assert spent["final"] == (16 if finding.change is not None else 0)
+        assert spent["final"] == (16 if finding.scaled_change is not None else 0)
         by_rays = spent["command"] + spent["front"] + spent["endpoints"] + spent["bisection"]
         if by_rays < rays:
             assert spent["endpoints"] == num_directions(questions[row], search)
@@ -326,9 +326,9 @@ def test_the_answer_stays_inside_the_cone_if_a_ray_succeeded() -> None:
     """The anchor asks for more x and less y; a valid front command with more y is closer than all of the cone."""
     anchor, closer = [1.0, 0.4], [0.685, 0.595]
     [finding] = CFZooAsRun().run(QuestionBatch([linear_question([anchor, closer])]))
-    assert finding.change is not None
-    assert finding.change[0] > 0
-    assert finding.change[1] <= 0
+    assert finding.scaled_change is not None
+    assert finding.scaled_change[0] > 0
+    assert finding.scaled_change[1] <= 0
 
 
 def test_without_a_seed_all_of_the_box_is_searched() -> None:
@@ -336,15 +336,17 @@ def test_without_a_seed_all_of_the_box_is_searched() -> None:
     batch = QuestionBatch([linear_question([[0.4, 0.4]])])
     [finding] = CFZooAsRun().run(batch)
     assert batch.queries(0)["bisection"] == 0
-    assert finding.change is not None
-    assert (finding.change > 0).all()
+    assert finding.scaled_change is not None
+    assert (finding.scaled_change > 0).all()
 
 
 def test_the_final_bisection_brings_some_answers_closer_and_none_farther_away() -> None:
     policy = random_pcn(3, objectives=3)
     questions = [random_question(policy, seed) for seed in range(12)]
     plain, pulled = (replace(SMALL, final_bisection=final).run(QuestionBatch(questions)) for final in (False, True))
-    found = [(a.change, b.change) for a, b in zip(plain, pulled, strict=True) if a.change is not None]
+    found = [
+        (a.scaled_change, b.scaled_change) for a, b in zip(plain, pulled, strict=True) if a.scaled_change is not None
+    ]
     shares = [np.linalg.norm(after) / np.linalg.norm(before) for before, after in found]
     assert max(shares) <= 1
     assert min(shares) < 1
@@ -356,9 +358,9 @@ def test_leaving_a_choice_out_keeps_to_the_queries_and_changes_some_answer(choic
     questions = [random_question(policy, seed) for seed in range(12)]
     limits, batch = Limits(queries=400), QuestionBatch(questions)
     without = replace(SMALL, **{choice: False}).run(batch, limits)
-    assert max(sum(batch.queries(row).values()) for row in range(batch.size)) <= 400
+    assert max(sum(batch.queries(row).values()) for row in range(batch.num_questions)) <= 400
     with_it = SMALL.run(QuestionBatch(questions), limits)
-    changes = [(a.change, b.change) for a, b in zip(without, with_it, strict=True)]
+    changes = [(a.scaled_change, b.scaled_change) for a, b in zip(without, with_it, strict=True)]
     assert any((a is None) != (b is None) or (a is not None and not np.array_equal(a, b)) for a, b in changes)
 
 

@@ -150,7 +150,7 @@ def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatc
     first = replace(small_agent(), policy=lambda states, commands: np.tile([3.0, 2.0, 1.0, 0.0], (len(commands), 1)))
     monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda *_: "first")
     monkeypatch.setattr("paretofoil_paper.retrained.load_agent", lambda _: first)
-    searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy cannot be looked into
+    searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy is a black box
     decisions = [decision for _, decision in enumerate_cases(small_agent())]
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
     again = list(ask_again(searched, rows))

@@ -81,7 +81,7 @@ def test_images_and_numbers_of_a_state_are_seen_as_the_model_sees_them() -> None
         policy = pf.from_sb3(model, seen)
         state, command = split(policy, seen)
         np.testing.assert_allclose(policy.log_probs(state[None], command[None]), logits(model, seen), atol=1e-5)
-        assert policy.foldable, "they do not depend on the command"
+        assert policy.is_white_box, "they do not depend on the command"
 
 
 @pytest.mark.parametrize("parts", [None, ["desired_goal"]])
@@ -90,7 +90,7 @@ def test_what_vec_normalize_does_is_taken_along_and_proven(parts: list[str] | No
     model = trained("PPO", env, 512)
     seen = observations(20)
     policy = pf.from_sb3(model, seen[0])
-    assert policy.foldable
+    assert policy.is_white_box
     clipped = 0
     for one in seen:
         normal = env.normalize_obs(one)
@@ -140,7 +140,7 @@ def test_dropout_is_off_as_when_the_model_predicts() -> None:
 
     model = trained("PPO", Plane(), features_extractor_class=Dropping)
     model.policy.set_training_mode(True)
-    assert pf.from_sb3(model, observations(1)[0]).foldable
+    assert pf.from_sb3(model, observations(1)[0]).is_white_box
 
 
 def test_the_space_is_that_of_the_goal_unless_another_is_given() -> None:
@@ -159,7 +159,7 @@ def test_a_goal_without_bounds_needs_a_space() -> None:
     with pytest.raises(InvalidInput, match=r"expected the space of commands \(space=\), .* got Box\(-inf"):
         pf.from_sb3(model, seen, command="wish")
     mine = pf.CommandSpace([0.0], [1.0], ["wish"])
-    assert pf.from_sb3(model, seen, mine, command="wish").foldable
+    assert pf.from_sb3(model, seen, mine, command="wish").is_white_box
 
 
 def test_a_model_that_chooses_in_another_way_than_its_network_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

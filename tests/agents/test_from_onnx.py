@@ -31,9 +31,9 @@ from test_from_torch import (
 
 import paretofoil as pf
 from paretofoil.agents.onnx_policy import OnnxNetwork
-from paretofoil.agents.torch_policy import FoldableTorchPolicy, TorchPolicy
+from paretofoil.agents.torch_policy import TorchPolicy, WhiteBoxTorchPolicy
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.policy import WhiteBoxPolicy
 from paretofoil.search.exact import Exact
 from paretofoil.search.registry import choose_search
 
@@ -78,7 +78,7 @@ def test_a_common_form_is_the_same_policy_as_its_torch_module_and_folds_as_it_do
     policy, reference = load(forward, inputs), pf.from_torch(Module(forward), STATE, SPACE, inputs=inputs)
     assert policy.why_not is None
     assert policy.outputs == outputs
-    assert isinstance(policy, FoldablePolicy)
+    assert isinstance(policy, WhiteBoxPolicy)
     states, commands = np.random.default_rng(1).normal(size=(50, STATE_SIZE)), random_commands(50)
     np.testing.assert_allclose(policy.log_probs(states, commands), reference.log_probs(states, commands), atol=1e-3)
     for state in (STATE, states[0]):
@@ -129,7 +129,7 @@ NAMED = {
 @pytest.mark.parametrize("name", NAMED)
 def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str, load: Any) -> None:
     policy = load(seeing(REFUSED[name][0]))
-    assert not policy.foldable
+    assert not policy.is_white_box
     assert re.search(NAMED[name], policy.why_not or ""), policy.why_not
     assert choose_search("auto", policy).name == "boundary"
     asked = question(policy)
@@ -140,8 +140,8 @@ def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str, load: An
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_what_a_file_gives_is_detected(outputs: str, load: Any) -> None:
     policy = load(OUTPUTS[outputs], "concatenated")
-    assert (policy.outputs, policy.detected, policy.foldable) == (outputs, True, True)
-    assert repr(policy).startswith(f"<FoldableTorchPolicy: OnnxNetwork that gives {outputs} (detected), folds to ")
+    assert (policy.outputs, policy.detected, policy.is_white_box) == (outputs, True, True)
+    assert repr(policy).startswith(f"<WhiteBoxTorchPolicy: OnnxNetwork that gives {outputs} (detected), folds to ")
     with pytest.raises(InvalidInput, match="expected outputs among"):
         load(OUTPUTS[outputs], "concatenated", outputs="logit")
 
@@ -371,9 +371,9 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE)
 
 
-def test_a_foldable_file_is_proven_with_a_given_search(load: Any) -> None:
+def test_a_white_box_file_is_proven_with_a_given_search(load: Any) -> None:
     policy = load(upside_down, "concatenated")
-    assert isinstance(policy, FoldableTorchPolicy)
+    assert isinstance(policy, WhiteBoxTorchPolicy)
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE, search=Exact())
     assert answer.proven_range is not None

@@ -13,9 +13,9 @@ from torch.distributions import Categorical
 from torch.nn import functional as F  # noqa: N812
 
 import paretofoil as pf
-from paretofoil.agents.torch_policy import FoldableTorchPolicy, TorchPolicy
+from paretofoil.agents.torch_policy import TorchPolicy, WhiteBoxTorchPolicy
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldablePolicy, Policy
+from paretofoil.core.policy import Policy, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.exact import Exact
 from paretofoil.search.registry import choose_search
@@ -127,7 +127,7 @@ def margins(scores: np.ndarray) -> np.ndarray:
 
 def assert_fold_agrees(policy: TorchPolicy, state: np.ndarray, share: float = 1e-5) -> None:
     """Also well outside the box: what is carried through a layer is carried everywhere."""
-    assert isinstance(policy, FoldableTorchPolicy), policy.why_not
+    assert isinstance(policy, WhiteBoxTorchPolicy), policy.why_not
     commands = np.concatenate([random_commands(500), 3.0 * random_commands(500, 8) + [-15.0, 20.0]])
     exact = margins(policy.fold(state).logits(commands))
     given = margins(policy.log_probs(np.repeat(state[None], len(commands), axis=0), commands))
@@ -146,7 +146,7 @@ def test_the_fold_of_a_common_form_agrees_with_the_module_in_any_state(name: str
     _, policy = common(name)
     assert policy.why_not is None
     assert policy.outputs == COMMON[name][2]
-    assert isinstance(policy, FoldablePolicy)
+    assert isinstance(policy, WhiteBoxPolicy)
     for state in (STATE, np.random.default_rng(3).normal(size=STATE_SIZE)):
         assert_fold_agrees(policy, state)
 
@@ -397,10 +397,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
 def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str) -> None:
     forward, why = REFUSED[name]
     policy = pf.from_torch(Module(forward), STATE, SPACE)
-    assert not policy.foldable
+    assert not policy.is_white_box
     assert policy.why_not is not None
     assert re.search(why, policy.why_not), policy.why_not
-    assert not isinstance(policy, FoldablePolicy)
+    assert not isinstance(policy, WhiteBoxPolicy)
     assert choose_search("auto", policy).name == "boundary"
 
 
@@ -421,7 +421,7 @@ def test_who_asks_for_a_proof_about_a_black_box_is_told_the_reason() -> None:
         pf.explain(policy, state=STATE, command=random_commands(1)[0], foil=question(policy).foil, search="exact")
 
 
-def test_a_foldable_policy_is_proven_by_itself() -> None:
+def test_a_white_box_policy_is_proven_by_itself() -> None:
     _, policy = common("residual")
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
@@ -485,11 +485,11 @@ def test_a_state_at_which_the_module_does_something_else_is_refused_there() -> N
         return m.output(torch.relu(m.norm(hidden) if s.shape[0] == 1 and s[0, 0] > 100 else hidden))
 
     policy = pf.from_torch(Module(sometimes), STATE, SPACE)
-    assert isinstance(policy, FoldableTorchPolicy)
+    assert isinstance(policy, WhiteBoxTorchPolicy)
     with pytest.raises(InvalidInput, match=r"can be folded at this state, got LayerNorm .*; search='boundary' needs"):
         policy.fold(np.full(STATE_SIZE, 101.0))
     several = pf.from_torch(Module(sometimes), [STATE, np.full(STATE_SIZE, 101.0)], SPACE)
-    assert not several.foldable
+    assert not several.is_white_box
 
 
 def test_a_command_that_plays_no_part_is_folded_to_constants() -> None:
@@ -504,7 +504,7 @@ def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low
     mask = torch.tensor([False, False, True])
     masking = Module(lambda m, s, c: upside_down(m, torch.cat([s, c], dim=1)).masked_fill(mask, low).log_softmax(-1))
     policy = pf.from_torch(masking, STATE, SPACE)
-    assert isinstance(policy, FoldableTorchPolicy)
+    assert isinstance(policy, WhiteBoxTorchPolicy)
     assert policy.deviation < 1e-4, "of what is not masked"
     commands = random_commands(200)
     chosen = policy.log_probs(np.repeat(STATE[None], 200, axis=0), commands).argmax(axis=1)
@@ -519,7 +519,7 @@ def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low
 
 def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paretofoil.agents.symbolic.MAX_UNITS", 2 * HIDDEN)
-    assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).foldable
+    assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).is_white_box
     large = pf.from_torch(Module(upside_down), STATE, SPACE, inputs="concatenated")
     assert large.why_not == "more than 24 activations, which is more than a proof can be about"
 
@@ -535,7 +535,7 @@ OUTPUTS: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("outputs", OUTPUTS)
 def test_what_a_module_gives_is_detected_and_gives_the_same_log_probabilities(outputs: str) -> None:
     policy = pf.from_torch(Module(OUTPUTS[outputs]), STATE, SPACE, inputs="concatenated")
-    assert (policy.outputs, policy.detected, policy.foldable) == (outputs, True, True)
+    assert (policy.outputs, policy.detected, policy.is_white_box) == (outputs, True, True)
     assert f"gives {outputs} (detected)" in repr(policy)
     commands = random_commands(20)
     states = np.repeat(STATE[None], 20, axis=0)
@@ -547,7 +547,7 @@ def test_what_a_module_gives_is_detected_and_gives_the_same_log_probabilities(ou
 
 def test_what_the_user_says_is_not_detected_but_must_be_so() -> None:
     policy = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="q-values")
-    assert repr(policy).startswith("<FoldableTorchPolicy: Module that gives q-values, folds to ")
+    assert repr(policy).startswith("<WhiteBoxTorchPolicy: Module that gives q-values, folds to ")
     with pytest.raises(InvalidInput, match=r"expected a module that gives probabilities, got a row of \("):
         pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="probabilities")
     softmax = Module(OUTPUTS["probabilities"])
@@ -609,7 +609,7 @@ def test_a_module_is_deployed_in_its_own_precision(dtype: torch.dtype) -> None:
 
     policy = pf.from_torch(Module(forward).to(dtype), STATE, SPACE, inputs="concatenated")
     assert set(seen) == {dtype}
-    assert policy.foldable == (dtype != torch.bfloat16), "so few bits are too far from the fold"
+    assert policy.is_white_box == (dtype != torch.bfloat16), "so few bits are too far from the fold"
 
 
 def test_large_batches_are_asked_in_parts_and_gradients_are_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -634,7 +634,7 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
     ):
         pf.from_torch(Module(film).train(), STATE, SPACE)
     harmless = nn.Sequential(nn.Linear(STATE_SIZE + 2, 8), nn.ReLU(), nn.Linear(8, ACTIONS)).train()
-    assert pf.from_torch(harmless, STATE, SPACE, inputs="concatenated").foldable
+    assert pf.from_torch(harmless, STATE, SPACE, inputs="concatenated").is_white_box
     random = Module(lambda m, s, c: m.output(F.dropout(m.command(c), 0.5)))
     with pytest.raises(InvalidInput, match="a random one: call eval"):
         pf.from_torch(random, STATE, SPACE)

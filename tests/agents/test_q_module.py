@@ -63,7 +63,7 @@ def test_answers_about_a_module_are_proven_sum_to_1_and_are_what_it_chooses() ->
 
 def test_what_cannot_be_folded_is_a_black_box_that_says_why() -> None:
     policy = pf.from_q_module(Values(nn.LayerNorm(24)).eval(), STATE, SPACE)
-    assert not policy.foldable
+    assert not policy.is_white_box
     assert "LayerNorm" in str(policy.why_not)
     assert repr(policy) == "<QModulePolicy: Values, a black box>"
     assert explain(Values(nn.LayerNorm(24)), 0).search == "boundary"
@@ -71,9 +71,9 @@ def test_what_cannot_be_folded_is_a_black_box_that_says_why() -> None:
 
 def test_a_module_that_can_be_folded_says_so() -> None:
     policy = pf.from_q_module(Values(), STATE, SPACE)
-    assert policy.foldable
+    assert policy.is_white_box
     assert policy.why_not is None
-    assert repr(policy).startswith("<FoldableQModulePolicy: Values, folds to ")
+    assert repr(policy).startswith("<WhiteBoxQModulePolicy: Values, folds to ")
 
 
 class Flat(nn.Module):

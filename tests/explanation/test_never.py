@@ -16,7 +16,7 @@ from weighing import agent as weighing
 import paretofoil as pf
 from paretofoil.cli import app
 from paretofoil.core.decision import Decision
-from paretofoil.core.policy import FoldedPolicy, UnfoldablePolicy, UnfoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, JointWhiteBoxPolicy, UnfoldedPolicy
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.proof.joint import joint_network
 
@@ -80,7 +80,7 @@ def test_a_command_that_hides_in_a_corner_is_found_or_left_open_but_never_denied
 def test_bounds_over_states_and_commands_hold_everywhere() -> None:
     agent = pf.load_agent("minecart-early")
     policy = agent.policy
-    assert isinstance(policy, UnfoldablePolicy)
+    assert isinstance(policy, JointWhiteBoxPolicy)
     generator = np.random.default_rng(1)
     state = pf.rollout(agent, agent.front[0])[4].state.astype(np.float64)
     corner = np.concatenate([state, agent.space.low])
@@ -252,7 +252,7 @@ def test_a_table_is_refused_with_what_can_be_asked_instead() -> None:
 
 
 class Overwrites:
-    """A policy that scales what it is given in place, and can be looked into."""
+    """A policy that scales what it is given in place, and is white-box."""
 
     def __init__(self, policy: Any) -> None:
         self.policy = policy

@@ -194,7 +194,7 @@ def test_a_front_point_beyond_either_side_of_the_region_is_no_answer(point: tupl
         high=np.array([0.7, 0.7]),
     )
     [finding] = NearestFront().run(QuestionBatch([asked]))
-    assert finding.change is None
+    assert finding.scaled_change is None
 
 
 def test_short_numbers_stay_below_the_upper_side_of_the_region() -> None:
@@ -250,10 +250,10 @@ def test_a_budget_asks_the_first_queries_of_each_question_and_keeps_the_closest_
     margins = budget.ask(np.zeros(4, dtype=int), z, "test")
     assert margins[:3] == pytest.approx([0.3, 0.1, -0.05])
     assert margins[3] == -np.inf
-    assert budget.size[0] == pytest.approx(0.2)
+    assert budget.distance[0] == pytest.approx(0.2)
     [finding] = budget.findings()
     assert finding.stop is Stop.OUT_OF_QUERIES
-    assert finding.change == pytest.approx([0.2, 0.0])
+    assert finding.scaled_change == pytest.approx([0.2, 0.0])
 
 
 def test_each_question_of_a_budget_has_its_own_queries_and_answers() -> None:
@@ -262,11 +262,11 @@ def test_each_question_of_a_budget_has_its_own_queries_and_answers() -> None:
     z = np.array([[0.4, 0.0], [0.2, 0.0], [0.3, 0.0], [0.35, 0.0], [0.16, 0.0], [0.17, 0.0]])
     margins = budget.ask(np.array([0, 1, 0, 1, 0, 1]), z, "test")
     assert np.isfinite(margins).tolist() == [True] * 4 + [False] * 2
-    assert [finding.change[0] for finding in budget.findings()] == [0.3, 0.2]  # type: ignore[index]
+    assert [finding.scaled_change[0] for finding in budget.findings()] == [0.3, 0.2]  # type: ignore[index]
 
 
 @pytest.mark.parametrize(("height", "kept"), [(0.049, False), (0.05, True)])
 def test_a_change_is_kept_if_it_wins_by_kappa(height: float, kept: bool) -> None:
     budget = Budget(QuestionBatch([question(lambda z: np.full(len(z), height))]))
     budget.ask(np.zeros(1, dtype=int), np.array([[0.12, 0.0]]), "test")
-    assert (budget.findings()[0].change is not None) == kept
+    assert (budget.findings()[0].scaled_change is not None) == kept

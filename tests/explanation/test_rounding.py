@@ -42,8 +42,8 @@ def test_a_rounded_command_is_inside_the_same_way_hardly_farther_and_flips(
     asked = Question(policy, unit.state, unit.command * scale, unit.foil, unit.valid_actions, space)
     batch = QuestionBatch([asked])
     [finding] = Boundary(max_queries=600).run(batch)
-    assert finding.change is not None
-    command = np.clip(asked.command + finding.change * space.scale, asked.low, asked.high)
+    assert finding.scaled_change is not None
+    command = np.clip(asked.command + finding.scaled_change * space.scale, asked.low, asked.high)
     told = round_command(batch, 0, command)
     assert (told >= asked.low).all()
     assert (told <= asked.high).all()

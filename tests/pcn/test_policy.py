@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldablePolicy, Policy, PolicyAtStates
+from paretofoil.core.policy import Policy, PolicyAtStates, WhiteBoxPolicy
 from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 
@@ -148,7 +148,7 @@ def test_it_is_all_kinds_of_policy():
     policy = make_network(SHAPES[0]).export()
     assert isinstance(policy, Policy)
     assert isinstance(policy, PolicyAtStates)
-    assert isinstance(policy, FoldablePolicy)
+    assert isinstance(policy, WhiteBoxPolicy)
 
 
 def test_weights_that_do_not_fit_are_refused():

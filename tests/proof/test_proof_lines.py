@@ -280,16 +280,16 @@ class Known(Search):
 def test_a_start_that_wins_by_less_than_kappa_is_no_answer() -> None:
     finding, certificate = prove(question(), start=Known((0.52, 0.0)))
     assert certificate.upper >= 0.55
-    assert finding.change is not None
-    assert finding.change[0] >= 0.55
+    assert finding.scaled_change is not None
+    assert finding.scaled_change[0] >= 0.55
 
 
 def test_a_start_without_the_slack_must_be_closer_by_what_it_is_worth() -> None:
     worthless, _ = prove(question(), start=Known((0.5501, 0.0)), slack=1e-3, gap=0.1, share=1.0)
-    assert worthless.change is not None
-    assert worthless.change[0] >= 0.551
+    assert worthless.scaled_change is not None
+    assert worthless.scaled_change[0] >= 0.551
     worthwhile, _ = prove(question(), start=Known((0.5501, 0.0)), slack=0.04, gap=0.1, share=1.0)
-    assert worthwhile.change == pytest.approx([0.5501, 0.0])
+    assert worthwhile.scaled_change == pytest.approx([0.5501, 0.0])
 
 
 def test_walks_without_the_slack_pay_the_same_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -300,7 +300,7 @@ def test_walks_without_the_slack_pay_the_same_price(monkeypatch: pytest.MonkeyPa
     incumbent = _Incumbent(Budget(QuestionBatch([asked])), of, replace(of, level=0.0501), 0.0, effort)
     for _ in range(4):
         incumbent.improve(np.array([[0.6, 0.0], [0.7, 0.1]]))
-    assert incumbent.size == pytest.approx(0.551, abs=1e-5)
+    assert incumbent.distance == pytest.approx(0.551, abs=1e-5)
 
 
 # A second look at certificates

@@ -20,9 +20,9 @@ def answered(objectives: int, count: int = 12, **shape: int) -> list[tuple[Quest
     questions = [random_question(policy, seed) for seed in range(count)]
     findings = Exact(gap=1e-3 if objectives < 6 else 1e-2).run(QuestionBatch(questions))
     return [  # a little beyond the boundary, as a quoted command is: on it nothing around could be proven
-        (q, np.clip(q.command + 1.001 * f.change * q.space.scale, q.low, q.high))
+        (q, np.clip(q.command + 1.001 * f.scaled_change * q.space.scale, q.low, q.high))
         for q, f in zip(questions, findings, strict=True)
-        if f.change is not None
+        if f.scaled_change is not None
     ]
 
 
@@ -76,8 +76,10 @@ def test_a_locked_objective_stays_locked_in_the_region() -> None:
         low[1] = high[1] = question.command[1]
         question = replace(question, low=low, high=high)
         [finding] = Exact().run(QuestionBatch([question]))
-        if finding.change is not None:
-            region = widen(QuestionBatch([question]), 0, question.command + finding.change * question.space.scale)
+        if finding.scaled_change is not None:
+            region = widen(
+                QuestionBatch([question]), 0, question.command + finding.scaled_change * question.space.scale
+            )
             assert region is None or region.low[1] == region.high[1] == question.command[1]
 
 

@@ -22,7 +22,9 @@ def questions(objectives: int, count: int = 16, **shape: int) -> list[Question]:
 
 def distances(asked: list[Question], search: Boundary | Exact) -> np.ndarray:
     batch = QuestionBatch(asked)
-    return np.array([np.inf if f.change is None else batch.distances(f.change) for f in search.run(batch)])
+    return np.array(
+        [np.inf if f.scaled_change is None else batch.distances(f.scaled_change) for f in search.run(batch)]
+    )
 
 
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
@@ -68,7 +70,7 @@ def test_a_larger_budget_asks_the_same_first(monkeypatch: pytest.MonkeyPatch) ->
 def test_no_question_is_asked_more_than_its_budget(max_queries: int) -> None:
     batch = QuestionBatch(questions(4))
     Boundary(max_queries=max_queries).run(batch)
-    assert max(sum(batch.queries(row).values()) for row in range(batch.size)) <= max_queries
+    assert max(sum(batch.queries(row).values()) for row in range(batch.num_questions)) <= max_queries
 
 
 def test_a_question_is_answered_the_same_in_a_group_of_another_size() -> None:

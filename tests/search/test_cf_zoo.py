@@ -28,8 +28,8 @@ def test_the_batched_search_gives_what_the_sequential_reference_gives(objectives
     questions = [random_question(policy, seed) for seed in range(12)]
     fast = SMALL.run(QuestionBatch(questions))
     slow = ReferenceCFZoo(SMALL).run(QuestionBatch(questions))
-    assert any(f.change is not None for f in fast)
-    assert all(equal(f.change, s.change) for f, s in zip(fast, slow, strict=True))
+    assert any(f.scaled_change is not None for f in fast)
+    assert all(equal(f.scaled_change, s.scaled_change) for f, s in zip(fast, slow, strict=True))
 
 
 def test_rejecting_and_mirroring_both_match_their_reference() -> None:
@@ -37,7 +37,7 @@ def test_rejecting_and_mirroring_both_match_their_reference() -> None:
     questions = [random_question(policy, seed) for seed in range(6)]
     config = CFZoo(directions=60, max_queries=61, sampling="reject")
     fast, slow = config.run(QuestionBatch(questions)), ReferenceCFZoo(config).run(QuestionBatch(questions))
-    assert all(equal(f.change, s.change) for f, s in zip(fast, slow, strict=True))
+    assert all(equal(f.scaled_change, s.scaled_change) for f, s in zip(fast, slow, strict=True))
 
 
 def test_the_zoo_phase_spends_exactly_the_maximum_of_queries() -> None:
@@ -77,8 +77,8 @@ def test_cf_zoo_is_within_two_percent_of_a_known_boundary_in_two_dimensions(
     truth = offset + question.kappa
     reachable = np.abs(truth * normal).max() <= 0.5
     [finding] = CFZoo(directions=2000, max_queries=3001, seed=seed).run(QuestionBatch([question]))
-    if reachable and finding.change is not None:
-        assert truth - 1e-9 <= np.linalg.norm(finding.change) <= 1.02 * truth
+    if reachable and finding.scaled_change is not None:
+        assert truth - 1e-9 <= np.linalg.norm(finding.scaled_change) <= 1.02 * truth
 
 
 def test_a_foil_in_the_direction_of_the_front_is_always_found_on_a_linear_policy() -> None:
@@ -86,9 +86,9 @@ def test_a_foil_in_the_direction_of_the_front_is_always_found_on_a_linear_policy
     space = CommandSpace([-0.5, -0.5], [0.5, 0.5])
     question = Question(policy, np.zeros(1), np.zeros(2), 1, (0, 1), space, np.array([[0.4, 0.1], [-0.4, -0.1]]))
     [finding] = CFZoo().run(QuestionBatch([question]))
-    assert finding.change is not None
+    assert finding.scaled_change is not None
     truth = 0.25 / np.hypot(1.0, 0.3)
-    assert np.linalg.norm(finding.change) <= 1.02 * truth
+    assert np.linalg.norm(finding.scaled_change) <= 1.02 * truth
 
 
 def test_the_prior_points_to_the_front_point_with_the_largest_margin() -> None:

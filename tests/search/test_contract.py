@@ -246,7 +246,7 @@ def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None
     questions = network_questions()
     batch = QuestionBatch(questions)
     search.run(batch)
-    assert all(sum(batch.queries(row).values()) <= limits[search.name] for row in range(batch.size))
+    assert all(sum(batch.queries(row).values()) <= limits[search.name] for row in range(batch.num_questions))
 
 
 @each_search_and_shape
@@ -256,7 +256,7 @@ def test_no_question_is_asked_about_more_often_than_the_limit_says(
     large = replace(search, **SPENDING.get(type(search).__name__, {}))  # type: ignore[type-var]
     batch = QuestionBatch(pose_questions())
     findings = large.run(batch, Limits(queries=300))
-    spent = [sum(batch.queries(row).values()) for row in range(batch.size)]
+    spent = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
     assert max(spent) <= 300 + 1  # one more for the check of a white-box search
     if type(search).__name__ in SPENDING:
         assert all(finding.stop is Stop.OUT_OF_QUERIES for finding in findings)
@@ -285,8 +285,8 @@ def test_with_a_limit_of_queries_a_finding_is_as_repeatable_as_without(
     alone = [search.run(QuestionBatch([question]), limits)[0] for question in questions]
     for a, b in zip(together, alone, strict=True):
         assert a.stop is b.stop
-        assert (a.change is None) == (b.change is None)
-        assert a.change is None or np.array_equal(a.change, b.change)
+        assert (a.scaled_change is None) == (b.scaled_change is None)
+        assert a.scaled_change is None or np.array_equal(a.scaled_change, b.scaled_change)
 
 
 @each_search
@@ -323,7 +323,7 @@ def test_a_search_that_is_held_gives_what_it_gives_under_a_limit(search: Search)
     limited = search.run(QuestionBatch(questions), Limits(queries=90))
     for a, b in zip(held, limited, strict=True):
         assert a.stop is b.stop
-        assert (a.change is None) == (b.change is None)
-        assert a.change is None or np.array_equal(a.change, b.change)
+        assert (a.scaled_change is None) == (b.scaled_change is None)
+        assert a.scaled_change is None or np.array_equal(a.scaled_change, b.scaled_change)
     with pytest.raises(InvalidInput, match="at least 1 query"):
         AtMost(search, 0)

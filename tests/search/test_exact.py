@@ -40,10 +40,10 @@ def test_exact_search_never_misses_what_the_grid_finds(objectives: int, per_axis
         assert (length(z[valid]) >= certificate.lower).all()
         if certificate.status == "infeasible":
             assert not valid.any()
-            assert finding.change is None
+            assert finding.scaled_change is None
         else:
             assert certificate.upper - certificate.lower <= 1e-3
-            assert certificate.upper == length(finding.change)
+            assert certificate.upper == length(finding.scaled_change)
 
 
 def test_both_outcomes_occur_among_random_networks() -> None:
@@ -106,8 +106,8 @@ def test_other_norms_are_proven_too(norm: str) -> None:
 def test_every_answer_holds_on_the_deployed_policy() -> None:
     batch = QuestionBatch(pcn_questions(3, 8, hidden=128))
     for row, finding in enumerate(Exact().run(batch)):
-        if finding.change is not None:
-            assert batch.margins(np.array([row]), finding.change[None], "check")[0] >= batch.kappa[row]
+        if finding.scaled_change is not None:
+            assert batch.margins(np.array([row]), finding.scaled_change[None], "check")[0] >= batch.kappa[row]
 
 
 def test_a_foil_that_already_wins_needs_no_change() -> None:
@@ -122,7 +122,7 @@ def test_a_foil_without_rivals_needs_no_change() -> None:
     question = pcn_questions(2, 1)[0]
     [finding] = Exact().run(QuestionBatch([replace(question, valid_actions=(question.foil,))]))
     assert finding.certificate.status == "optimal"
-    assert length(finding.change) == 0
+    assert length(finding.scaled_change) == 0
 
 
 def test_a_limit_gives_an_honest_gap() -> None:

@@ -69,7 +69,7 @@ def rebuilt(questions: list[Question], rebuild: Rebuild) -> list[Question]:
     policy = rebuild(questions[0].policy)  # type: ignore[arg-type]
     asked = [replace(question, policy=policy) for question in questions]
     batch = QuestionBatch(asked)
-    margins = batch.margins_at(np.arange(batch.size), batch.commands, "original")
+    margins = batch.margins_at(np.arange(batch.num_questions), batch.commands, "original")
     return [question for question, margin in zip(asked, margins, strict=True) if margin < 0]
 
 

@@ -87,15 +87,15 @@ class AsksOnce(Search):
     seed: int = 0
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        batch.margins(np.arange(batch.size), np.zeros((batch.size, batch.dim)), "start")
-        return [Finding(None)] * batch.size
+        batch.margins(np.arange(batch.num_questions), np.zeros((batch.num_questions, batch.dim)), "start")
+        return [Finding(None)] * batch.num_questions
 
 
 def test_what_the_start_asked_is_taken_off_the_queries_and_running_out_of_them_is_told() -> None:
     batch, limits = QuestionBatch([question()]), Limits(queries=65)  # 64 of them compare the policy with its fold
     [finding] = Exact(start=AsksOnce(), max_boxes=300).run(batch, limits)
     assert batch.queries(0) == {"start": 1, "verify": 64}
-    assert finding.change is None
+    assert finding.scaled_change is None
     assert finding.stop is Stop.OUT_OF_QUERIES
 
 

@@ -20,14 +20,14 @@ from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.scan import Scan
 
 
-class FoldableLine(LinearPolicy):
+class WhiteBoxLine(LinearPolicy):
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         return FoldedPolicy((self.weight,), (self.bias,), ())
 
 
 def batch(dim: int = 2) -> QuestionBatch:
     """The foil leads by the first number of the command, which is 0, in a space from -1 to 1."""
-    policy = FoldableLine(np.eye(2, dim)[::-1] * [[0.0], [1.0]], np.array([0.0, -0.5]))
+    policy = WhiteBoxLine(np.eye(2, dim)[::-1] * [[0.0], [1.0]], np.array([0.0, -0.5]))
     space = CommandSpace(np.full(dim, -1.0), np.ones(dim))
     return QuestionBatch([Question(policy, np.zeros(1), np.zeros(dim), 1, (0, 1), space)])
 
@@ -65,7 +65,7 @@ class Slow(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         self.clock[0] += self.takes
-        return [Finding(None)] * batch.size
+        return [Finding(None)] * batch.num_questions
 
 
 def test_the_time_of_the_start_is_taken_off_the_time_of_the_proof(monkeypatch: pytest.MonkeyPatch) -> None:

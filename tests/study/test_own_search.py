@@ -39,7 +39,7 @@ class OneByOne(Search):
         for share in np.linspace(0.0, 1.0, self.steps + 1)[1:]:
             for edge in (share * batch.low, share * batch.high):  # (questions, d)
                 changes = edge[:, None, :] * np.eye(edge.shape[1])  # (questions, d, d)
-                who = np.arange(batch.size).repeat(edge.shape[1])
+                who = np.arange(batch.num_questions).repeat(edge.shape[1])
                 budget.ask(who, changes.reshape(len(who), -1), "steps")
         return budget.findings()
 
@@ -91,7 +91,7 @@ def test_its_answer_is_the_same_alone_and_in_a_batch() -> None:
 def test_it_keeps_to_a_limit_of_queries() -> None:
     batch = QuestionBatch(questions())
     findings = OneByOne().run(batch, Limits(queries=20))
-    assert {sum(batch.queries(row).values()) for row in range(batch.size)} == {20}
+    assert {sum(batch.queries(row).values()) for row in range(batch.num_questions)} == {20}
     assert {finding.stop for finding in findings} == {Stop.OUT_OF_QUERIES}
 
 

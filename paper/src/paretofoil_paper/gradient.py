@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.margin import foldable, margin_network
+from paretofoil.proof.margin import margin_network, require_white_box
 from paretofoil.study import Case, Row
 from paretofoil.study.case import pose_case
 from paretofoil.study.study import describe_search
@@ -84,7 +84,7 @@ def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slo
 
 def _gradient(question: Question) -> np.ndarray:
     """(d,): of the margin over the strongest rival."""
-    policy = foldable(question.policy, ", whose gradient can be told")
+    policy = require_white_box(question.policy, ", whose gradient can be told")
     network = margin_network(policy.fold(question.state), question)
     slope: np.ndarray = network.smallest_and_slopes(np.zeros((1, question.space.size)))[1][0]
     return slope
@@ -111,10 +111,12 @@ def _line_search(questions: Sequence[Question], gradients: np.ndarray) -> np.nda
         z = batch.project(rows, steps[:, None] * ways[rows])
         return batch.margins(rows, z, "line") >= batch.kappa[rows]
 
-    everything = np.arange(batch.size)
-    flips = valid(np.repeat(everything, len(STEPS)), np.tile(STEPS, batch.size)).reshape(batch.size, -1)
+    everything = np.arange(batch.num_questions)
+    flips = valid(np.repeat(everything, len(STEPS)), np.tile(STEPS, batch.num_questions)).reshape(
+        batch.num_questions, -1
+    )
     rows, first = np.flatnonzero(flips.any(axis=1)), flips.argmax(axis=1)
-    found = np.full(batch.size, np.nan)
+    found = np.full(batch.num_questions, np.nan)
     if not rows.size:  # not every policy can be asked nothing
         return found
     high, low = STEPS[first[rows]], np.where(first[rows] > 0, STEPS[first[rows] - 1], 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 from paretofoil.core.policy import Activation, FoldedPolicy
 
 
-class NotFoldable(Exception):
+class NotWhiteBox(Exception):
     """Why a module cannot be folded, in words."""
 
 
@@ -45,7 +45,7 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
     """
     command, *pending = _needed(blocks, output)
     if not all(np.isfinite(coefficients).all() for coefficients in (output, *(block.before for block in pending))):
-        raise NotFoldable("weights that are not finite")
+        raise NotWhiteBox("weights that are not finite")
     layers, done = _Layers(command, len(output), low), [command]
     while pending:
         ready = [block for block in pending if not _uses(block.before, [b for b in pending if b.first < block.first])]
@@ -55,7 +55,7 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
         wanted = [output, *(block.before for block in pending)]
         alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in wanted)]
         if alive and not relus:
-            raise NotFoldable(_mixed(now[0].activation, alive))
+            raise NotWhiteBox(_mixed(now[0].activation, alive))
         layers.append(now, alive)
         done += now
     return layers.finish(output)

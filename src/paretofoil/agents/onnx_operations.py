@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.layering import NotWhiteBox
 from paretofoil.agents.symbolic import Symbol, symbols_in
 
 Attributes = Mapping[str, Any]
@@ -18,7 +18,7 @@ Apply = Callable[[Sequence[Any], Attributes], Any]
 def apply(operation: str, inputs: Sequence[Any], attributes: Attributes) -> tuple[Any, ...]:
     """The outputs of an operation of which an input depends on the command."""
     if operation not in APPLY:
-        raise NotFoldable(f"{operation} of what depends on the command")
+        raise NotWhiteBox(f"{operation} of what depends on the command")
     given = APPLY[operation](inputs, attributes)
     return given if isinstance(given, tuple) else (given,)
 
@@ -32,7 +32,7 @@ def _setting(inputs: Sequence[Any], attributes: Attributes, place: int, name: st
     """A setting, which is an attribute in older files and an input in newer ones; None if it is neither."""
     given = inputs[place] if len(inputs) > place and inputs[place] is not None else attributes.get(name)
     if isinstance(given, Symbol):
-        raise NotFoldable(f"{name} that depend on the command")
+        raise NotWhiteBox(f"{name} that depend on the command")
     return given.tolist() if isinstance(given, Tensor) else given
 
 
@@ -102,7 +102,7 @@ def _transpose(inputs: Sequence[Any], attributes: Attributes) -> Any:
 def _gather(inputs: Sequence[Any], attributes: Attributes) -> Any:
     x, index = inputs
     if symbols_in(index):
-        raise NotFoldable("Gather at places that depend on the command")
+        raise NotWhiteBox("Gather at places that depend on the command")
     axis = attributes.get("axis", 0) % x.ndim
     return x[(slice(None),) * axis + (torch.where(index < 0, index + x.shape[axis], index),)]
 
@@ -113,7 +113,7 @@ def _slice(inputs: Sequence[Any], attributes: Attributes) -> Any:
         _setting(inputs, attributes, place + 1, name) for place, name in enumerate(("starts", "ends", "axes", "steps"))
     )
     if steps is not None and min(steps) < 1:
-        raise NotFoldable("Slice backwards")
+        raise NotWhiteBox("Slice backwards")
     places: list[Any] = [slice(None)] * x.ndim
     for i, axis in enumerate(axes or range(len(starts))):
         places[axis] = slice(starts[i], ends[i], 1 if steps is None else steps[i])
@@ -130,7 +130,7 @@ def _convolution(inputs: Sequence[Any], attributes: Attributes) -> Any:
     axes = inputs[1].ndim - 2
     pads = attributes.get("pads", [0] * 2 * axes)
     if attributes.get("auto_pad", "NOTSET") != "NOTSET" or pads[:axes] != pads[axes:] or axes not in (1, 2):
-        raise NotFoldable("a convolution that is padded otherwise than evenly")
+        raise NotWhiteBox("a convolution that is padded otherwise than evenly")
     one = [1] * axes
     strides, dilations = attributes.get("strides", one), attributes.get("dilations", one)
     convolution: Any = (torch.nn.functional.conv1d, torch.nn.functional.conv2d)[axes - 1]
@@ -149,7 +149,7 @@ def _extreme(function: Callable[..., Any]) -> Apply:
     def operation(inputs: Sequence[Any], attributes: Attributes) -> Any:
         axes, x = _setting(inputs, attributes, 1, "axes"), inputs[0]
         if axes is None:
-            raise NotFoldable("the largest or smallest number of a whole batch")
+            raise NotWhiteBox("the largest or smallest number of a whole batch")
         for axis in axes:
             x = function(x, dim=axis, keepdim=True)
         return x if attributes.get("keepdims", 1) else _squeeze([x, torch.tensor(axes)], {})
@@ -176,13 +176,13 @@ def _reduce(function: Callable[..., Any]) -> Apply:
 def _batch_normalization(inputs: Sequence[Any], attributes: Attributes) -> Any:
     x, scale, bias, mean, variance = inputs
     if attributes.get("training_mode"):
-        raise NotFoldable("BatchNormalization in training mode")
+        raise NotWhiteBox("BatchNormalization in training mode")
     return torch.nn.functional.batch_norm(x, mean, variance, scale, bias, eps=attributes.get("epsilon", 1e-5))
 
 
 def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
     if len(inputs) > 2 and inputs[2] is not None and bool(inputs[2]):
-        raise NotFoldable("Dropout in training mode, which is random")
+        raise NotWhiteBox("Dropout in training mode, which is random")
     return inputs[0]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.layering import NotWhiteBox
 from paretofoil.agents.onnx_operations import apply
 from paretofoil.agents.storage import read_bytes
 from paretofoil.agents.symbolic import symbols_in
@@ -153,7 +153,7 @@ def _branch(condition: Any) -> str:
 
 def _name(node: Any) -> str:
     if node.domain not in ("", "ai.onnx"):
-        raise NotFoldable(f"{node.domain}.{node.op_type} of what depends on the command")
+        raise NotWhiteBox(f"{node.domain}.{node.op_type} of what depends on the command")
     return str(node.op_type)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.layering import NotWhiteBox
 from paretofoil.agents.piecewise import (
     absolute,
     amplitude,
@@ -55,7 +55,7 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
     """To another precision or device, which may be the same memory; what it costs is measured on the whole fold."""
     kinds = [getattr(value, "dtype", value) for value in (*args[1:], *kwargs.values())]
     if any(isinstance(kind, torch.dtype) and not kind.is_floating_point for kind in kinds):
-        raise NotFoldable("rounding of what depends on the command to whole numbers")
+        raise NotWhiteBox("rounding of what depends on the command to whole numbers")
     args[0].shared = True
     return Symbol(args[0].recording, args[0].basis, args[0].tail, shared=True)
 
@@ -73,15 +73,15 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
     if not any(symbol.tail for symbol in symbols_in((args, kwargs))):
         return _sum(function, args, kwargs)
     if not (isinstance(total, Symbol) and isinstance(args[0], Symbol) and total.tail == "logsumexp"):
-        raise NotFoldable("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of what depends on the command")
     if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
-        raise NotFoldable("logsumexp of something else than what it is subtracted from")
+        raise NotWhiteBox("logsumexp of something else than what it is subtracted from")
     return Symbol(args[0].recording, args[0].basis, "log_softmax")
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     if kwargs.get("rounding_mode") is not None or symbols_in((args[1:], kwargs)):
-        raise NotFoldable("a division by, or rounding of, what depends on the command")
+        raise NotWhiteBox("a division by, or rounding of, what depends on the command")
     return linear_in_one(function, args, kwargs)
 
 
@@ -119,14 +119,14 @@ def _batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     if training or mean is None or variance is None or x.ndim != 2:
-        raise NotFoldable("batch_norm in training mode, or of more than vectors")
+        raise NotWhiteBox("batch_norm in training mode, or of more than vectors")
     scale = (1.0 if weight is None else constant(weight)) / (constant(variance) + eps).sqrt()
     return (x - constant(mean)) * scale + (0.0 if bias is None else bias)
 
 
 def _dropout(x: Symbol, p: float = 0.5, training: bool = True, train: bool = False) -> Any:
     if training or train:
-        raise NotFoldable("dropout in training mode, which is random")
+        raise NotWhiteBox("dropout in training mode, which is random")
     return x
 
 
@@ -136,7 +136,7 @@ def _activation(name: Activation) -> Operation:
 
 def _elu(x: Any, alpha: float = 1.0) -> Any:
     if alpha != 1.0:
-        raise NotFoldable(f"ELU with an alpha of {alpha:g}")
+        raise NotWhiteBox(f"ELU with an alpha of {alpha:g}")
     return x.recording.activate("elu", x)
 
 
@@ -147,7 +147,7 @@ def _celu(x: Any, alpha: float = 1.0) -> Any:
 def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Above the threshold torch takes the line, which float32 cannot tell from it if that is where it usually is."""
     if threshold < 20.0:
-        raise NotFoldable(f"softplus that is a line above {threshold:g}")
+        raise NotWhiteBox(f"softplus that is a line above {threshold:g}")
     return x.recording.activate("softplus", x * beta) / beta
 
 
@@ -165,9 +165,9 @@ def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
     """x[places] = number, for a symbol that nothing else is a view of."""
     target, places, value = args
     if not isinstance(target, Symbol) or symbols_in((places, value)) or (isinstance(value, Tensor) and value.ndim):
-        raise NotFoldable("setitem of what depends on the command")
+        raise NotWhiteBox("setitem of what depends on the command")
     if target.shared:
-        raise NotFoldable("setitem in place, into memory that is shared with something else")
+        raise NotWhiteBox("setitem in place, into memory that is shared with something else")
     mask = torch.zeros(target.shape, dtype=torch.bool)
     mask[places] = True
     target.basis = masked_fill(target, mask, value).basis
@@ -177,7 +177,7 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
     """Known only as what makes a log_softmax of x."""
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
-        raise NotFoldable("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of what depends on the command")
     total = Symbol(x.recording, x.basis[..., :1], "logsumexp")
     total.total_of = x.basis
     return total
@@ -186,7 +186,7 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
 def _same(function: Any, args: Arguments, kwargs: Named) -> Any:
     """x == x, which looks for NaN, and tells nothing of the command."""
     if kwargs or len(args) != 2 or args[0] is not args[1]:
-        raise NotFoldable("a comparison (eq) of what depends on the command")
+        raise NotWhiteBox("a comparison (eq) of what depends on the command")
     return torch.ones(args[0].shape, dtype=torch.bool)
 
 
@@ -196,7 +196,7 @@ def _softmax(name: str) -> Operation:
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         symbol, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim")
         if dim not in (-1, symbol.ndim - 1):
-            raise NotFoldable(f"{name} over something else than the last axis")
+            raise NotWhiteBox(f"{name} over something else than the last axis")
         return Symbol(symbol.recording, symbol.basis, name)
 
     return operation
@@ -207,7 +207,7 @@ def _turn(name: str, before: str, after: str) -> Operation:
 
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         if args[0].tail != before:
-            raise NotFoldable(f"{name} of what depends on the command")
+            raise NotWhiteBox(f"{name} of what depends on the command")
         return Symbol(args[0].recording, args[0].basis, after)
 
     return operation

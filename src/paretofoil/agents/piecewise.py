@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from paretofoil.agents.layering import NotFoldable
+from paretofoil.agents.layering import NotWhiteBox
 from paretofoil.agents.symbolic import Symbol, symbols_in
 
 
@@ -28,7 +28,7 @@ def absolute(x: Symbol) -> Any:
 
 def clamp(x: Symbol, low: Any = None, high: Any = None) -> Any:
     if symbols_in((low, high)):
-        raise NotFoldable("clamp to what depends on the command")
+        raise NotWhiteBox("clamp to what depends on the command")
     if low is None:
         return high - relu(high - x)
     return low + relu(x - low) - (0.0 if high is None else relu(x - high))
@@ -61,7 +61,7 @@ def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
             return pick(x, y)
         axis = y if dim is None else dim
         if axis is None:
-            raise NotFoldable("the largest or smallest number of a whole batch")
+            raise NotWhiteBox("the largest or smallest number of a whole batch")
         return _Extreme(_along(pick, x, axis, keepdim))
 
     return operation
@@ -73,7 +73,7 @@ def amplitude(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     def operation(x: Symbol, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
         axes = [dim] if isinstance(dim, int) else list(dim)
         if len(axes) != 1:
-            raise NotFoldable("the largest or smallest number along more than one axis")
+            raise NotWhiteBox("the largest or smallest number along more than one axis")
         return _along(pick, x, axes[0], keepdim)
 
     return operation
@@ -91,7 +91,7 @@ def _along(pick: Callable[[Any, Any], Any], x: Any, dim: int, keepdim: bool) -> 
 def where(mask: Any, x: Any, y: Any) -> Any:
     """One of the two where a mask, made of the state, says so."""
     if symbols_in(mask):
-        raise NotFoldable("a mask that depends on the command")
+        raise NotWhiteBox("a mask that depends on the command")
     if isinstance(x, Symbol) and isinstance(y, Symbol):
         return x * mask.to(torch.float64) + y * (~mask).to(torch.float64)
     return masked_fill(x, ~mask, y) if isinstance(x, Symbol) else masked_fill(y, mask, x)
@@ -99,5 +99,5 @@ def where(mask: Any, x: Any, y: Any) -> Any:
 
 def masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
     if symbols_in((mask, value)):
-        raise NotFoldable("a mask that depends on the command")
+        raise NotWhiteBox("a mask that depends on the command")
     return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)

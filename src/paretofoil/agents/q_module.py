@@ -7,10 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from torch import Tensor, nn
 
-from paretofoil.agents.torch_policy import FoldableTorchPolicy, TorchPolicy, from_torch
+from paretofoil.agents.torch_policy import TorchPolicy, WhiteBoxTorchPolicy, from_torch
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldableValues, FoldedValues
+from paretofoil.core.policy import FoldedValues, WhiteBoxValues
 
 
 class _InOneRow(nn.Module):
@@ -38,13 +38,13 @@ class QModulePolicy:
     tells_values: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, FoldableTorchPolicy) else "a black box"
+        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "a black box"
         return f"<{type(self).__name__}: {type(self.rows.module.module).__name__}, {kind}>"
 
     @property
-    def foldable(self) -> bool:
+    def is_white_box(self) -> bool:
         """Whether answers about it can be proven."""
-        return isinstance(self, FoldableValues)
+        return isinstance(self, WhiteBoxValues)
 
     @property
     def why_not(self) -> str | None:
@@ -60,10 +60,10 @@ class QModulePolicy:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FoldableQModulePolicy(QModulePolicy):
+class WhiteBoxQModulePolicy(QModulePolicy):
     """A torch module of values whose operations are understood, so that answers can be proven."""
 
-    rows: FoldableTorchPolicy
+    rows: WhiteBoxTorchPolicy
 
     def fold_values(self, state: np.ndarray) -> FoldedValues:
         """The values at one state as layers of the preferences, compared with the module's on random ones."""
@@ -88,4 +88,4 @@ def from_q_module(
     if not space.simplex:
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
     rows = from_torch(_InOneRow(module, space.size), state, space, inputs=inputs, outputs="q-values")
-    return FoldableQModulePolicy(rows) if isinstance(rows, FoldableTorchPolicy) else QModulePolicy(rows)
+    return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from paretofoil.agents.layering import Block, NotFoldable, command_block
+from paretofoil.agents.layering import Block, NotWhiteBox, command_block
 from paretofoil.core.policy import Activation
 
 MAX_UNITS = 4096
@@ -46,7 +46,7 @@ class Recording:
         before = symbol.basis.flatten(1)  # (1 + units, n)
         first, count = self.units, before.shape[1]
         if first + count > MAX_UNITS:
-            raise NotFoldable(f"more than {MAX_UNITS} activations, which is more than a proof can be about")
+            raise NotWhiteBox(f"more than {MAX_UNITS} activations, which is more than a proof can be about")
         self.blocks.append(Block(activation, before.numpy().copy(), first))
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
         return Symbol(self, basis.reshape(-1, *symbol.basis.shape[1:]))
@@ -100,7 +100,7 @@ class Symbol(Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
-        raise NotFoldable(f"{func}, which is called from where its inputs cannot be followed")
+        raise NotWhiteBox(f"{func}, which is called from where its inputs cannot be followed")
 
 
 _ABOUT = {
@@ -136,14 +136,14 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
         name, writes = _WRITES.get(name, name[:-1]), True
         function = getattr(torch, name, function)
     if name in _LOOKS:
-        raise NotFoldable("Python code that looks at numbers which depend on the command")
+        raise NotWhiteBox("Python code that looks at numbers which depend on the command")
     if name not in operations or kwargs.get("out") is not None:
         plain = name.strip("_")
         called = f"{_NAMES[plain]} ({plain})" if plain in _NAMES else plain
-        raise NotFoldable(f"{called} of what depends on the command")
+        raise NotWhiteBox(f"{called} of what depends on the command")
     for symbol in symbols:
         if symbol.tail and name not in _AFTER_TAIL[symbol.tail] | _ALWAYS:
-            raise NotFoldable(f"{name.strip('_')} after {symbol.tail}")
+            raise NotWhiteBox(f"{name.strip('_')} after {symbol.tail}")
     result = operations[name](function, args, kwargs)
     return _write(args[0], result, name) if writes else result
 
@@ -153,7 +153,7 @@ def _write(target: Any, result: Symbol, name: str) -> Symbol:
     if target is result:
         return result
     if not isinstance(target, Symbol) or target.shared or target.basis.shape[1:] != result.basis.shape[1:]:
-        raise NotFoldable(f"{name.strip('_')} in place, into memory that is shared with something else")
+        raise NotWhiteBox(f"{name.strip('_')} in place, into memory that is shared with something else")
     target.basis, target.tail = result.basis, result.tail
     return target
 
@@ -173,7 +173,7 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, shared: bool = 
     """An operation that is linear in its only symbol: it is done to the constant, and to what each unit adds."""
     found = symbols_in((args, kwargs))
     if len(found) != 1:
-        raise NotFoldable("a product of two parts that both depend on the command")
+        raise NotWhiteBox("a product of two parts that both depend on the command")
 
     def at(row: Tensor) -> Any:
         rest = _each((args, kwargs), lambda tensor: row if isinstance(tensor, Symbol) else constant(tensor))

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from paretofoil.agents.layering import NotFoldable, arrange
+from paretofoil.agents.layering import NotWhiteBox, arrange
 from paretofoil.agents.module_call import Head, Inputs, call, check_inputs, described, outputs_of, scores_in
 from paretofoil.agents.operations import run
 from paretofoil.agents.symbolic import Symbol
 from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import IMPOSSIBLE, FoldablePolicy, FoldedPolicy
+from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, WhiteBoxPolicy
 
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 BATCH = 1 << 13
@@ -63,9 +63,9 @@ class TorchPolicy:
         return f"{type(self.module).__name__} that gives {self.outputs}{' (detected)' if self.detected else ''}"
 
     @property
-    def foldable(self) -> bool:
+    def is_white_box(self) -> bool:
         """Whether answers about it can be proven."""
-        return isinstance(self, FoldablePolicy)
+        return isinstance(self, WhiteBoxPolicy)
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """(N, state size), (N, d) -> (N, num_actions), in float64, so that differences stay those of the module."""
@@ -100,20 +100,20 @@ class TorchPolicy:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FoldableTorchPolicy(TorchPolicy):
+class WhiteBoxTorchPolicy(TorchPolicy):
     """A torch module whose operations are understood, so that answers can be proven. `from_torch` makes one."""
 
     deviation: float = 0.0
     """How far the logits of its folds were from the module's own, at the states on which it was tried."""
 
     def __repr__(self) -> str:
-        return f"<FoldableTorchPolicy: {self._gives()}, folds to {self.deviation:.0e}>"
+        return f"<WhiteBoxTorchPolicy: {self._gives()}, folds to {self.deviation:.0e}>"
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         """The module at one state as layers of the command, compared with the module itself on random commands."""
         try:
             folded, _ = fold_module(self, state)
-        except NotFoldable as why:
+        except NotWhiteBox as why:
             sentence = f"expected a module that can be folded at this state, got {why}; search='boundary' needs no fold"
             raise InvalidInput(sentence) from None
         return folded
@@ -151,26 +151,26 @@ def from_torch(
     given = _try(TorchPolicy(module, space, inputs, head), states)
     said = _detect(given) if outputs is None else _agrees(given, outputs)
     kind = {"inputs": inputs, "head": head, "outputs": said, "detected": outputs is None}
-    policy = FoldableTorchPolicy(module, space, **kind)  # type: ignore[arg-type]
+    policy = WhiteBoxTorchPolicy(module, space, **kind)  # type: ignore[arg-type]
     try:
         return replace(policy, deviation=max(fold_module(policy, row)[1] for row in states))
-    except NotFoldable as why:
+    except NotWhiteBox as why:
         return TorchPolicy(module, space, **kind, why_not=str(why))  # type: ignore[arg-type]
 
 
 def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, float]:
-    """The fold at a state, and how far its logits are from the module's; `NotFoldable` says why there is none."""
+    """The fold at a state, and how far its logits are from the module's; `NotWhiteBox` says why there is none."""
     if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
-        raise NotFoldable("a scripted module, whose operations cannot be followed")
+        raise NotWhiteBox("a scripted module, whose operations cannot be followed")
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     try:
         with _uncompiled():
             recording, output = run(lambda c: policy.call(states, c), policy.space.size, *_where(policy.module))
-    except NotFoldable:
+    except NotWhiteBox:
         raise
     except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
         words = str(error).strip().partition("\n")[0]
-        raise NotFoldable(f"{type(error).__name__} when it ran with a symbolic command: {words}") from None
+        raise NotWhiteBox(f"{type(error).__name__} when it ran with a symbolic command: {words}") from None
     if isinstance(output, Symbol):
         _check_tail(output.tail, policy.outputs)
         coefficients = recording.coefficients(output)
@@ -192,11 +192,11 @@ def _uncompiled() -> AbstractContextManager[Any]:
 def _check_tail(tail: str, outputs: Outputs) -> None:
     """Margins must be differences of the logits that were followed."""
     if outputs == "probabilities" and tail != "softmax":
-        raise NotFoldable("probabilities that are not a softmax")
+        raise NotWhiteBox("probabilities that are not a softmax")
     if tail == "logsumexp":
-        raise NotFoldable("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of what depends on the command")
     if outputs != "probabilities" and tail == "softmax":
-        raise NotFoldable(f"softmax at the end of what are said to be {outputs}")
+        raise NotWhiteBox(f"softmax at the end of what are said to be {outputs}")
 
 
 def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
@@ -210,7 +210,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
     scored = (exact > MASKED) & ~np.isneginf(given)
     off, spread = np.abs(exact - given)[scored].max(), float(np.ptp(exact[scored]))
     if not off <= DEVIATION * spread:
-        raise NotFoldable(f"a fold that is off by {off:.2g}, where logits spread over {spread:.2g}")
+        raise NotWhiteBox(f"a fold that is off by {off:.2g}, where logits spread over {spread:.2g}")
     return float(off)
 
 

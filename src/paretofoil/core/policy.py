@@ -126,7 +126,7 @@ class FoldedPolicy:
 
 
 @runtime_checkable
-class FoldablePolicy(Protocol):
+class WhiteBoxPolicy(Protocol):
     """A policy whose inside may be looked at, so that answers can be proven (optional)."""
 
     def fold(self, state: np.ndarray) -> FoldedPolicy: ...
@@ -185,15 +185,15 @@ class FoldedValues:
 
 
 @runtime_checkable
-class FoldableValues(Protocol):
+class WhiteBoxValues(Protocol):
     """A policy of values that depend on the preferences, whose inside may be looked at (optional)."""
 
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
 
 
-def provable(policy: Policy) -> bool:
-    """Whether the policy can be looked into, in one way or another, so that answers are proven."""
-    return isinstance(policy, FoldablePolicy | FoldableValues | TabularPolicy)
+def is_white_box(policy: Policy) -> bool:
+    """Return whether the computation of the policy can be bounded, so that answers can be proven."""
+    return isinstance(policy, WhiteBoxPolicy | WhiteBoxValues | TabularPolicy)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +226,7 @@ class UnfoldedPolicy:
 
 
 @runtime_checkable
-class UnfoldablePolicy(Protocol):
+class JointWhiteBoxPolicy(Protocol):
     """A policy whose inside may be looked at for whole sets of states (optional)."""
 
     def unfold(self) -> UnfoldedPolicy: ...

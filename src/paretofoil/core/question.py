@@ -121,7 +121,7 @@ class QuestionBatch:
             )
         self.questions = list(questions)
         self.norm = first.norm
-        self.size, self.dim = len(questions), first.space.size
+        self.num_questions, self.dim = len(questions), first.space.size
         self.commands = np.stack([q.command for q in questions])  # (Q, d)
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)
@@ -176,7 +176,7 @@ class QuestionBatch:
 
     def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
         """Log-probabilities (N, num_actions) at commands (N, d) of the questions in rows (N,); one query each."""
-        self._count(phase)[:] += np.bincount(rows, minlength=self.size)
+        self._count(phase)[:] += np.bincount(rows, minlength=self.num_questions)
         return self._query(rows, commands)
 
     def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -193,7 +193,7 @@ class QuestionBatch:
         commands, scale, foils = self.commands[rows], self.scale[rows], self.foils[rows]
         query = _query_at(self.questions[0].policy, self.states[rows])
         everything, each = np.arange(len(rows)), self._count(phase)
-        added = np.bincount(rows, minlength=self.size)
+        added = np.bincount(rows, minlength=self.num_questions)
         handicap: np.ndarray | None = None
 
         def margins(z: np.ndarray) -> np.ndarray:
@@ -209,7 +209,7 @@ class QuestionBatch:
     def _handicap(self, num_actions: int) -> np.ndarray:
         """(Q, num_actions): 0 for the rivals of the foil, impossibly low for the foil and invalid actions."""
         if self._handicaps is None:
-            self._handicaps = np.full((self.size, num_actions), IMPOSSIBLE, dtype=np.float32)
+            self._handicaps = np.full((self.num_questions, num_actions), IMPOSSIBLE, dtype=np.float32)
             for row, question in enumerate(self.questions):
                 if question.valid_actions[-1] >= num_actions:
                     raise InvalidInput.expected(f"actions from 0 to {num_actions - 1}", list(question.valid_actions))
@@ -218,7 +218,7 @@ class QuestionBatch:
 
     def _count(self, phase: str) -> np.ndarray:
         if phase not in self._counts:
-            self._counts[phase] = np.zeros(self.size, dtype=np.int64)
+            self._counts[phase] = np.zeros(self.num_questions, dtype=np.int64)
         return self._counts[phase]
 
     def spend(self, rows: np.ndarray, phase: str, count: int) -> None:

@@ -23,7 +23,7 @@ Access = Literal["queries", "gradients", "inside"]
 class Finding:
     """What a search claims about one question."""
 
-    change: np.ndarray | None
+    scaled_change: np.ndarray | None
     """The scaled change z of the closest valid command it met, or None."""
     stop: Stop = Stop.COMPLETE
     """Why it stopped."""

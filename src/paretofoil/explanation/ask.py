@@ -79,7 +79,7 @@ class _Asking:
         started = now()
         batch = QuestionBatch(questions)
         batch.keep_clear(clearance(batch))  # first: what else is asked of a random policy means nothing
-        scores = batch.scores_at(np.arange(batch.size), batch.commands, "original")
+        scores = batch.scores_at(np.arange(batch.num_questions), batch.commands, "original")
         refuse_probabilities(batch, scores)
         names = _names(self.actions, "action {}", scores.shape[1])
         phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
@@ -97,7 +97,7 @@ class _Asking:
             check(batch, row, finding, nothing)
             for row, (finding, nothing) in enumerate(zip(findings, unanswered, strict=True))
         ]
-        share = (now() - started) / batch.size
+        share = (now() - started) / batch.num_questions
         return [replace(a, queries=dict(batch.queries(row)), seconds=share) for row, a in enumerate(answers)]
 
 

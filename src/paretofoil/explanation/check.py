@@ -22,10 +22,10 @@ def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> 
     nothing = replace(nothing, stop=finding.stop)
     if certificate is not None:
         nothing = replace(nothing, certificate=certificate, lower_bound=certificate.lower)
-    if finding.change is None:
+    if finding.scaled_change is None:
         infeasible = certificate is not None and certificate.status == "infeasible"
         return replace(nothing, outcome=Outcome.PROVEN_INFEASIBLE) if infeasible else nothing
-    closest = confirm(batch, row, finding.change)
+    closest = confirm(batch, row, finding.scaled_change)
     if closest is None:
         return replace(nothing, stop=Stop.NOT_CONFIRMED)
     question, rows = batch.questions[row], np.array([row])

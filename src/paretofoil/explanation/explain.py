@@ -15,7 +15,7 @@ from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.policy import Policy, as_policy, provable
+from paretofoil.core.policy import Policy, as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.start import Start
@@ -234,7 +234,7 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
     found, command = replace(_placed(found, decision, agent), alternatives=others), found.command
     if command is None or found.asked is None:
         return found
-    if provable(found.asked.question.policy):
+    if is_white_box(found.asked.question.policy):
         batch = QuestionBatch([found.asked.question])
         batch.keep_clear(found.asked.clearance)
         found = replace(found, proven_range=widen(batch, 0, command))

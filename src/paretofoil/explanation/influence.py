@@ -16,7 +16,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import CONFIDENCE, Alone, Influence, InfluenceProfile, Nearest, Scores, Share, Turn
 from paretofoil.core.limit import Limits, Stop, as_seconds, now
-from paretofoil.core.policy import FoldablePolicy, as_policy, provable, tells_values
+from paretofoil.core.policy import WhiteBoxPolicy, as_policy, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.ask import ask
@@ -78,7 +78,7 @@ def influence(
     """How much the command decides at one moment: for each valid action the share of commands that choose it.
 
     An action is chosen where its score is the largest among the valid ones, the first of equals, as the agent acts;
-    kappa plays no part. Shares are proven intervals where the policy can be looked into and commands are a box: a
+    kappa plays no part. Shares are proven intervals for white-box policies whose commands are a box: a
     part of the region counts for an action only if the action wins there by more than float32 can change, so that
     ties stay undecided. Beside them, and alone for a black box or preferences, stands what samples say, with its
     exact confidence interval. That no command changes the action is proven for preferences, too.
@@ -261,9 +261,9 @@ class _Asking:
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
-        if self.question.space.simplex and provable(policy) and not known:
+        if self.question.space.simplex and is_white_box(policy) and not known:
             return self._prove_inert()
-        if self.question.space.simplex or not isinstance(policy, FoldablePolicy):
+        if self.question.space.simplex or not isinstance(policy, WhiteBoxPolicy):
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
         deadline = now() + self.effort.seconds
         found = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
@@ -375,7 +375,7 @@ def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Turn, end: f
 def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
     """In at least, and at most, which share of the objective's range another action is chosen."""
     question = batch.questions[0]
-    if question.space.simplex or not isinstance(question.policy, FoldablePolicy):
+    if question.space.simplex or not isinstance(question.policy, WhiteBoxPolicy):
         return 0.0, 1.0
     line = QuestionBatch([restrict(question, [k for k in range(question.space.size) if k != i], {})])
     line.keep_clear(batch.clearance)

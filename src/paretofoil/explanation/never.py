@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import as_seconds, now
-from paretofoil.core.policy import FoldableValues, UnfoldablePolicy, as_scores
+from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, as_scores
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
@@ -21,7 +21,7 @@ from paretofoil.explanation.pose import find_action
 from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
 from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off, slack_for
 from paretofoil.proof.joint import joint_network
-from paretofoil.proof.margin import foldable
+from paretofoil.proof.margin import require_white_box
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 
@@ -92,7 +92,7 @@ def never(
     """Prove that in none of these states any command makes the agent choose the action, or find one that does.
 
     Args:
-        agent: one whose policy can be looked into.
+        agent: One with a white-box policy.
         action: by name or number.
         states: decisions, or states (N, S); those of the greedy episodes of its front if not given.
         width: for a proof about boxes of states: how wide around each state, as a share of the range that the states'
@@ -108,9 +108,9 @@ def never(
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     policy = agent.policy
-    if not isinstance(policy, FoldableValues):
-        foldable(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
-    if width > 0 and not isinstance(policy, UnfoldablePolicy):
+    if not isinstance(policy, WhiteBoxValues):
+        require_white_box(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
+    if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
         got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
         raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)
     if not width >= 0:
@@ -251,7 +251,7 @@ class _Proving:
     def _box_of_states(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in any state of the box."""
         policy, size = self.agent.policy, decision.state.size
-        assert isinstance(policy, UnfoldablePolicy)
+        assert isinstance(policy, JointWhiteBoxPolicy)
         least = np.concatenate([decision.state - self.around, self.low])
         most = np.concatenate([decision.state + self.around, self.high])
         seen = np.concatenate([seen_off(least[:size], most[:size]), seen_off(self.low, self.high)])

@@ -39,7 +39,7 @@ def exact_rows(batch: QuestionBatch) -> bool:
 def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
     """The largest difference of a margin between two ways to ask about the same command; a random policy is refused."""
     generator = np.random.default_rng(seed)
-    rows = np.arange(CANDIDATES) % batch.size
+    rows = np.arange(CANDIDATES) % batch.num_questions
     commands = batch.commands_at(rows, generator.uniform(batch.low[rows], batch.high[rows]))
     candidates = batch.margins_at(rows, commands, "noise")
     near = np.argsort(np.abs(candidates - batch.kappa[rows]), kind="stable")[:PROBES]

@@ -19,7 +19,7 @@ def refuse_probabilities(batch: QuestionBatch, scores: np.ndarray) -> None:
     """
     if tells_values(batch.questions[0].policy) or not _probabilities(scores):
         return
-    rows, generator = np.arange(ASKED) % batch.size, np.random.default_rng(0)
+    rows, generator = np.arange(ASKED) % batch.num_questions, np.random.default_rng(0)
     commands = batch.commands_at(rows, generator.uniform(batch.low[rows], batch.high[rows]))
     if _probabilities(batch.scores_at(rows, commands, "noise")):
         got = "probabilities (rows within 0 and 1 that sum to 1), of which np.log makes them"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import ACTIVATIONS, Activation, FoldablePolicy, FoldedPolicy, Policy
+from paretofoil.core.policy import ACTIVATIONS, Activation, FoldedPolicy, Policy, WhiteBoxPolicy
 from paretofoil.core.question import Question
 
 _ROUNDING = 16 * 2.0**-53
@@ -89,9 +89,9 @@ class MarginNetwork:
         return replace(self, weights=weights, biases=biases)
 
 
-def foldable(policy: Policy, wanted: str) -> FoldablePolicy:
+def require_white_box(policy: Policy, wanted: str) -> WhiteBoxPolicy:
     """The policy itself, if it lets us look inside; `wanted` says who wants to, and what to do for a black box."""
-    if not isinstance(policy, FoldablePolicy):
+    if not isinstance(policy, WhiteBoxPolicy):
         why = getattr(policy, "why_not", None)
         got = f"{type(policy).__name__}{f' ({why})' if why else ''}"
         raise InvalidInput.expected(f"a policy with fold(state){wanted}", got)

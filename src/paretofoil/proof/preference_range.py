@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from paretofoil.core.policy import FoldablePolicy, FoldableValues, TabularPolicy, ValueTable
+from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
@@ -79,9 +79,9 @@ def _inside_of(question: Question) -> _Inside | None:
     if isinstance(policy, TabularPolicy):
         table = policy.table(state)
         return _Inside(table.values, foil, rivals, table)
-    if isinstance(policy, FoldableValues):
+    if isinstance(policy, WhiteBoxValues):
         return _Inside(policy.fold_values(state).values, foil, rivals, None)
-    if isinstance(policy, FoldablePolicy):
+    if isinstance(policy, WhiteBoxPolicy):
         return _Inside(policy.fold(state).logits, foil, rivals, None)
     return None
 

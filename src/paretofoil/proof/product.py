@@ -10,11 +10,11 @@ from functools import partial
 
 import numpy as np
 
-from paretofoil.core.policy import FoldableValues, FoldedValues
+from paretofoil.core.policy import FoldedValues, WhiteBoxValues
 from paretofoil.core.question import Question
 from paretofoil.proof.bound import Form, HalfSpaces, below, in_chunks, relax, substitute
 from paretofoil.proof.lines import Lines
-from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, reach_of
+from paretofoil.proof.margin import MarginNetwork, margin_network, reach_of, require_white_box
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +122,6 @@ def product_network(folded: FoldedValues, question: Question) -> ProductNetwork:
 def question_network(question: Question, wanted: str) -> MarginNetwork | ProductNetwork:
     """The margins of a question's foil, if its policy lets us look inside; `wanted` says who wants to."""
     policy = question.policy
-    if isinstance(policy, FoldableValues):
+    if isinstance(policy, WhiteBoxValues):
         return product_network(policy.fold_values(question.state), question)
-    return margin_network(foldable(policy, wanted).fold(question.state), question)
+    return margin_network(require_white_box(policy, wanted).fold(question.state), question)

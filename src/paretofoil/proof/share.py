@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.limit import Stop, now
-from paretofoil.core.policy import FoldablePolicy, FoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bound import HalfSpaces, upper_bounds
 from paretofoil.proof.box import at_once, halves, too_small
@@ -98,7 +98,7 @@ class ProvenShares:
 def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
     """The shares of the valid actions of a question in its region, a box; what its foil is does not matter."""
     question = batch.questions[row]
-    assert isinstance(question.policy, FoldablePolicy)
+    assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
     off = _deviation(batch, row, folded)
     contest = Contest.of(folded, question, slack_for(off, batch.clearance))

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import FoldablePolicy
+from paretofoil.core.policy import WhiteBoxPolicy
 from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
@@ -32,7 +32,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     question = batch.questions[row]
     if question.space.simplex:
         return widen_preferences(batch, row, command)
-    if not isinstance(question.policy, FoldablePolicy):
+    if not isinstance(question.policy, WhiteBoxPolicy):
         return None
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale

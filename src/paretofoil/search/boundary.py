@@ -41,8 +41,8 @@ class Boundary(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         findings = []
-        for first in range(0, batch.size, GROUP):
-            rows = np.arange(first, min(first + GROUP, batch.size))
+        for first in range(0, batch.num_questions, GROUP):
+            rows = np.arange(first, min(first + GROUP, batch.num_questions))
             findings += self._search(Budget(batch, limits, rows=rows, most=self.max_queries))
         return findings
 
@@ -61,7 +61,7 @@ class Boundary(Search):
             _refine(budget, noise, plan)
             if budget.late or not (budget.left > 0).any():
                 break
-            points = scan.within(batch, rows, budget.size, plan.next_points)
+            points = scan.within(batch, rows, budget.distance, plan.next_points)
         return budget.findings()
 
 
@@ -102,12 +102,12 @@ def _promising(
     """
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows][:, None]
     lacking = np.maximum(kappa - margins, 0.0)
-    size = budget.size[:, None]
+    size = budget.distance[:, None]
     known = np.isfinite(size)
     rate = np.where(known, np.where(known, size, 0.0) / np.maximum(kappa - start[:, None], 1e-3), 1e6)
     asked = np.isfinite(margins)
     score = np.where(asked, batch.distances(points) + rate * np.where(asked, lacking, 0.0), np.inf)
-    apart = 0.2 * np.where(np.isfinite(budget.size), budget.size, 1.0)
+    apart = 0.2 * np.where(np.isfinite(budget.distance), budget.distance, 1.0)
     everyone = np.arange(len(points))
     picks = []
     for _ in range(num_walks):
@@ -123,12 +123,12 @@ def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
     """Go on from the best answer: a short walk, then points scattered around it that are all closer."""
     batch, dim = budget.batch, budget.batch.dim
     scatter = noise.normal(size=(plan.scatter, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.scatter, 1))
-    who = np.flatnonzero(np.isfinite(budget.size) & (budget.size > 1e-9))
+    who = np.flatnonzero(np.isfinite(budget.distance) & (budget.distance > 1e-9))
     if not len(who):
         return
-    walk(AskedMargins(budget, who), budget.change[who], steps=plan.steps, trust=0.03)
-    size = budget.size[who]
-    near = budget.change[who][:, None, :] + size[:, None, None] * scatter  # (Q, n, d)
+    walk(AskedMargins(budget, who), budget.scaled_change[who], steps=plan.steps, trust=0.03)
+    size = budget.distance[who]
+    near = budget.scaled_change[who][:, None, :] + size[:, None, None] * scatter  # (Q, n, d)
     near = near * np.minimum(1.0, (1 - 1e-4) * size[:, None] / np.maximum(batch.distances(near), 1e-12))[:, :, None]
     rows = budget.rows[np.repeat(who, plan.scatter)]
     budget.ask(np.repeat(who, plan.scatter), batch.project(rows, near.reshape(-1, dim)), "scatter")

@@ -8,12 +8,12 @@ from paretofoil.core.certificate import Certificate, Status
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import FoldableValues, TabularPolicy
+from paretofoil.core.policy import TabularPolicy, WhiteBoxValues
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.deviation import PROBES, SLACK, blur, deviation, rounding, slack_for
-from paretofoil.proof.margin import foldable
+from paretofoil.proof.margin import require_white_box
 from paretofoil.proof.product import question_network
 from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
@@ -60,12 +60,12 @@ class Exact(Search):
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         asked = batch.questions[0].policy
         if isinstance(asked, TabularPolicy):
-            return [prove_by_table(batch, row, asked, limits) for row in range(batch.size)]
-        if not isinstance(asked, FoldableValues):
-            foldable(asked, ", so that Exact can look inside (for a black box use Boundary())")
-        before = [sum(batch.queries(row).values()) for row in range(batch.size)]
+            return [prove_by_table(batch, row, asked, limits) for row in range(batch.num_questions)]
+        if not isinstance(asked, WhiteBoxValues):
+            require_white_box(asked, ", so that Exact can look inside (for a black box use Boundary())")
+        before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
         began, started = now(), self._start(batch, limits)
-        share = (now() - began) / batch.size
+        share = (now() - began) / batch.num_questions
         return [
             self._prove(batch, row, change, _after(limits, before[row]), share) for row, change in enumerate(started)
         ]
@@ -73,13 +73,13 @@ class Exact(Search):
     def _start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
         """What the warm start finds, with at most half of what there is."""
         if self.start is None:
-            return [None] * batch.size
+            return [None] * batch.num_questions
         half = Limits(
             None if limits.seconds is None else limits.seconds / 2,
             None if limits.queries is None else max(1, (limits.queries - PROBES) // 2),
         )
         start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
-        return [finding.change for finding in start.run(batch, half)]
+        return [finding.scaled_change for finding in start.run(batch, half)]
 
     def _prove(self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, spent: float) -> Finding:
         began = now()
@@ -104,12 +104,12 @@ class Exact(Search):
             proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK, self.max_boxes)))
         if not proof.closed:
             incumbent.begin(start, np.random.default_rng(self.seed))
-            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.size, lambda: incumbent.missed)
-        lower, tolerance = max(0.0, proof.lower - allowance), min(self.gap, self.share * incumbent.size)
+            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
+        lower, tolerance = max(0.0, proof.lower - allowance), min(self.gap, self.share * incumbent.distance)
         certificate = Certificate(
-            status=_status(proof.closed, lower, incumbent.size, tolerance),
+            status=_status(proof.closed, lower, incumbent.distance, tolerance),
             lower=lower,
-            upper=incumbent.size,
+            upper=incumbent.distance,
             tolerance=tolerance,
             boxes=proof.boxes,
             seconds=now() - began,
@@ -119,7 +119,7 @@ class Exact(Search):
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
         )
-        return Finding(incumbent.change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
+        return Finding(incumbent.scaled_change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
 
 
 def _after(limits: Limits, queries: int) -> Limits:
@@ -153,17 +153,17 @@ class _Incumbent:
         self.missed = False  # whether no query was left for a change so much closer that no proof closes without it
 
     @property
-    def size(self) -> float:
-        return float(self.budget.size[0])
+    def distance(self) -> float:
+        return float(self.budget.distance[0])
 
     @property
     def worth(self) -> float:
         """A quarter of the gap that is to be reached."""
-        return (self.size - self.effort.goal(self.size) if np.isfinite(self.size) else self.effort.gap) / 4
+        return (self.distance - self.effort.goal(self.distance) if np.isfinite(self.distance) else self.effort.gap) / 4
 
     @property
-    def change(self) -> np.ndarray | None:
-        return self.budget.change[0].copy() if np.isfinite(self.size) else None
+    def scaled_change(self) -> np.ndarray | None:
+        return self.budget.scaled_change[0].copy() if np.isfinite(self.distance) else None
 
     def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
         """Improve the warm start, the front and random commands by derivatives."""
@@ -175,7 +175,7 @@ class _Incumbent:
         random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
         points = np.concatenate([front, random] if start is None else [start[None], front, random])
         self._walk(self.safe, points, trust=0.3)
-        if self.change is None:
+        if self.scaled_change is None:
             self._walk(self.bare, points, trust=0.3)
         if start is not None:
             self._offer(start[None], length(start[None], claim.norm) + self.worth)
@@ -193,7 +193,7 @@ class _Incumbent:
             self._walk(self.safe, promising, trust=0.05)
             if self.calls >= _PATIENCE:
                 self._walk(self.bare, promising, trust=0.05)
-        return self.size
+        return self.distance
 
     def _walk(self, claim: Claim, points: np.ndarray, trust: float) -> None:
         """A few steps from everywhere, then more from the best."""
@@ -210,15 +210,15 @@ class _Incumbent:
         """Take the best of these, if it is closer and the policy agrees; scores (N,) are sizes, or infinite."""
         points = self._inside(points)
         for index in np.argsort(scores, kind="stable")[:3]:
-            if not scores[index] < self.size:
+            if not scores[index] < self.distance:
                 return False
-            before = self.size
+            before = self.distance
             margin = float(self.budget.ask(np.array([0]), points[index][None], "verify")[0])
             if self.budget.cut[0] and length(points[index], self.safe.norm) < self.effort.goal(before):
                 self.missed = True
             folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
             if np.isfinite(folded) and np.isfinite(margin):
                 self.deviation = max(self.deviation, abs(margin - float(folded)))
-            if self.size < before:
+            if self.distance < before:
                 return True
         return False

@@ -39,7 +39,7 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
         lower = min(lower, polytope.nearest().lower)
     if np.isfinite(lower):
         _ask_nearest(budget, polytopes(table, question, question.kappa + slack))
-    upper = float(budget.size[0])
+    upper = float(budget.distance[0])
     tolerance = max(TOLERANCE, min(_GAP, _SHARE * upper))
     if np.isfinite(lower) and lower > upper + TOLERANCE:  # the policy refutes its own table: nothing is proven
         lower = 0.0
@@ -59,7 +59,7 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
     )
     [finding] = budget.findings()
     stop = finding.stop if status == "gap" else Stop.PROVEN
-    return Finding(finding.change, stop, certificate)
+    return Finding(finding.scaled_change, stop, certificate)
 
 
 def _deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float:
@@ -77,7 +77,7 @@ def _ask_nearest(budget: Budget, ordered: list[Polytope]) -> None:
     row, batch = int(budget.rows[0]), budget.batch
     moving = batch.high[row] > batch.low[row]
     for polytope in ordered:
-        if polytope.simple_bound >= min(float(budget.size[0]), DIAMETER):
+        if polytope.simple_bound >= min(float(budget.distance[0]), DIAMETER):
             return
         change = polytope.nearest().change
         if change is not None:

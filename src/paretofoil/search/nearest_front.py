@@ -23,7 +23,7 @@ class NearestFront(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         budget = Budget(batch, limits)
-        rows = np.repeat(np.arange(batch.size), [len(q.front) for q in batch.questions])
+        rows = np.repeat(np.arange(batch.num_questions), [len(q.front) for q in batch.questions])
         front = np.concatenate([q.front for q in batch.questions])
         z = batch.changes_to(rows, front)  # (sum of front sizes, d)
         budget.ask(rows, z, "front", batch.holds(rows, z))

@@ -87,9 +87,9 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
     if not isinstance(search, str):
         return search
     if search == AUTO:
-        from paretofoil.core.policy import provable
+        from paretofoil.core.policy import is_white_box
 
-        search = "exact" if provable(policy) else "boundary"
+        search = "exact" if is_white_box(policy) else "boundary"
     return find_method(search).make(as_seed(seed))
 
 

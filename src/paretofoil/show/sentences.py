@@ -269,7 +269,7 @@ def _advice(found: Answer) -> list[str]:
         what = "weights" if found.preferences else "command"
         bound = f"any answer changes the {what} by more than {rounded_down(found.lower_bound)} (scaled)"
         return [f"{spent}; {bound}." if found.lower_bound > 0 else f"{spent}.", reason, "Try a larger limit."]
-    hint = 'Try a larger budget, or, if the policy can be looked into, search="exact".'
+    hint = 'Try a larger budget, or, if the policy is white-box, search="exact".'
     return [f"{spent}, which proves nothing.", reason, hint]
 
 

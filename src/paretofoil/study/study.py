@@ -29,7 +29,7 @@ from paretofoil.core.document import (
     within,
 )
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import provable, tells_values
+from paretofoil.core.policy import is_white_box, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
@@ -105,7 +105,7 @@ def make_study(
     if not loaded:
         raise InvalidInput.expected("at least one agent", "none")
     if not isinstance(searches, Mapping):
-        closed = [agent.policy for agent in loaded if not provable(agent.policy)]
+        closed = [agent.policy for agent in loaded if not is_white_box(agent.policy)]
         decisive = closed[0] if closed else loaded[0].policy  # "auto" must suit every agent
         searches = {label: choose_search(label, decisive, seed) for label in searches}
     kept = None if only is None else frozenset(only)

@@ -11,19 +11,19 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import as_vector
-from paretofoil.core.policy import FoldablePolicy, shares
+from paretofoil.core.policy import WhiteBoxPolicy, shares
 from paretofoil.web.errors import Unknown
 
 
 def computable(agent: Agent) -> bool:
     """Whether the page can compute the policy itself."""
-    return isinstance(agent.policy, FoldablePolicy)
+    return isinstance(agent.policy, WhiteBoxPolicy)
 
 
 def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
     """The layers at a state, first to last; weights row by row (outputs, inputs), as float32 numbers in base64."""
     policy = agent.policy
-    if not isinstance(policy, FoldablePolicy):
+    if not isinstance(policy, WhiteBoxPolicy):
         raise Unknown.expected("an agent whose inside is known", f"{agent.name}, which can only be asked")
     folded = policy.fold(checked_state(agent, state))
     activations = (*folded.activations, "none")

@@ -86,7 +86,7 @@ class CFZooAsRun(Search):
             found = budget.closest.found
             region = region.where(found, Region.whole(batch))  # without a seed all of the region is searched
             budget.closest.unit = region.unit
-            start = np.where(found[:, None], budget.closest.change, 0.0)
+            start = np.where(found[:, None], budget.closest.scaled_change, 0.0)
             refine(budget, start, ZooConfig(queries, self.c, self.eta, self.h, clipped=True), self.seed, region)
         if self.final_bisection and self.bisections:
             _pull_back(budget, self.bisections - 1)
@@ -95,7 +95,7 @@ class CFZooAsRun(Search):
 
     def _search_rays(self, budget: Budget) -> Region:
         """The command, the front, then rays in their order; what it met lies in the budget, measured in the region."""
-        batch, everyone = budget.batch, np.arange(budget.batch.size)
+        batch, everyone = budget.batch, np.arange(budget.batch.num_questions)
         margins = budget.ask_at(everyone, batch.commands, "command")
         cones = ask_cones(budget, cut=self.cone)
         region = cut_regions(batch, np.stack([cone.signs for cone in cones]))
@@ -106,7 +106,7 @@ class CFZooAsRun(Search):
             budget.closest.offer(np.full(inside.sum(), row), cone.front[inside], cone.margins[inside])
         random = np.random.default_rng(self.seed).standard_normal((self.directions, batch.dim))
         at_once = max(1, MAX_ENDPOINTS // max(self.directions, 1))
-        for first in range(0, batch.size, at_once):
+        for first in range(0, batch.num_questions, at_once):
             chunk = everyone[first : first + at_once]
             self._shoot(budget, region, chunk, [self._rays(region, q, batch, cones[q], random) for q in chunk])
         return region
@@ -147,7 +147,7 @@ class CFZooAsRun(Search):
 def _pull_back(budget: Budget, steps: int) -> None:
     """Ask about each answer again, then bisect between it and the command."""
     who = np.flatnonzero(budget.closest.found)
-    winners = budget.closest.change[who]
+    winners = budget.closest.scaled_change[who]
     budget.ask(who, winners, "final")
     bisect(budget, Region.whole(budget.batch), who, winners, np.ones(len(who)), steps, phase="final", prune=False)
 
@@ -162,7 +162,7 @@ def cut_distances(batch: QuestionBatch, commands: np.ndarray, by_rays: np.ndarra
     cones = ask_cones(Budget(batch))
     cut = cut_regions(batch, np.stack([cone.signs for cone in cones]))
     seeded = by_rays | [_meets_foil(cut, row, cone, batch.kappa[row]) for row, cone in enumerate(cones)]
-    z = batch.changes_to(np.arange(batch.size), commands)
+    z = batch.changes_to(np.arange(batch.num_questions), commands)
     return batch.distances(z / cut.where(seeded, Region.whole(batch)).unit)
 
 

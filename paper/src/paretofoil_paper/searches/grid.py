@@ -42,7 +42,7 @@ class Grid(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         findings = []
-        for row in range(batch.size):
+        for row in range(batch.num_questions):
             budget = Budget(batch, limits, rows=np.array([row]))
             self._scan(budget, batch.low[row], batch.high[row], limited=limits != NO_LIMITS)
             findings += budget.findings()
@@ -64,7 +64,7 @@ class Grid(Search):
             places = np.unravel_index(numbers, shape)
             z = np.stack([axis[place] for axis, place in zip(axes, places, strict=True)], axis=1)
             budget.ask(np.zeros(len(z), dtype=np.int64), z, "grid")
-            if self.first and np.isfinite(budget.size[0]):
+            if self.first and np.isfinite(budget.distance[0]):
                 return
 
 

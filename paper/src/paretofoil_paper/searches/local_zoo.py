@@ -35,5 +35,5 @@ class LocalZoo(Search):
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         budget = Budget(batch, limits)
         config = ZooConfig(self.max_queries, self.c, self.eta, self.h)
-        refine(budget, np.zeros((batch.size, batch.dim)), config, self.seed)
+        refine(budget, np.zeros((batch.num_questions, batch.dim)), config, self.seed)
         return budget.findings()

@@ -13,7 +13,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.proof.margin import MarginNetwork, foldable, margin_network, stack_networks
+from paretofoil.proof.margin import MarginNetwork, margin_network, require_white_box, stack_networks
 from paretofoil.search.parts.adam import BETA1, BETA2, EPSILON, bias_corrections
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.closest import Closest
@@ -45,13 +45,13 @@ class ProjectedCW(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
-        policy = foldable(batch.questions[0].policy, why)
+        policy = require_white_box(batch.questions[0].policy, why)
         budget = Budget(batch, limits)
         folded = [policy.fold(question.state) for question in batch.questions]
         networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
         num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that neighbours with fewer change nothing
         met = self._descend(stack_networks(networks, num_rivals), budget)
-        budget.check(met.change, met.found)
+        budget.check(met.scaled_change, met.found)
         return budget.findings()
 
     def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
@@ -59,8 +59,8 @@ class ProjectedCW(Search):
         batch = budget.batch
         kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)
         c = np.array(self.constants)[:, None]
-        rows = np.repeat(np.arange(batch.size), len(c))
-        z = np.zeros((batch.size, len(c), batch.dim))
+        rows = np.repeat(np.arange(batch.num_questions), len(c))
+        z = np.zeros((batch.num_questions, len(c), batch.dim))
         mean, variance = np.zeros_like(z), np.zeros_like(z)
         met = Closest(batch, batch.kappa + SLACK)
         for step in range(1, self.iterations + 2):

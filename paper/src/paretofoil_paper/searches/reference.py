@@ -37,7 +37,7 @@ class ReferenceCFZoo(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         findings = []
-        for row in range(batch.size):
+        for row in range(batch.num_questions):
             budget = Budget(batch, limits, rows=np.array([row]))
             _Sequential(budget, replace(self.config, seed=self.seed)).search()
             findings += budget.findings()

@@ -22,7 +22,7 @@ from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
-from paretofoil.proof.margin import foldable
+from paretofoil.proof.margin import require_white_box
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.frame import Inputs, frame_of
 
@@ -77,7 +77,7 @@ class WhiteCW(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that White-CW can take gradients (for a black box use CFZoo())"
-        policy = foldable(batch.questions[0].policy, why)
+        policy = require_white_box(batch.questions[0].policy, why)
         findings = []
         with _art_at_work():
             for row, question in enumerate(batch.questions):

@@ -28,7 +28,9 @@ class Budget:
         most: int | None = None,
     ) -> None:
         self.batch = batch
-        self.rows = np.arange(batch.size) if rows is None else rows  # (Q,): its questions, numbered 0 to Q - 1 here
+        self.rows = (
+            np.arange(batch.num_questions) if rows is None else rows
+        )  # (Q,): its questions, numbered 0 to Q - 1 here
         self.deadline = limits.deadline(len(self.rows))
         queries = limits.fewer_queries(most)
         self.limited = queries is not None
@@ -38,14 +40,14 @@ class Budget:
         self.closest = Closest(batch, batch.kappa)
 
     @property
-    def size(self) -> np.ndarray:
+    def distance(self) -> np.ndarray:
         """The distance of each question's closest valid change, infinite if none was met: (Q,)."""
         return self.closest.distance[self.rows]
 
     @property
-    def change(self) -> np.ndarray:
+    def scaled_change(self) -> np.ndarray:
         """The closest valid change of each question: (Q, d)."""
-        return self.closest.change[self.rows]
+        return self.closest.scaled_change[self.rows]
 
     @property
     def late(self) -> bool:
@@ -126,7 +128,7 @@ class Budget:
         """One for each of its questions."""
         return [
             Finding(change if found else None, self._stop(i))
-            for i, (change, found) in enumerate(zip(self.change.copy(), np.isfinite(self.size), strict=True))
+            for i, (change, found) in enumerate(zip(self.scaled_change.copy(), np.isfinite(self.distance), strict=True))
         ]
 
     def _stop(self, i: int) -> Stop:

@@ -12,8 +12,10 @@ class Closest:
         self.batch = batch
         self.level = level  # (Q,): the margin from which on a change is valid
         self.unit = unit  # (Q, d): what a change is measured in; None for the questions' own units
-        self.distance = np.full(batch.size, np.inf)  # (Q,)
-        self.change = np.zeros((batch.size, batch.dim))  # (Q, d); meaningful where the distance is finite
+        self.distance = np.full(batch.num_questions, np.inf)  # (Q,)
+        self.scaled_change = np.zeros(
+            (batch.num_questions, batch.dim)
+        )  # (Q, d); meaningful where the distance is finite
 
     @property
     def found(self) -> np.ndarray:
@@ -34,4 +36,4 @@ class Closest:
         better = better[np.argsort(distances[better], kind="stable")]
         better = better[np.unique(rows[better], return_index=True)[1]]  # the closest of each question
         self.distance[rows[better]] = distances[better]
-        self.change[rows[better]] = changes[better]
+        self.scaled_change[rows[better]] = changes[better]

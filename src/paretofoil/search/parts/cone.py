@@ -30,7 +30,7 @@ def ask_cones(budget: Budget, *, cut: bool = True) -> list[Cone]:
     """Ask about every front candidate; the anchor, the one of the largest margin, decides the signs if it is to cut."""
     batch = budget.batch
     candidates = [candidates_of(question) for question in batch.questions]
-    rows = np.repeat(np.arange(batch.size), [len(front) for front in candidates])
+    rows = np.repeat(np.arange(batch.num_questions), [len(front) for front in candidates])
     margins = budget.ask_at(rows, np.concatenate(candidates), "front")
     cones = []
     for row, question in enumerate(batch.questions):

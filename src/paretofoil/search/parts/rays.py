@@ -23,9 +23,9 @@ def infer_signs(budget: Budget) -> np.ndarray:
     cannot follow it.
     """
     batch = budget.batch
-    signs = np.zeros((batch.size, batch.dim))
+    signs = np.zeros((batch.num_questions, batch.dim))
     counts = [len(q.front) for q in batch.questions]
-    rows = np.repeat(np.arange(batch.size), counts)
+    rows = np.repeat(np.arange(batch.num_questions), counts)
     if not rows.size:
         return signs
     front = np.concatenate([q.front for q in batch.questions])
@@ -77,10 +77,10 @@ def search_rays(budget: Budget, *, directions: int, steps: int, seed: int, how: 
     """Endpoints, then bisection; returns the closest successful ray point (Q, d), 0 where no ray succeeded."""
     batch, signs, region = budget.batch, infer_signs(budget), Region.whole(budget.batch)
     kept = budget.keep_back(0.5)  # for the bisections
-    seeds = np.zeros((batch.size, batch.dim))
+    seeds = np.zeros((batch.num_questions, batch.dim))
     at_once = max(1, MAX_ENDPOINTS // max(directions, 1))
-    for first in range(0, batch.size, at_once):
-        chunk = np.arange(first, min(first + at_once, batch.size))
+    for first in range(0, batch.num_questions, at_once):
+        chunk = np.arange(first, min(first + at_once, batch.num_questions))
         us = [unit_directions(seed, directions, signs[q], batch.high[q] > batch.low[q], how) for q in chunk]
         ends = [longest_step(u, batch.low[q], batch.high[q]) for u, q in zip(us, chunk, strict=True)]
         rows, u, alpha = np.repeat(chunk, directions), np.concatenate(us), np.concatenate(ends)
@@ -89,7 +89,7 @@ def search_rays(budget: Budget, *, directions: int, steps: int, seed: int, how: 
         budget.left[chunk] += kept[chunk]
         rows, u, alpha = bisect(budget, region, rows[succeeded], u[succeeded], alpha[succeeded], steps)
         reach = alpha * batch.distances(u)
-        shortest = np.full(batch.size, np.inf)
+        shortest = np.full(batch.num_questions, np.inf)
         np.minimum.at(shortest, rows, reach)
         winners = np.flatnonzero(reach == shortest[rows])[::-1]  # the first of equals is written last
         seeds[rows[winners]] = alpha[winners, None] * u[winners]
@@ -115,7 +115,7 @@ def bisect(
     """
     batch, low = budget.batch, np.zeros_like(high)
     unit = batch.distances(u)  # what a step of 1 along each ray costs; 1 for the l2 norm
-    shortest = np.full(batch.size, np.inf)
+    shortest = np.full(batch.num_questions, np.inf)
     for _ in range(steps):
         if budget.late or not len(rows):
             break
