@@ -3,6 +3,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS := dev,docs,dask,ray,parquet,sb3,web
 
+# Without bytecode files every process compiles the package again: a second for each of the hundreds that the tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test test-all check format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
