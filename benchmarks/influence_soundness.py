@@ -39,7 +39,7 @@ class Tally:
 def decisions_of(agent: pf.Agent, count: int, seed: int = 0) -> list[pf.Decision]:
     """Of episodes under the front and random commands, evenly chosen among those with a choice."""
     generator = np.random.default_rng(seed)
-    drawn = agent.space.low + generator.random((30, agent.space.size)) * (agent.space.high - agent.space.low)
+    drawn = agent.space.low + generator.random((30, agent.space.dim)) * (agent.space.high - agent.space.low)
     episodes = pf.rollouts(agent, np.concatenate([agent.front, drawn]))
     found = [decision for episode in episodes for decision in episode if len(decision.valid_actions) > 1]
     return [found[i] for i in generator.permutation(len(found))[:count]]
@@ -117,7 +117,7 @@ def main() -> None:
             check(question, found, given.samples, generator, tally)
             left.append(1.0 - found.lower.sum())
             boxes, inert = boxes + found.boxes, inert + found.inert
-        cells = [name, agent.space.size, len(left), inert, f"{np.median(left):.4f}", f"{max(left):.4f}", f"{boxes:,}"]
+        cells = [name, agent.space.dim, len(left), inert, f"{np.median(left):.4f}", f"{max(left):.4f}", f"{boxes:,}"]
         cells += [f"{tally.commands:,}", f"{tally.claims:,}", tally.violations, tally.outside]
         print(f"| {' | '.join(map(str, cells))} | {(time.perf_counter() - began) / 60:.1f} |", flush=True)
 

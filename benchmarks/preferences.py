@@ -88,7 +88,7 @@ def gpi(name: str, steps: int, seed: int) -> Subject:
     agent = GPILS(env, log=False, seed=seed, **settings)
     counts = {"num_eval_weights_for_front": 10, "num_eval_episodes_for_front": 1, "num_eval_weights_for_eval": 5}
     seldom = {"eval_freq": 10 * steps, "eval_mo_freq": 10 * steps, "checkpoints": False}
-    reference = np.full(space.size, -50.0)
+    reference = np.full(space.dim, -50.0)
     agent.train(steps, make(name), reference, timesteps_per_iter=max(steps // 5, 1), **counts, **seldom)
     network, support = agent.q_nets[0], torch.stack(agent.weight_support)
 
@@ -115,7 +115,7 @@ AGENTS: dict[str, tuple[Callable[[str, int, int], Subject], str, int]] = {
 def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
     """The states of an episode under some weights, and what it returns."""
     state, _ = subject.env.reset(seed=seed)
-    states, returns, over = [], np.zeros(subject.space.size), False
+    states, returns, over = [], np.zeros(subject.space.dim), False
     while not over:
         states.append(state)
         state, reward, ended, cut, _ = subject.env.step(subject.agent.eval(state, weights))
@@ -126,7 +126,7 @@ def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.n
 def moments(subject: Subject, episodes: int, each: int, seed: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
     """Different states with the weights under which they were visited, and how many different returns there are."""
     rng, found, returns = np.random.default_rng(seed), {}, set()
-    for weights in rng.dirichlet(np.ones(subject.space.size), size=episodes):
+    for weights in rng.dirichlet(np.ones(subject.space.dim), size=episodes):
         states, reached = visited(subject, weights, seed)
         returns.add(tuple(np.round(reached, 1)))
         spread = np.unique(np.linspace(0, len(states) - 1, each).astype(int))
@@ -178,9 +178,9 @@ def explained(subject: Subject, asked: list[tuple[np.ndarray, np.ndarray]]) -> l
 
 def report(name: str, subject: Subject, asked: list[Any], answers: list[Any], attacked: np.ndarray) -> None:
     found = [a for _, a in answers if a.command is not None]
-    outcomes = [a.outcome for _, a in answers]
+    outcomes = [a.status for _, a in answers]
     seconds = [a.certificate.seconds for _, a in answers]
-    weights = np.random.default_rng(0).dirichlet(np.ones(subject.space.size), size=2000)
+    weights = np.random.default_rng(0).dirichlet(np.ones(subject.space.dim), size=2000)
     chosen = [len(set(subject.worth(state, weights).argmax(axis=1).tolist())) for state, _ in asked]
     agree = sum(
         int(subject.policy.log_probs(s[None], w[None])[0].argmax()) == subject.agent.eval(s, w) for s, w in asked
@@ -189,9 +189,9 @@ def report(name: str, subject: Subject, asked: list[Any], answers: list[Any], at
         f"{len(asked)}, {np.mean(chosen):.1f} actions",
         f"{agree} of {len(asked)}",
         f"{len(answers):,}",
-        f"{outcomes.count(pf.Outcome.PROVEN_OPTIMAL):,}",
-        f"{outcomes.count(pf.Outcome.PROVEN_INFEASIBLE):,}",
-        f"{sum(o not in (pf.Outcome.PROVEN_OPTIMAL, pf.Outcome.PROVEN_INFEASIBLE) for o in outcomes):,}",
+        f"{outcomes.count(pf.Status.PROVEN_CLOSEST):,}",
+        f"{outcomes.count(pf.Status.PROVEN_INFEASIBLE):,}",
+        f"{sum(o not in (pf.Status.PROVEN_CLOSEST, pf.Status.PROVEN_INFEASIBLE) for o in outcomes):,}",
         f"{np.mean(seconds):.3f} ({np.max(seconds):.2f})",
         f"{sum(a.proven_range is not None for a in found):,} of {len(found):,}",
         f"{max((abs(a.command.sum() - 1) for a in found), default=0.0):.0e}",

@@ -12,7 +12,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from paretofoil.agents import list_agents, load_agent
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
 from paretofoil.proof.verify import verify_certificate
@@ -45,7 +45,7 @@ def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[in
         region = widen(QuestionBatch([questions[i]]), 0, answers[i].command)  # type: ignore[arg-type]
         if region is None:
             continue
-        commands = rng.uniform(region.low, region.high, (INSIDE, questions[i].space.size))
+        commands = rng.uniform(region.low, region.high, (INSIDE, questions[i].space.dim))
         margins = QuestionBatch([questions[i]]).margins_at(np.zeros(INSIDE, dtype=int), commands, "sample")
         inside, failing = inside + INSIDE, failing + int((margins < questions[i].kappa).sum())
     return inside, failing
@@ -65,17 +65,17 @@ def audit(name: str) -> str:
     started = time.perf_counter()
     answers = ask(questions, Exact())
     seconds = (time.perf_counter() - started) / len(questions)
-    counts = {outcome: sum(a.outcome is outcome for a in answers) for outcome in Outcome}
-    resolved = counts[Outcome.PROVEN_OPTIMAL] + counts[Outcome.PROVEN_INFEASIBLE]
+    counts = {outcome: sum(a.status is outcome for a in answers) for outcome in Status}
+    resolved = counts[Status.PROVEN_CLOSEST] + counts[Status.PROVEN_INFEASIBLE]
     reports = [
         verify_certificate(questions[i], answers[i].certificate, SAMPLES)  # type: ignore[arg-type]
         for i in evenly(len(questions), SAMPLED)
     ]
     inside, failing = sample_regions(questions, answers)
     grid = "-"
-    if questions[0].space.size == 2:
+    if questions[0].space.dim == 2:
         grid = str(sum(grid_violations(q, a) for q, a in zip(questions, answers, strict=True)))
-    cells = [name, len(questions), counts[Outcome.PROVEN_OPTIMAL], counts[Outcome.PROVEN_INFEASIBLE]]
+    cells = [name, len(questions), counts[Status.PROVEN_CLOSEST], counts[Status.PROVEN_INFEASIBLE]]
     cells += [
         f"{resolved / len(questions):.2%}",
         f"{seconds:.3f}",
@@ -90,9 +90,9 @@ def audit_grid(name: str) -> str:
     """The paper's grid of 200 values per objective, on some of the questions that Exact calls infeasible."""
     questions = stress_questions(name)
     picked = [questions[i] for i in evenly(len(questions), 8 * PAPER_GRID)]
-    infeasible = [q for q in picked if ask([q], Exact())[0].outcome is Outcome.PROVEN_INFEASIBLE][:PAPER_GRID]
+    infeasible = [q for q in picked if ask([q], Exact())[0].status is Status.PROVEN_INFEASIBLE][:PAPER_GRID]
     found = sum(ask([question], Grid())[0].found for question in infeasible)
-    return f"| {name} | {len(infeasible)} | {len(infeasible) * 200 ** questions[0].space.size:,} | {found} |"
+    return f"| {name} | {len(infeasible)} | {len(infeasible) * 200 ** questions[0].space.dim:,} | {found} |"
 
 
 def main(names: list[str]) -> None:

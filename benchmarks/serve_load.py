@@ -51,7 +51,7 @@ def questions() -> list[dict[str, Any]]:
         for command in agent.front:
             for decision in pf.rollout(agent, command):
                 foils = [a for a in decision.valid_actions if a != decision.action]
-                where = {"agent": name, "command": command.tolist(), "time": decision.time, "seconds": SECONDS}
+                where = {"agent": name, "command": command.tolist(), "time": decision.step, "seconds": SECONDS}
                 made += [{**where, "foil": agent.actions[foil]} for foil in foils]
     return made
 
@@ -134,7 +134,7 @@ def check(log: Log) -> list[str]:
 
 
 def _essence(answer: dict[str, Any]) -> dict[str, Any]:
-    names = ("sentence", "outcome", "command", "distance", "lower_bound", "proven_range", "consequence")
+    names = ("sentence", "status", "command", "distance", "lower_bound", "proven_range", "consequence")
     return {name: answer[name] for name in names}
 
 

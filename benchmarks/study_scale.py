@@ -53,7 +53,7 @@ def throughput() -> None:
                 started = time.process_time()
                 answer_chunk(chunk)
                 spent = (time.process_time() - started) / len(chunk)
-            print(f"| {name} | {agent.space.size} | {label} | {1 / spent:,.0f} | {1000 * spent:.1f} |", flush=True)
+            print(f"| {name} | {agent.space.dim} | {label} | {1 / spent:,.0f} | {1000 * spent:.1f} |", flush=True)
 
 
 def overhead() -> None:

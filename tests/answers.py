@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.attainable import Attainable
 from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import Objective
@@ -29,7 +29,7 @@ def answer(command: Any = None, **changes: Any) -> Answer:
         "counterfactual_probabilities": None if quoted is None else np.array([0.0, 0.5, 0.0, 0.475]),
     }
     values: dict[str, Any] = {
-        "outcome": Outcome.NOT_FOUND if quoted is None else Outcome.FOUND,
+        "status": Status.NOT_FOUND if quoted is None else Status.FOUND,
         "stop": Stop.COMPLETE,
         "original": [8.0, -2.0],
         "objectives": (TREASURE, TIME),
@@ -73,11 +73,11 @@ def proven(command: Any = None, **changes: Any) -> Answer:
     """The same, with a proof: that the command is the closest, or that there is none."""
     if command is None:
         proof = certificate("infeasible", np.inf, np.inf)
-        outcome, bound = Outcome.PROVEN_INFEASIBLE, np.inf
+        outcome, bound = Status.PROVEN_INFEASIBLE, np.inf
     else:
         proof = certificate()
-        outcome, bound = Outcome.PROVEN_OPTIMAL, proof.lower
-    values = {"outcome": outcome, "stop": Stop.PROVEN, "certificate": proof, "lower_bound": bound, "search": "exact"}
+        outcome, bound = Status.PROVEN_CLOSEST, proof.lower
+    values = {"status": outcome, "stop": Stop.PROVEN, "certificate": proof, "lower_bound": bound, "search": "exact"}
     return answer(command, **{**values, **changes})
 
 

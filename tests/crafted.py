@@ -274,7 +274,7 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
         original_consequence=achieved(8, -8),
         start=Start(np.array([8.0, -8.0]), np.array([6.3, -8.0]), True),
         attainable=attainable([5.0, -1.0], (0.0, -6.0), missed=0.004),
-        time=4,
+        step=4,
         outside=(0,),
         kept=(1,),
         held=(0,),

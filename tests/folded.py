@@ -121,7 +121,7 @@ def _pose(
         low=region[0], high=region[1], norm=NORMS[rng.integers(3)],
     )  # fmt: skip
     planted, wanted = place.anchor, design.above_kappa
-    samples = rng.uniform(asked.low, asked.high, size=(16, space.size))
+    samples = rng.uniform(asked.low, asked.high, size=(16, space.dim))
     if wanted is None:
         margins = real_margins(asked, folded, samples)
         planted = samples[np.argsort(margins)[rng.choice([-1, -1, -2, 8])]]
@@ -133,11 +133,11 @@ def _pose(
 
 def _region(rng: np.random.Generator, space: CommandSpace) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
     """A command, mostly in the space, and the region around it: the space, or with some objectives held."""
-    command = space.low + rng.random(space.size) * (space.high - space.low)
+    command = space.low + rng.random(space.dim) * (space.high - space.low)
     if rng.random() < 0.1:
-        command = command + rng.normal(size=space.size) * space.scale * rng.choice([1.0, 30.0])
+        command = command + rng.normal(size=space.dim) * space.scale * rng.choice([1.0, 30.0])
     low, high = np.minimum(space.low, command), np.maximum(space.high, command)
-    held = rng.random(space.size) < rng.choice([0.0, 0.3, 1.0], p=[0.75, 0.22, 0.03])
+    held = rng.random(space.dim) < rng.choice([0.0, 0.3, 1.0], p=[0.75, 0.22, 0.03])
     return command, (np.where(held, command, low), np.where(held, command, high))
 
 

@@ -39,8 +39,8 @@ def random_pcn(seed: int, state_size: int = 5, objectives: int = 2, actions: int
 
 def random_commands(rng: np.random.Generator, space: CommandSpace, count: int) -> np.ndarray:
     if space.simplex:
-        return rng.dirichlet(np.ones(space.size), size=count)
-    return space.low + rng.random((count, space.size)) * (space.high - space.low)
+        return rng.dirichlet(np.ones(space.dim), size=count)
+    return space.low + rng.random((count, space.dim)) * (space.high - space.low)
 
 
 def random_question(

@@ -50,10 +50,10 @@ def value_question(policy: Policy, dim: int, seed: int, share: float = 0.01, **c
     """The same for any policy that tells values."""
     rng = np.random.default_rng(seed)
     space = CommandSpace.preferences([f"objective {i}" for i in range(dim)])
-    command = rng.dirichlet(np.ones(space.size))
+    command = rng.dirichlet(np.ones(space.dim))
     worth = policy.log_probs(np.zeros((1, 1)), command[None])[0]
     foil = int(rng.choice([a for a in range(len(worth)) if a != worth.argmax()]))
-    front = rng.dirichlet(np.ones(space.size), size=4)
+    front = rng.dirichlet(np.ones(space.dim), size=4)
     valid = tuple(range(len(worth)))
     options = {"front": front, "kappa": share * float(np.ptp(worth)), **changes}
     return Question(policy, np.zeros(1), command, foil, valid, space, **options)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.study import Row
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.table import text
@@ -49,7 +49,7 @@ def test_what_a_search_is_worth_stands_in_the_comparison_and_the_runtimes(line: 
 def test_the_words_about_the_comparison_count_its_rows() -> None:
     rows = [row for row in comparison_rows(Plan(RESULTS, recorded=True)) if row.search == "exact"]
     outcomes = [row.status for row in rows]
-    proven, infeasible = (outcomes.count(kind) for kind in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE))
+    proven, infeasible = (outcomes.count(kind) for kind in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE))
     words = " ".join(PAGE.split())
     assert f"the {len(rows)} questions" in words
     assert f"{len(rows) - infeasible} of which have an answer" in words
@@ -72,8 +72,8 @@ def audited() -> dict[str, list[tuple[Row, Row]]]:
 def test_what_was_measured_follows_from_the_rows_of_the_audit(line: list[str]) -> None:
     name = line[0].lower().replace(" ", "-")
     pairs = audited()[AGENTS.get(name, name)]
-    optimal = [pair for pair in pairs if pair[0].outcome is Outcome.PROVEN_OPTIMAL]
-    infeasible = [pair for pair in pairs if pair[0].outcome is Outcome.PROVEN_INFEASIBLE]
+    optimal = [pair for pair in pairs if pair[0].status is Status.PROVEN_CLOSEST]
+    infeasible = [pair for pair in pairs if pair[0].status is Status.PROVEN_INFEASIBLE]
     assert len(optimal) + len(infeasible) == len(pairs)
     boxes = [exact.full_answer().certificate.boxes for exact, _ in pairs]  # type: ignore[union-attr]
     ratios = [boundary.distance / exact.distance for exact, boundary in optimal if boundary.found]

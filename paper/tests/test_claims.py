@@ -12,7 +12,7 @@ from studies import saved_agent, small_agent
 from paretofoil import envs
 from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.agents.training import HORIZON
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import FoldedPolicy
@@ -93,7 +93,7 @@ def test_what_leads_out_of_the_region_is_no_direction() -> None:
 
 
 def test_no_line_ends_closer_than_the_proven_optimum(plan: Plan) -> None:
-    rows = [row for row in proof_rows(plan) if row.status is Outcome.PROVEN_OPTIMAL]
+    rows = [row for row in proof_rows(plan) if row.status is Status.PROVEN_CLOSEST]
     slopes = list(measure_slopes(small_agent(), rows, 0))
     assert [slope.case for slope in slopes] == [row.case for row in rows]
     lines = [(slope.line, slope.optimum) for slope in slopes if slope.line is not None]
@@ -120,7 +120,7 @@ def rows_of_exact() -> list[Row]:
     answers = ask([pose_case(agent, case, decision) for case, decision in cases], Exact(max_boxes=2000))
     told = zip(cases, answers, strict=True)
     return [
-        Row(case, "exact", "", a.outcome, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
+        Row(case, "exact", "", a.status, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
     ]
 
 
@@ -170,7 +170,7 @@ def test_the_like_for_like_share_stands_beside_the_authors_and_the_verdict_is_ab
 
 def spent(budget: int, found: int, ratio: float) -> Spent:
     rows = [
-        Row(Case("a", n, 0, 1), "cf-zoo", "", Outcome.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
+        Row(Case("a", n, 0, 1), "cf-zoo", "", Status.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
         for n in range(10)
     ]
     return Spent(budget, rows, np.full(found, ratio))
@@ -194,7 +194,7 @@ def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
     rows, papers = proof_rows(plan), papers_rows(plan)
     for asked, spent in ((rows, budget_rows(plan, rows)), (papers, as_run_budget_rows(plan))):
         cases = [{row.case for row in one.rows} for one in spent]
-        proven = {r.case for r in asked if r.search == "exact" and r.status is Outcome.PROVEN_OPTIMAL}
+        proven = {r.case for r in asked if r.search == "exact" and r.status is Status.PROVEN_CLOSEST}
         assert cases[0] == cases[1] <= proven
         assert len(cases[0]) == 4
 
@@ -260,7 +260,7 @@ def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
 def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:
     def asked(found: Callable[[int], bool]) -> Questioned:
         rows = [
-            Row(Case("a", front, time, 1), search, "", Outcome.FOUND, 0.5 if found(front) else None, 1, "", 0.0)
+            Row(Case("a", front, time, 1), search, "", Status.FOUND, 0.5 if found(front) else None, 1, "", 0.0)
             for front in range(8)
             for time in range(5)
             for search in ("cf-zoo",)

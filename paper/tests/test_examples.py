@@ -23,7 +23,7 @@ def test_each_example_is_posed_in_the_papers_state_at_its_moment_under_its_comma
     assert np.array_equal(decision.state, agent.environment.encode(np.array(example.observation)))
     assert decision.command.tolist() == list(example.remaining)
     assert np.allclose(decision.collected + decision.command, example.command)
-    assert (decision.time, decision.snapshot["elapsed"]) == (example.time, example.time)
+    assert (decision.step, decision.snapshot["elapsed"]) == (example.time, example.time)
     names = [agent.actions[action] for action in decision.valid_actions]
     assert {example.chosen, example.foil} <= set(names)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.study.parquet import read_parquet
 from paretofoil_paper import Plan
 from paretofoil_paper.paper import ENVIRONMENTS
@@ -18,7 +18,7 @@ RAYS = ("command", "front", "endpoints", "bisection")
 
 
 @cache
-def spent(study: str) -> list[tuple[str, Outcome, int, int, int]]:
+def spent(study: str) -> list[tuple[str, Status, int, int, int]]:
     """Environment, outcome, and the queries of the rays, of ZOO and of the final bisection, for each case."""
     rows = [row for row in read_parquet(RESULTS / "rows" / f"{study}.parquet").rows if row.search == "cf-zoo:as-run"]
     counts = [json.loads(row.answer)["queries"] for row in rows]
@@ -38,7 +38,7 @@ def test_all_eight_environments_are_asked_in_the_papers_box(study: str) -> None:
 @pytest.mark.parametrize("study", STUDIES)
 def test_the_final_bisection_costs_16_queries_where_there_is_an_answer_and_none_elsewhere(study: str) -> None:
     for environment, outcome, *_, final in spent(study):
-        assert final == (16 if outcome is Outcome.FOUND else 0), environment
+        assert final == (16 if outcome is Status.FOUND else 0), environment
 
 
 def test_every_case_of_the_stress_test_costs_exactly_the_published_queries() -> None:

@@ -9,7 +9,7 @@ import pytest
 from studies import saved_agent, small_study
 
 from paretofoil.agents import load_agent, save_agent
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study import Case, Row, read_about, read_rows
@@ -145,7 +145,7 @@ def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
 def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
     plan = Plan(Path("."), budgets=replace(SMALL, runtime=(10_000, 20_000)))
     rows = [
-        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Outcome.FOUND, 0.5, times * budget, "", 0.0)
+        Row(Case("a", 0, 0, 1), f"{name} {budget:,}", "", Status.FOUND, 0.5, times * budget, "", 0.0)
         for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
         for budget in (10_000, 20_000)
     ]
@@ -154,11 +154,11 @@ def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
-    def row(number: int, search: str, distance: float | None, outcome: Outcome = Outcome.FOUND) -> Row:
-        kind = Outcome.NOT_FOUND if distance is None else outcome
+    def row(number: int, search: str, distance: float | None, outcome: Status = Status.FOUND) -> Row:
+        kind = Status.NOT_FOUND if distance is None else outcome
         return Row(Case("a", number, 0, 1), search, "", kind, distance, 1, "", 0.0)
 
-    proven = [row(number, "exact", 0.1, Outcome.PROVEN_OPTIMAL) for number in range(3)] + [row(3, "exact", None)]
+    proven = [row(number, "exact", 0.1, Status.PROVEN_CLOSEST) for number in range(3)] + [row(3, "exact", None)]
     whole = [row(number, "whole", d) for number, d in enumerate((0.1, 0.2, None, None))]
     form = [row(number, "form", d) for number, d in enumerate((0.3, None, 0.1, None))]
     distances = Distances.of(proven + whole + form)
@@ -216,7 +216,7 @@ def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
 
 def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
     def row(number: int, search: str, distance: float | None) -> Row:
-        outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
+        outcome = Status.NOT_FOUND if distance is None else Status.FOUND
         return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
 
     zoo = [row(number, "cf-zoo:as-run", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]

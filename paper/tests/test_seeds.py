@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from paretofoil.agents.storage import read_agent
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.train import Trainer
@@ -131,13 +131,13 @@ def test_where_chance_plays_the_papers_row_is_of_realised_returns_and_expected_o
 
 
 def made_up(agent: str, foil: int, search: str = "cf-zoo:as-run") -> Row:
-    return Row(Case(agent, 0, 0, foil), search, "", Outcome.FOUND, 0.5, 1, "", 0.0)
+    return Row(Case(agent, 0, 0, foil), search, "", Status.FOUND, 0.5, 1, "", 0.0)
 
 
 def test_possible_is_what_the_exact_search_holds_a_command_for() -> None:
-    kinds = {0: Outcome.PROVEN_OPTIMAL, 1: Outcome.FOUND, 2: Outcome.PROVEN_INFEASIBLE, 3: Outcome.NOT_FOUND}
+    kinds = {0: Status.PROVEN_CLOSEST, 1: Status.FOUND, 2: Status.PROVEN_INFEASIBLE, 3: Status.NOT_FOUND}
     rows = [Row(Case("a-10", 0, 0, foil), "exact", "", kind, None, 1, "", 0.0) for foil, kind in kinds.items()]
-    other = Row(Case("a-10", 0, 0, 3), "cf-zoo", "", Outcome.FOUND, 0.5, 1, "", 0.0)
+    other = Row(Case("a-10", 0, 0, 3), "cf-zoo", "", Status.FOUND, 0.5, 1, "", 0.0)
     assert {case.foil for case in possible_cases([*rows, other])} == {0, 1}
 
 

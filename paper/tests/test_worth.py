@@ -31,7 +31,7 @@ def some_issues(agent: Agent, count: int) -> list[Issue]:
     episodes = rollouts(agent, agent.front)
     chosen = [episodes[generator.integers(len(episodes))] for _ in range(count)]
     times = [int(generator.integers(len(episode))) for episode in chosen]
-    commands = generator.uniform(agent.space.low, agent.space.high, (count, agent.space.size))
+    commands = generator.uniform(agent.space.low, agent.space.high, (count, agent.space.dim))
     return [Issue(*one) for one in zip(chosen, times, commands, strict=True)]
 
 

@@ -40,7 +40,7 @@ def test_a_model_that_learned_to_follow_goals_is_explained_with_a_proof(kind: st
     state, command = split(policy, seen)
     assert int(model.predict(seen, deterministic=True)[0]) == 0, "it has learned to go right"
     answer = pf.explain(policy, state=state, command=command, foil=1)
-    assert answer.outcome is pf.Outcome.PROVEN_OPTIMAL
+    assert answer.status is pf.Status.PROVEN_CLOSEST
     told = seen | {"desired_goal": answer.command}
     assert int(model.predict(told, deterministic=True)[0]) == 1, "the model itself goes up then"
 
@@ -130,7 +130,7 @@ def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same(se
     chosen = policy.log_probs(state[None], command[None])[0].argmax()
     foil = int(choices[choices != chosen][0])
     answer = pf.explain(policy, state=state, command=command, foil=foil, search=search)
-    assert (answer.search, answer.outcome) == (search.replace("auto", "boundary"), pf.Outcome.FOUND)
+    assert (answer.search, answer.status) == (search.replace("auto", "boundary"), pf.Status.FOUND)
 
 
 def test_dropout_is_off_as_when_the_model_predicts() -> None:

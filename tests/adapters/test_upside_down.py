@@ -49,7 +49,7 @@ def test_a_trained_behaviour_function_is_explained_with_a_proof(behaviour: Earne
     exec(lines.rpartition("print(")[0], names)
     policy, command = names["policy"], [8.0, 10.0]
     answer = pf.explain(policy, state=STATE, command=command, foil=2)
-    assert answer.outcome is pf.Outcome.PROVEN_OPTIMAL
+    assert answer.status is pf.Status.PROVEN_CLOSEST
     assert answer.command is not None
     assert answer.command[0] < 8.0 or answer.command[1] > 10.0, "rest needs less to earn, or more time"
     asked, found = (torch.tensor([[*STATE, *numbers]]).float() for numbers in (command, answer.command))

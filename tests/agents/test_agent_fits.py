@@ -11,7 +11,7 @@ SPACE = pf.CommandSpace([0, -20], [20, 0], ["treasure", "time"])
 
 
 def agent(policy: Any = None, space: pf.CommandSpace = SPACE, **parts: Any) -> pf.Agent:
-    front = parts.pop("front", np.zeros((0, space.size)))
+    front = parts.pop("front", np.zeros((0, space.dim)))
     return pf.Agent("mine", policy or (lambda s, c: np.zeros((len(s), 4))), "deep-sea-treasure", space, front, **parts)
 
 
@@ -53,7 +53,7 @@ def test_of_valid_actions_that_are_all_impossible_the_first_is_taken() -> None:
     ids=["too few", "too many", "preferences have no horizon"],
 )
 def test_commands_for_other_objectives_than_the_environments_are_refused(space: pf.CommandSpace) -> None:
-    with pytest.raises(pf.InvalidInput, match=f"2 objectives of deep-sea-treasure.*, got {space.size}: "):
+    with pytest.raises(pf.InvalidInput, match=f"2 objectives of deep-sea-treasure.*, got {space.dim}: "):
         agent(space=space)
 
 

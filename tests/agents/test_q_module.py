@@ -50,15 +50,15 @@ def test_answers_about_a_module_are_proven_sum_to_1_and_are_what_it_chooses() ->
     for seed in range(6):
         module = Values(seed=seed)
         answer = explain(module, seed)
-        outcomes.append(answer.outcome)
+        outcomes.append(answer.status)
         if answer.command is not None:
             assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)
             with torch.no_grad():
                 weights = torch.tensor(answer.command, dtype=torch.float32)
                 worth = torch.einsum("r,bar->ba", weights, module(torch.tensor(STATE), weights))
             assert int(worth.argmax()) == answer.foil
-    assert set(outcomes) <= {pf.Outcome.PROVEN_OPTIMAL, pf.Outcome.PROVEN_INFEASIBLE}
-    assert pf.Outcome.PROVEN_OPTIMAL in outcomes
+    assert set(outcomes) <= {pf.Status.PROVEN_CLOSEST, pf.Status.PROVEN_INFEASIBLE}
+    assert pf.Status.PROVEN_CLOSEST in outcomes
 
 
 def test_what_cannot_be_folded_is_a_black_box_that_says_why() -> None:

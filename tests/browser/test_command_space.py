@@ -53,7 +53,7 @@ def test_the_pages_numbers_are_the_librarys(visit: Visit, name: str) -> None:
     agent, decision, link = moment(name)
     page = visit.open(link)
     visit.until(page, "window.paretofoil.store.get().folded")
-    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (200, agent.space.size))
+    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (200, agent.space.dim))
     asked = [decision.state.tolist(), commands.tolist(), list(decision.valid_actions)]
     computed = np.array(page.evaluate(COMPUTED, asked))
     scores = agent.policy.log_probs(np.repeat(decision.state[None], 200, axis=0), commands)
@@ -66,11 +66,11 @@ def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit:
     agent, decision, link = moment(name)
     page = visit.open(link)
     visit.until(page, "window.paretofoil.store.get().folded")
-    shown = page.evaluate(MAPPED, [[0, agent.space.size - 1]])
+    shown = page.evaluate(MAPPED, [[0, agent.space.dim - 1]])
     foil = next(action for action in decision.valid_actions if action != decision.action)
     answer = pf.explain(agent, decision, foil=foil)
     np.testing.assert_allclose([shown["low"], shown["high"]], [answer.low, answer.high])
-    commands = np.array(shown["commands"]).reshape(61 * 61, agent.space.size)
+    commands = np.array(shown["commands"]).reshape(61 * 61, agent.space.dim)
     scores = agent.policy.log_probs(np.repeat(decision.state[None], len(commands), axis=0), commands)
     valid = list(decision.valid_actions)
     best = np.array(valid)[scores[:, valid].argmax(axis=1)]

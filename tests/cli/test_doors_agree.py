@@ -14,7 +14,7 @@ COMMAND, FOIL = [0.3, 0.7], "right"
 
 
 def told(answer):
-    return answer["outcome"], answer["kappa"], answer["distance"]
+    return answer["status"], answer["kappa"], answer["distance"]
 
 
 def by_the_page(kind, asked):

@@ -25,7 +25,7 @@ def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
     asked = ["--command", "8,-8,8", "--at", "0", "--foil", "down", "--json"]
     for kept in ([], ["--keep", "horizon"]):
         [answer] = json.loads(run("explain", "theirs", *asked, *kept).out)["answers"]
-        assert answer["outcome"].startswith("proven")
+        assert answer["status"].startswith("proven")
     run("study", "run", "theirs", "--search", "nearest-front", "--steps", "1", "--workers", "1", "--out", "s.sqlite")
 
 

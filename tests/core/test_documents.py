@@ -65,7 +65,7 @@ def the_answer() -> Answer:
         start=Start(np.array([8.0, -8.0]), np.array([6.3, -8.0]), False),
         attainable=attainable([5.0, -1.0], (0.0, -6.0)),
         agent="mine",
-        time=6,
+        step=6,
         kept=(1,),
         wanted=3,
         alternatives=(answer([8.0, -1.0], attainable=Attainable(7)),),
@@ -153,26 +153,26 @@ def test_a_part_that_lacks_a_field_is_refused_by_both_names(name: str) -> None:
 
 
 REFUSED = [
-    *[("decision", field, "x") for field in ("state", "command", "collected", "valid_actions", "action", "time")],
+    *[("decision", field, "x") for field in ("state", "command", "collected", "valid_actions", "action", "step")],
     *[("episode", field, "x") for field in ("command", "decisions", "achieved")],
     *[
         ("landscape", field, "x")
         for field in ("command", "through", "scale", "x", "y", "margins", "slope", "kappa", "p", "q")
     ],
-    *[("answer", field, "x") for field in ("outcome", "stop", "original", "objectives", "probabilities", "command")],
+    *[("answer", field, "x") for field in ("status", "stop", "original", "objectives", "probabilities", "command")],
     *[("answer", field, "x") for field in ("closest", "lower_bound", "certificate", "proven_range", "consequence")],
     *[("flip map", field, "x") for field in ("objectives", "answers")],
 ]
 
 REFUSED += [
     ("decision", "action", 3.5),
-    ("decision", "time", 3.5),
+    ("decision", "step", 3.5),
     ("episode", "terminated", "x"),
     *[("landscape", field, None) for field in ("command", "through", "scale", "x", "y", "margins", "slope")],
     *[("answer", field, "x") for field in ("actions", "valid_actions", "chosen", "foil", "kappa", "seed", "queries")],
     *[("answer", field, "x") for field in ("seconds", "distance", "closest_distance", "margin", "low", "high")],
-    *[("answer", field, "x") for field in ("phrases", "outside", "kept", "held", "alone", "time", "start", "wanted")],
-    *[("answer", field, 3.5) for field in ("norm", "search", "agent", "time", "kept")],
+    *[("answer", field, "x") for field in ("phrases", "outside", "kept", "held", "alone", "step", "start", "wanted")],
+    *[("answer", field, 3.5) for field in ("norm", "search", "agent", "step", "kept")],
     *[("answer", "attainable", wrong) for wrong in ("x", 3.5, [], {}, {"tried": 3})],
     *[("answer", field, None) for field in ("original", "probabilities", "low", "high", "wanted")],
     ("flip map", "agent", 3.5),

@@ -52,7 +52,7 @@ def values_of(name: str) -> dict[str, Any]:
         episode.command,
         episode.achieved,
         tuple(d.action for d in episode),
-        (decision.time,),
+        (decision.step,),
         (found,),
     )
     return {
@@ -122,7 +122,7 @@ def pandas(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_frame_has_a_row_for_each_moment_and_foil() -> None:
     flips = flip_map(TREASURE, FUEL)
     first, never = flips.to_frame()
-    assert [first[key] for key in ("time", "chosen", "foil", "outcome")] == [0, "right", "down", "found"]
+    assert [first[key] for key in ("step", "chosen", "foil", "status")] == [0, "right", "down", "found"]
     assert [first[key] for key in ("ask for treasure", "ask for fuel", "distance", "queries")] == [
         6.3,
         -1.7,
@@ -130,13 +130,13 @@ def test_a_frame_has_a_row_for_each_moment_and_foil() -> None:
         9001,
     ]
     assert first["sentence"] == str(flips.answers[0])
-    assert [never[key] for key in ("time", "foil", "outcome")] == [1, "up", "proven infeasible"]
+    assert [never[key] for key in ("step", "foil", "status")] == [1, "up", "proven infeasible"]
     assert [never[key] for key in ("ask for treasure", "ask for fuel", "distance")] == [None, None, None]
 
 
 @pytest.mark.usefixtures("pandas")
 def test_a_frame_keeps_the_moment_where_an_objective_is_called_time() -> None:
-    assert [row["time"] for row in flip_map(TREASURE, TIME).to_frame()] == [0, 1]
+    assert [row["step"] for row in flip_map(TREASURE, TIME).to_frame()] == [0, 1]
 
 
 def test_a_frame_without_pandas_says_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

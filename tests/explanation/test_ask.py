@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LinearPolicy, random_pcn, random_question
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
@@ -45,7 +45,7 @@ def asked(**changes: object) -> dict[str, object]:
 def test_a_claim_that_does_not_flip_the_action_is_not_found(claim: tuple[float, ...]) -> None:
     question = Question(SLOPED, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE)
     [found] = ask([question], Liar(claim))
-    assert found.outcome is Outcome.NOT_FOUND
+    assert found.status is Status.NOT_FOUND
     assert found.stop is Stop.NOT_CONFIRMED
     assert found.command is None
 

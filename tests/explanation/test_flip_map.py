@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from answers import answer
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap
 
-INFEASIBLE = answer(outcome=Outcome.PROVEN_INFEASIBLE)
+INFEASIBLE = answer(status=Status.PROVEN_INFEASIBLE)
 UNKNOWN = answer(foil=0)
 
 

@@ -49,7 +49,7 @@ def test_no_sample_violates_a_proof_and_every_counterexample_is_one(name: str, w
                 assert (example.command <= agent.space.high).all()
                 assert chosen(agent, example.state, example.command[None], actions)[0] == action
             if proven:
-                commands = generator.uniform(agent.space.low, agent.space.high, size=(2000, agent.space.size))
+                commands = generator.uniform(agent.space.low, agent.space.high, size=(2000, agent.space.dim))
                 states = state + generator.uniform(-1, 1, size=(2000, state.size)) * width * ranges / 2
                 assert action not in chosen(agent, states, commands, actions)
     assert settled >= 0.9 * asked

@@ -9,7 +9,7 @@ import pytest
 from answers import certificate
 
 from paretofoil.core import question as question_module
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
@@ -87,10 +87,10 @@ def test_the_answer_is_about_the_command_that_is_quoted() -> None:
 def test_a_change_that_falls_short_by_a_hair_is_walked_outwards_and_no_longer_proven_closest() -> None:
     closest = certificate("optimal", 0.3, 0.3)
     hair = told(question(lambda z: z[:, 0] - 0.75 - 1e-7), lambda _: Finding(np.array([0.3, 0.0]), certificate=closest))
-    assert hair.outcome is Outcome.FOUND
+    assert hair.status is Status.FOUND
     assert 0.3 < hair.closest_distance < 0.3001  # type: ignore[operator]
     exactly = told(question(lambda z: z[:, 0] - 0.7), lambda _: Finding(np.array([0.3, 0.0]), certificate=closest))
-    assert exactly.outcome is Outcome.PROVEN_OPTIMAL
+    assert exactly.status is Status.PROVEN_CLOSEST
 
 
 def test_a_number_that_hardly_changes_stays_as_it_is() -> None:
@@ -105,16 +105,16 @@ def test_a_number_that_hardly_changes_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("status", "change", "outcome"),
     [
-        ("optimal", (0.4, 0.0), Outcome.PROVEN_OPTIMAL),
-        ("gap", (0.4, 0.0), Outcome.FOUND),
-        ("infeasible", None, Outcome.PROVEN_INFEASIBLE),
-        ("gap", None, Outcome.NOT_FOUND),
+        ("optimal", (0.4, 0.0), Status.PROVEN_CLOSEST),
+        ("gap", (0.4, 0.0), Status.FOUND),
+        ("infeasible", None, Status.PROVEN_INFEASIBLE),
+        ("gap", None, Status.NOT_FOUND),
     ],
 )
-def test_an_open_gap_proves_nothing(status: str, change: Any, outcome: Outcome) -> None:
+def test_an_open_gap_proves_nothing(status: str, change: Any, outcome: Status) -> None:
     proof = certificate(status, 0.1, 0.4)
     answer = told(question(wide), lambda _: Finding(None if change is None else np.array(change), certificate=proof))
-    assert answer.outcome is outcome
+    assert answer.status is outcome
     assert answer.lower_bound == 0.1
 
 
@@ -129,8 +129,8 @@ def test_a_sparse_answer_is_proven_only_if_every_subset_is() -> None:
 
         return found
 
-    assert told(question(wide), find("gap"), sparse=True).outcome is Outcome.FOUND
-    assert told(question(wide), find("infeasible"), sparse=True).outcome is Outcome.PROVEN_OPTIMAL
+    assert told(question(wide), find("gap"), sparse=True).status is Status.FOUND
+    assert told(question(wide), find("infeasible"), sparse=True).status is Status.PROVEN_CLOSEST
 
 
 def test_where_no_subset_has_an_answer_the_whole_is_what_was_searched() -> None:
@@ -139,7 +139,7 @@ def test_where_no_subset_has_an_answer_the_whole_is_what_was_searched() -> None:
         return Finding(None, certificate=certificate("infeasible" if everything else "gap", np.inf, np.inf))
 
     answer = told(question(wide), find, sparse=True)
-    assert answer.outcome is Outcome.PROVEN_INFEASIBLE
+    assert answer.status is Status.PROVEN_INFEASIBLE
     assert answer.alone == ()
     assert answer.low.tolist() == [0.0, 0.0]
     assert answer.high.tolist() == [1.0, 1.0]

@@ -111,7 +111,7 @@ def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(
     posed: list[int] = []
 
     def usual(policy: object, decision: Decision) -> float:
-        posed.append(decision.time)
+        posed.append(decision.step)
         return usual_kappa(policy, decision)  # type: ignore[arg-type]
 
     monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)

@@ -137,7 +137,7 @@ class Witness:
 
     def situation(self, says: dict[str, str]) -> None:
         assert says["chosen"] == self.agent.actions[self.decision.action]
-        assert says["asked"].startswith("With") == (self.decision.time > 0) or "already" in says["asked"]
+        assert says["asked"].startswith("With") == (self.decision.step > 0) or "already" in says["asked"]
         listed = says["asked"].removeprefix("With ").removeprefix("Asked for ")
         listed = listed.replace(" left", "").replace(", with already", " and already")
         self.check_wishes(listed, self.decision.command, 1e-3)
@@ -249,7 +249,7 @@ class Witness:
     def attainable(self, says: dict[str, str]) -> None:
         told = reading.wishes(says["asked"], self.objectives).numbers
         asked = np.array([told[i][0] if i in told else 0.0 for i in range(len(self.objectives))])
-        assert ("whole" in says) == (self.decision.time > 0)
+        assert ("whole" in says) == (self.decision.step > 0)
         self.check_delivery(says, asked - self.decision.collected)
 
     def attained(self, says: dict[str, str]) -> None:
@@ -310,7 +310,7 @@ class Witness:
         env = self.agent.batch_env()
         seen = env.reset(np.zeros(1, dtype=np.uint64))
         _, _, states = play(self.agent, env, seen, command, 1)
-        time = self.decision.time
+        time = self.decision.step
         return len(states) > time and np.array_equal(states[time], self.decision.state)
 
     def range(self, says: dict[str, str]) -> None:
@@ -361,7 +361,7 @@ class Witness:
 
     def more_time(self, says: dict[str, str]) -> None:
         assert self.answer.stop.early
-        assert self.answer.outcome is pf.Outcome.FOUND
+        assert self.answer.status is pf.Status.FOUND
 
     def bounded(self, says: dict[str, str]) -> None:
         self.spent(says)

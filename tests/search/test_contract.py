@@ -179,7 +179,7 @@ def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order
     backwards = ask(questions[::-1], search)[::-1]
     alone = [ask([question], search)[0] for question in questions]
     for a, b, c in zip(together, backwards, alone, strict=True):
-        assert (a.outcome, a.queries) == (b.outcome, b.queries) == (c.outcome, c.queries)
+        assert (a.status, a.queries) == (b.status, b.queries) == (c.status, c.queries)
         if a.found:
             assert np.array_equal(a.command, b.command)
             assert np.array_equal(a.command, c.command)

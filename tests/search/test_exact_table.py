@@ -50,11 +50,11 @@ def test_the_answer_is_the_closest_up_to_the_tolerance_and_no_grid_refutes_it(
         distances = np.linalg.norm(weights - question.command, axis=1)
         best = distances[margins(question, weights) >= question.kappa].min(initial=np.inf)
         assert found.lower_bound <= best
-        assert found.found == (found.outcome is not pf.Outcome.PROVEN_INFEASIBLE)
+        assert found.found == (found.status is not pf.Status.PROVEN_INFEASIBLE)
         if found.found:
             num_found += 1
             assert found.closest_distance - found.lower_bound <= 1e-6  # type: ignore[operator]
-            assert found.outcome is pf.Outcome.PROVEN_OPTIMAL
+            assert found.status is pf.Status.PROVEN_CLOSEST
     assert num_found >= 4
 
 
@@ -92,7 +92,7 @@ def test_a_foil_that_is_never_worth_most_is_proven_infeasible() -> None:
     table = np.array([[[1.0, 0.0]], [[0.0, 1.0]], [[0.4, 0.4]]])  # the third lies below the line between the others
     space = pf.CommandSpace.preferences(["fuel", "ore"])
     answer = pf.explain(pf.from_q_table(lambda s: table), state=[0.0], command=[0.7, 0.3], foil=2, space=space)
-    assert answer.outcome is pf.Outcome.PROVEN_INFEASIBLE
+    assert answer.status is pf.Status.PROVEN_INFEASIBLE
 
 
 def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_proven_distance() -> None:
@@ -105,7 +105,7 @@ def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_prove
         answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space, kappa=0.0)
         if answer.found:
             asked += 1
-            assert answer.outcome is pf.Outcome.PROVEN_OPTIMAL
+            assert answer.status is pf.Status.PROVEN_CLOSEST
             way = (answer.closest - weights) / np.linalg.norm(answer.closest - weights)
             below = weights + answer.lower_bound * (1 - np.geomspace(1e-9, 1e-4, 200))[:, None] * way
             worth = np.einsum("nd,avd->nav", below.astype(np.float32), table).max(axis=2)

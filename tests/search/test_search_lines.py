@@ -8,7 +8,7 @@ import pytest
 from policies import LinearPolicy
 
 import paretofoil as pf
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
 from paretofoil.core.policy import FoldedPolicy
@@ -113,8 +113,8 @@ def test_a_proof_that_no_query_is_left_for_ends_at_once(queries: int) -> None:
 def test_a_proof_goes_on_without_queries_as_long_as_it_can_close() -> None:
     agent = pf.load_agent("deep-sea-treasure")
     decision = pf.decision_in(agent, (8, -8), 5)
-    kinds = {a.outcome for a in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=1))}
-    assert Outcome.PROVEN_INFEASIBLE in kinds
+    kinds = {a.status for a in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=1))}
+    assert Status.PROVEN_INFEASIBLE in kinds
 
 
 def test_a_proof_with_queries_to_spare_runs_out_of_boxes() -> None:

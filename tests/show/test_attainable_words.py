@@ -75,7 +75,7 @@ def test_an_ending_reads_word_for_word(name: str) -> None:
 
 
 def test_later_in_an_episode_it_is_asked_for_in_all() -> None:
-    found = answer([6.3, -1.7], time=6, attainable=attainable([5, -1], (0, -6)))
+    found = answer([6.3, -1.7], step=6, attainable=attainable([5, -1], (0, -6)))
     assert paragraph(found).startswith(LEFT)
     assert paragraph(found).endswith(
         f"{GET} ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly that."

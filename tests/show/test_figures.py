@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from policies import LinearPolicy
 
 import paretofoil as pf
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.attainable import Attainable
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
@@ -142,18 +142,18 @@ def test_a_mark_claims_no_more_than_was_proven():
     found = plane()
     found = replace(found, search="exact", closest=found.command)
     labels = {
-        outcome: list(marks(figure_decision(replace(found, outcome=outcome)).axes[0]))[1]
-        for outcome in (Outcome.FOUND, Outcome.PROVEN_OPTIMAL)
+        outcome: list(marks(figure_decision(replace(found, status=outcome)).axes[0]))[1]
+        for outcome in (Status.FOUND, Status.PROVEN_CLOSEST)
     }
-    assert labels == {Outcome.FOUND: "Exact", Outcome.PROVEN_OPTIMAL: "closest, proven"}
-    rounded = replace(found, outcome=Outcome.PROVEN_OPTIMAL, command=found.command + 0.01)
+    assert labels == {Status.FOUND: "Exact", Status.PROVEN_CLOSEST: "closest, proven"}
+    rounded = replace(found, status=Status.PROVEN_CLOSEST, command=found.command + 0.01)
     assert "closest up to rounding, proven" in marks(figure_decision(rounded).axes[0])
 
 
 def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
     found = plane()
     missing = replace(
-        found, outcome=Outcome.NOT_FOUND, command=None, closest=None, distance=None, search="white-cw", margin=None
+        found, status=Status.NOT_FOUND, command=None, closest=None, distance=None, search="white-cw", margin=None
     )
     axes = figure_decision([found, missing]).axes[0]
     assert len(marks(axes)) == 2
@@ -193,7 +193,7 @@ def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
 @pytest.mark.parametrize("scene", [None, lambda: (_ for _ in ()).throw(NotImplementedError("no render"))])
 def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
     found = plane()
-    found = replace(found, asked=replace(found.asked, scene=scene), agent="mine", time=3)
+    found = replace(found, asked=replace(found.asked, scene=scene), agent="mine", step=3)
     with caplog.at_level(logging.WARNING):
         figure = figure_decision(found, tmp_path / "a.png")
     assert len(figure.axes) == 2  # the landscape and its colour bar
@@ -292,7 +292,7 @@ def test_a_front_has_no_more_panels_than_it_needs(name, panels):
 
 def long_flip_map(moments: int):
     found = plane()
-    none = replace(found, outcome=Outcome.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
+    none = replace(found, status=Status.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
     answers = tuple(none if time % 3 == 0 else found for time in range(moments))
     taken, times = (0,) * moments, tuple(range(moments))
     return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)

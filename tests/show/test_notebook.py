@@ -14,7 +14,7 @@ from policies import random_pcn
 
 import paretofoil as pf
 from paretofoil import envs
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.limit import Stop
 
@@ -80,7 +80,7 @@ def flip_map(answers: tuple[Answer, ...] | None = None, name: str = "mine") -> p
 
 ALL = {
     "found": lambda: answer([6.3, -1.7]),
-    "proven optimal": lambda: proven([6.3, -2.0], alternatives=(answer([8.0, -1.0]),)),
+    "proven closest": lambda: proven([6.3, -2.0], alternatives=(answer([8.0, -1.0]),)),
     "proven infeasible": proven,
     "not found": answer,
     "from zero": lambda: answer([0.0, -3.0], original=[0.0, 0.0]),
@@ -117,7 +117,7 @@ def test_names_are_escaped() -> None:
         objectives=(Objective(NASTY, NASTY), TIME),
         search=NASTY,
         agent=NASTY,
-        time=3,
+        step=3,
     )
     shown = [named, flip_map((named,), name=NASTY), agent(name=NASTY)]
     for thing in shown:
@@ -132,7 +132,7 @@ def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
     words = read(found._repr_html_()).words
     assert str(found) in words
     assert words[-1] == (
-        "proven optimal · by exact, 9,001 queries · "
+        "proven closest · by exact, 9,001 queries · "
         "proven: no valid command is closer than 0.1241, and one is found at 0.1250 (7 boxes, 0.50 s)"
     )
 
@@ -140,7 +140,7 @@ def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
 def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> None:
     words = read(answer(stop=Stop.OUT_OF_QUERIES)._repr_html_()).words
     assert words[-1] == (
-        "not found within the budget · by cf-zoo, 9,001 queries · nothing is proven · "
+        "not found · by cf-zoo, 9,001 queries · nothing is proven · "
         "The search stopped because it had used all its queries."
     )
     bounded = answer(certificate=certificate("gap", 0.03, np.inf))
@@ -148,13 +148,13 @@ def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> N
 
 
 def test_an_answer_names_its_agent_and_moment_where_it_knows_them() -> None:
-    found, placed = answer([6.3, -1.7]), answer([6.3, -1.7], agent="minecart", time=4)
+    found, placed = answer([6.3, -1.7]), answer([6.3, -1.7], agent="minecart", step=4)
     assert read(found._repr_html_()).words[0] == "Why right, and not down?"
     assert read(placed._repr_html_()).words[0] == "minecart, t = 4: why right, and not down?"
 
 
 def test_an_answer_shows_the_same_after_json() -> None:
-    found = proven([6.3, -2.0], agent="mine", time=0, alternatives=(answer([8.0, -1.0]),))
+    found = proven([6.3, -2.0], agent="mine", step=0, alternatives=(answer([8.0, -1.0]),))
     assert Answer.from_json(found.to_json())._repr_html_() == found._repr_html_()
     assert "Or: Had you asked for 1 fewer step of time" in "".join(read(found._repr_html_()).words)
 
@@ -229,9 +229,9 @@ def test_a_long_name_is_cut_in_the_picture_and_whole_in_its_title() -> None:
 
 
 def test_outcomes_have_colours_of_their_own() -> None:
-    shown = {outcome: answer([6.3, -1.7], outcome=outcome)._repr_html_() for outcome in Outcome}
+    shown = {outcome: answer([6.3, -1.7], status=outcome)._repr_html_() for outcome in Status}
     rims = {re.search(r"solid (#\w+)", html).group(1) for html in shown.values()}  # type: ignore[union-attr]
-    assert len(rims) == len(Outcome)
+    assert len(rims) == len(Status)
 
 
 def test_a_flip_map_shows_its_picture_and_its_summary() -> None:

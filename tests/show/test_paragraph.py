@@ -69,7 +69,7 @@ OBJECTIVES = {
         ],
     ),
     "risks-and-chances": (
-        answer([-0.07, 0.4], original=[-0.0968, 0.0], objectives=(DEATH, DIAMOND), time=3),
+        answer([-0.07, 0.4], original=[-0.0968, 0.0], objectives=(DEATH, DIAMOND), step=3),
         [
             "With a 9.7 % risk of death and no chance of diamond left, the agent chooses right here "
             "(70 %; down has 20 %).",
@@ -81,7 +81,7 @@ OBJECTIVES = {
         ],
     ),
     "nothing-of-one-and-over-the-budget-of-another": (
-        answer([0.3, -0.1], original=[0.0, 0.2], objectives=(ORE, BUDGET), time=9),
+        answer([0.3, -0.1], original=[0.0, 0.2], objectives=(ORE, BUDGET), step=9),
         [
             "With no ore 0 left and already 0.2 fuel over budget, the agent chooses right here (70 %; down has 20 %).",
             "Had you now asked for 0.3 of ore 0 instead of none and 0.3 more fuel (0.1 instead of 0.2 over budget), "
@@ -92,7 +92,7 @@ OBJECTIVES = {
         ],
     ),
     "over-every-budget": (
-        answer(original=[-2.0, 3.0], objectives=(GOLD, STEPS), time=9),
+        answer(original=[-2.0, 3.0], objectives=(GOLD, STEPS), step=9),
         [
             "With already 2 gold in excess and already 3 steps of time over budget, the agent chooses right here "
             "(70 %; down has 20 %).",
@@ -322,18 +322,18 @@ def test_the_command_at_the_start_reads_word_for_word(name: str) -> None:
     now = LESS_TREASURE.replace("Had you asked", "Had you now asked")
     begin, ending = STARTS[name]
     told = f"At the start that would have been 1.7 {ending}"
-    found = answer([6.3, -2.0], time=6, start=begin)
+    found = answer([6.3, -2.0], step=6, start=begin)
     assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, told, PERHAPS, CAVEAT])
     begin, ending = SAME_STARTS[name]
     told = f"Issued at the start, the same command {ending}"
-    found = answer([6.3, -2.0], time=6, start=begin)
+    found = answer([6.3, -2.0], step=6, start=begin)
     assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, told, PERHAPS, CAVEAT])
 
 
 def test_with_a_start_it_is_known_whether_the_original_command_delivers() -> None:
     results = {"consequence": achieved(5, -7), "original_consequence": achieved(8, -8)}
-    assert "leads to what it asks for" in paragraph(answer([6.3, -2.0], time=6, start=start(True), **results))
-    assert "leads to 8 treasure and 8 steps" in paragraph(answer([6.3, -2.0], time=6, **results))
+    assert "leads to what it asks for" in paragraph(answer([6.3, -2.0], step=6, start=start(True), **results))
+    assert "leads to 8 treasure and 8 steps" in paragraph(answer([6.3, -2.0], step=6, **results))
 
 
 COUNTED = [

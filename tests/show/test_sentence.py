@@ -275,4 +275,4 @@ def test_every_reason_to_stop_has_its_sentence(stop: Stop, sentence: str) -> Non
 
 def test_every_outcome_has_a_golden() -> None:
     told: list[Answer] = [found for found, _ in OUTCOMES.values()]
-    assert {found.outcome for found in told} == set(type(told[0].outcome))
+    assert {found.status for found in told} == set(type(told[0].status))

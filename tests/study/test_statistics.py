@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import (
@@ -27,7 +27,7 @@ from paretofoil.study.table import Table, paired_table, text
 
 
 def row(agent: str, front: int, foil: int, found: bool, search: str = "a") -> Row:
-    outcome = Outcome.FOUND if found else Outcome.NOT_FOUND
+    outcome = Status.FOUND if found else Status.NOT_FOUND
     return Row(Case(agent, front, 0, foil), search, "", outcome, 0.5 if found else None, 1, "", 0.0)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from studies import FAST, small_agent, small_study
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import CaseRule, Progress, enumerate_cases, make_study, read_rows, read_runs, run_study
@@ -23,7 +23,7 @@ CONFIGURATION = make_study([small_agent()], FAST).configuration()
 
 
 def row(front: int, time: int, foil: int) -> Row:
-    return Row(Case("a", front, time, foil), "s", "hash", Outcome.FOUND, 0.5, 10, "{}", 1.0)
+    return Row(Case("a", front, time, foil), "s", "hash", Status.FOUND, 0.5, 10, "{}", 1.0)
 
 
 def test_rows_are_read_by_front_then_time_then_foil(tmp_path: Path) -> None:

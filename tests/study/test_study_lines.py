@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from studies import small_study
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.atomic import write_whole
 from paretofoil.search import NearestFront
 from paretofoil.study import CaseRule, Progress, read_rows, read_runs, run_study
@@ -77,7 +77,7 @@ def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:
 
 
 def row(seconds: float, distance: float | None, queries: int) -> Row:
-    outcome = Outcome.NOT_FOUND if distance is None else Outcome.FOUND
+    outcome = Status.NOT_FOUND if distance is None else Status.FOUND
     return Row(Case("a", 0, 0, 1), "s", "hash", outcome, distance, queries, "{}", seconds)
 
 

@@ -31,7 +31,7 @@ def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
     run_study(small_study(tmp_path, FAST), path, workers=1)
     row = next(row for row in read_rows(path) if row.found)
     found = row.full_answer()
-    assert found.outcome is row.status
+    assert found.status is row.status
     assert found.distance == row.closest_distance
     assert found.total_queries == row.queries
     assert found.foil == row.case.foil

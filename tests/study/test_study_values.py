@@ -33,7 +33,7 @@ def test_every_front_command_moment_and_valid_foil_is_a_case_once() -> None:
     for case, decision in cases:
         assert case.foil in decision.valid_actions
         assert case.foil != decision.action
-        assert case.step == decision.time
+        assert case.step == decision.step
 
 
 def test_the_subset_is_a_subset() -> None:
@@ -215,8 +215,8 @@ def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decis
     posed: list[int] = []
 
     def usual(policy: object, decision: Decision) -> float:
-        posed.append(decision.time)
-        return 0.1 * (1 + decision.time)
+        posed.append(decision.step)
+        return 0.1 * (1 + decision.step)
 
     monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
     study = make_study([weighing], ["auto"], CaseRule(steps=3))

@@ -47,7 +47,7 @@ def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
         agent, pf.decision_in(agent, (8, -8), 5), foil="down", k=2, norm="l1", ranges={"treasure": (1, 20)}, kappa=0.1
     )
     got = pf.Answer.from_dict(told["answer"])
-    assert (got.outcome, got.distance) == (expected.outcome, expected.distance)
+    assert (got.status, got.distance) == (expected.status, expected.distance)
     assert told["answer"]["command"] == expected.command.tolist()  # type: ignore[union-attr]
     assert told["sentence"] == str(expected)
     assert told["paragraph"] == expected.paragraph()

@@ -66,7 +66,7 @@ def test_what_follows_begins_at_the_moment_and_ends_as_the_librarys_consequence(
     decision = pf.decision_in(agent, (8, -8), 5)
     rest, expected = told["episode"], pf.consequence(agent, decision, np.array([5.0, -2.0]))
     assert rest["achieved"] == expected.achieved.tolist() == told["consequence"]["achieved"]
-    assert [d["time"] for d in rest["decisions"]] == list(range(5, 5 + int(expected.steps)))
+    assert [d["step"] for d in rest["decisions"]] == list(range(5, 5 + int(expected.steps)))
     assert rest["decisions"][0]["collected"] == decision.collected.tolist()
     assert (pixels(visitor, rest["decisions"][0]["picture"]) == agent.picture_at(decision)).all()
     assert (pixels(visitor, rest["end_picture"]) != agent.picture_at(decision)).any()

@@ -38,7 +38,7 @@ def test_the_pages_probabilities_are_the_policys(visitor: Visitor, name: str) ->
     agent = pf.load_agent(name)
     assert visitor.get(f"/api/agents/{name}").json()["computable"]
     random = np.random.default_rng(0)
-    commands = random.uniform(agent.space.low, agent.space.high, size=(500, agent.space.size))
+    commands = random.uniform(agent.space.low, agent.space.high, size=(500, agent.space.dim))
     for decision in list(pf.rollout(agent, agent.front[-1]))[:5]:
         document = visitor.post("/api/folded", {"agent": name, "state": decision.state.tolist()}).json()
         states = np.repeat(decision.state[None], len(commands), axis=0)

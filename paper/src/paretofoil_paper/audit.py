@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from paretofoil.agents import load_agent
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.search import Search
 from paretofoil.search import Boundary, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
@@ -37,7 +37,7 @@ class Audit:
     """CF-ZOO found nothing at the stress budget."""
     again: list[Row]
     """Asked with the thorough budget where it failed and infeasibility is not proven."""
-    proofs: dict[Case, Outcome]
+    proofs: dict[Case, Status]
     """What the exact search says about each case."""
     grid: dict[Case, Row]
     """What the grid says, of the cases that got it."""
@@ -122,24 +122,24 @@ def reachable_audit(plan: Plan, rows: list[Row]) -> Audit:
     return Audit(failed, again, proofs, {})
 
 
-def _failures(rows: Iterable[Row], search: str) -> tuple[set[Case], dict[Case, Outcome]]:
+def _failures(rows: Iterable[Row], search: str) -> tuple[set[Case], dict[Case, Status]]:
     """The cases in which a search found nothing, and what the exact search says about every case."""
     taken = list(rows)
     failed = {row.case for row in taken if row.search == search and not row.found}
     return failed, {row.case: row.status for row in taken if row.search == "exact"}
 
 
-def _infeasible(cases: Iterable[Case], proofs: dict[Case, Outcome]) -> list[Case]:
+def _infeasible(cases: Iterable[Case], proofs: dict[Case, Status]) -> list[Case]:
     """Those in which it is proven that no command flips the action, in their order."""
-    return [case for case in cases if proofs[case] is Outcome.PROVEN_INFEASIBLE]
+    return [case for case in cases if proofs[case] is Status.PROVEN_INFEASIBLE]
 
 
-def _feasible(cases: Iterable[Case], proofs: dict[Case, Outcome]) -> list[Case]:
+def _feasible(cases: Iterable[Case], proofs: dict[Case, Status]) -> list[Case]:
     """Those in which the exact search found a command that does."""
-    return [case for case in cases if proofs[case] in (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)]
+    return [case for case in cases if proofs[case] in (Status.PROVEN_CLOSEST, Status.FOUND)]
 
 
-def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, Outcome]) -> set[Case]:
+def _grid_cases(plan: Plan, failed: set[Case], proofs: dict[Case, Status]) -> set[Case]:
     """Failures that get the grid: few enough objectives; where infeasibility is proven, a sample (or all, if asked)."""
     agents = map(load_agent, plan.as_run.values())
     sizes = {agent.name: int((agent.paper_space.high > agent.paper_space.low).sum()) for agent in agents}
@@ -242,7 +242,7 @@ def _proofs(audit: Audit, where: str) -> Table:
 
 
 def _by_environment(agents: Mapping[str, str], audit: Audit, where: str) -> Table:
-    kinds = (Outcome.PROVEN_OPTIMAL, Outcome.FOUND, Outcome.PROVEN_INFEASIBLE, Outcome.NOT_FOUND)
+    kinds = (Status.PROVEN_CLOSEST, Status.FOUND, Status.PROVEN_INFEASIBLE, Status.NOT_FOUND)
     missed = Counter(case.agent for case in audit.missed)
     lines = []
     for environment, name in ((e, load_agent(agent).name) for e, agent in agents.items()):
@@ -258,7 +258,7 @@ def _by_environment(agents: Mapping[str, str], audit: Audit, where: str) -> Tabl
 
 def _cross(audit: Audit) -> Table:
     """How much of "grid-infeasible" is truly infeasible."""
-    kinds = (Outcome.PROVEN_INFEASIBLE, Outcome.PROVEN_OPTIMAL, Outcome.FOUND, Outcome.NOT_FOUND)
+    kinds = (Status.PROVEN_INFEASIBLE, Status.PROVEN_CLOSEST, Status.FOUND, Status.NOT_FOUND)
     counts = Counter((row.found, audit.proofs[case]) for case, row in audit.grid.items())
     lines = tuple(
         (name, *(counts[found, kind] for kind in kinds))

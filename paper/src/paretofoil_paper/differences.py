@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from paretofoil.agents import Agent
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.explanation.ask import ask
 from paretofoil.search import Exact
 from paretofoil.study import Case, Row
@@ -272,7 +272,7 @@ def asked_as_run(agent: Agent) -> tuple[int, int, int]:
 
 def possible_cases(rows: Iterable[Row]) -> set[Case]:
     """Those in which the exact search holds a command that flips the action."""
-    held = (Outcome.PROVEN_OPTIMAL, Outcome.FOUND)
+    held = (Status.PROVEN_CLOSEST, Status.FOUND)
     return {row.case for row in rows if row.search == "exact" and row.status in held}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion
 
@@ -29,7 +29,7 @@ class Distances:
             given = found.setdefault(row.search, {})
             if row.closest_distance is not None:
                 given[row.case] = row.closest_distance
-                if row.status is Outcome.PROVEN_OPTIMAL:
+                if row.status is Status.PROVEN_CLOSEST:
                     optimum[row.case] = row.closest_distance
         return cls(found, frozenset(case for given in found.values() for case in given), optimum)
 

@@ -38,7 +38,7 @@ class Questioned:
         """Each a mean in percent, with its cluster interval."""
         zoo, exact = ([row for row in self.rows if row.search == name] for name in ("cf-zoo", "exact"))
         found = [row for row in exact if row.found]
-        size = self.agent.space.size
+        size = self.agent.space.dim
         entries = {row.case: entries_changed(row, self.agent.space.scale) / size for row in found}
         return {
             "flip rate of CF-ZOO": _of_rows(zoo, [row.found for row in zoo]),

@@ -96,7 +96,7 @@ def find_decision(example: Example, agent: Agent) -> Decision:
     collected = np.array(example.command) - np.array(example.remaining)
     decision = agent.decision_at(np.array(example.observation), example.remaining, collected)
     # A state that is looked up begins an episode; this one has used up some of its steps.
-    return replace(decision, time=example.time, snapshot={**decision.snapshot, "elapsed": example.time})
+    return replace(decision, step=example.time, snapshot={**decision.snapshot, "elapsed": example.time})
 
 
 def answers_of(example: Example, agent: Agent) -> dict[str, np.ndarray]:

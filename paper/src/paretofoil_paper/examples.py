@@ -79,7 +79,7 @@ def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> 
     theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
     theirs |= {f"authors' agent, asked by us: {k}": v for k, v in example.asked_theirs.items()}
     rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
-    return rows + [_row(example, agent, foil, by, a.closest, a.outcome.value) for by, a in answers.items()]
+    return rows + [_row(example, agent, foil, by, a.closest, a.status.value) for by, a in answers.items()]
 
 
 def _where(example: Example, agent: Agent) -> str:
@@ -144,7 +144,7 @@ def _verdict(example: Example, answers: Answers, agent: Agent) -> str:
     paper = _signs(np.array(example.paper_command) - origin, scale)
     ours = {by: _signs(a.closest - origin, scale) for by, a in answers.items() if a.closest is not None}
     if not ours:
-        return f"Ours has no command that makes it go {example.foil}: {answers['exact'].outcome.value}."
+        return f"Ours has no command that makes it go {example.foil}: {answers['exact'].status.value}."
     words = []
     for i, name in enumerate(agent.space.names):
         agreeing = [by for by, signs in ours.items() if signs[i] == paper[i]]

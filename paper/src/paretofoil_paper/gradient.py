@@ -86,7 +86,7 @@ def _gradient(question: Question) -> np.ndarray:
     """(d,): of the margin over the strongest rival."""
     policy = require_white_box(question.policy, ", whose gradient can be told")
     network = margin_network(policy.fold(question.state), question)
-    slope: np.ndarray = network.smallest_and_slopes(np.zeros((1, question.space.size)))[1][0]
+    slope: np.ndarray = network.smallest_and_slopes(np.zeros((1, question.space.dim)))[1][0]
     return slope
 
 

@@ -80,7 +80,7 @@ def _replayed(agent: Agent, issues: Sequence[Issue], seed: int) -> list[End]:
 
     seeds = np.full(len(issues), seed, dtype=np.uint64)
     episodes = run_episodes(agent.batch_env(), act, np.stack([issue.asked for issue in issues]), seeds)
-    return [_end(episodes, np.array([row]), np.zeros(agent.space.size)) for row in range(len(issues))]
+    return [_end(episodes, np.array([row]), np.zeros(agent.space.dim)) for row in range(len(issues))]
 
 
 def _repeated(agent: Agent, issue: Issue, seed: int) -> End:

@@ -90,7 +90,7 @@ def _score(agent: Agent, front: int, decision: Decision, seed: int) -> Scored:
     return Scored(
         agent=agent.name,
         front=front,
-        time=decision.time,
+        time=decision.step,
         **{name: getattr(told, name) for name in SCORES},
         fraction=float(changed.mean()),
         nearest=float(distances.min()) if len(distances) else None,

@@ -47,7 +47,7 @@ class Agent:
         object.__setattr__(self, "policy", as_policy(self.policy))
         check_commands(self.space, self.environment)
         returned = len(self.environment.objectives)
-        front = _points(self.front, "a front of points", self.space.size)
+        front = _points(self.front, "a front of points", self.space.dim)
         object.__setattr__(self, "front", front)
         for name in ("achieved", "error"):
             if getattr(self, name) is not None:
@@ -76,7 +76,7 @@ class Agent:
     @property
     def horizon(self) -> bool:
         """Whether commands have a desired horizon behind the objectives."""
-        return self.space.size > len(self.environment.objectives)
+        return self.space.dim > len(self.environment.objectives)
 
     @property
     def paper_space(self) -> CommandSpace:
@@ -111,7 +111,7 @@ class Agent:
         The state is the environment's observation, raw or as the policy sees it. In the shipped environments it
         is looked up, which gives its valid actions; elsewhere all actions count as valid.
         """
-        remaining = as_vector(command, "the remaining command", self.space.size)
+        remaining = as_vector(command, "the remaining command", self.space.dim)
         flat = self._flatten(state)
         valid: np.ndarray = np.ones(len(self.actions), dtype=bool)
         snapshot: Any = None
@@ -141,11 +141,11 @@ class Agent:
 
 def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:
     """Refuse commands for other objectives than the environment's; returns may have a horizon behind them."""
-    more, count = space.size - len(environment.objectives), len(environment.objectives)
+    more, count = space.dim - len(environment.objectives), len(environment.objectives)
     if more not in (0, 1) or (more and space.simplex):
         horizon = "" if space.simplex else ", with a horizon or without"
         what = f"commands for the {count} objectives of {environment.name}{horizon}"
-        raise InvalidInput.expected(what, f"{space.size}: {', '.join(space.names)}")
+        raise InvalidInput.expected(what, f"{space.dim}: {', '.join(space.names)}")
 
 
 def _points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:

@@ -126,11 +126,11 @@ def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontR
         raise InvalidInput.expected(f"{path} with 1 to {MAX_ROWS:,} commands", len(rows))
     numbers = [_numbers(row, path) for row in rows]
     width = len(numbers[0])
-    if width not in (space.size, space.size + objectives) or any(len(row) != width for row in numbers):
-        what = f"{path} with rows of {space.size} numbers ({', '.join(space.names)})"
+    if width not in (space.dim, space.dim + objectives) or any(len(row) != width for row in numbers):
+        what = f"{path} with rows of {space.dim} numbers ({', '.join(space.names)})"
         raise InvalidInput.expected(f"{what}, or of those and {objectives} returns", brief(rows[0]))
     table = np.array(numbers)
-    return FrontRows(table[:, : space.size], table[:, space.size :] if width > space.size else None)
+    return FrontRows(table[:, : space.dim], table[:, space.dim :] if width > space.dim else None)
 
 
 def _numbers(row: str, path: Path) -> list[float]:
@@ -148,7 +148,7 @@ def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace)
     points = None if entry.stochastic else known_front(entry)  # one episode tells little where chance plays a part
     if points is None:
         raise InvalidInput.expected(f"a front's file, because {entry.name} is random or its front not known", "none")
-    shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.size > points.shape[1] else 1), space.size
+    shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.dim > points.shape[1] else 1), space.dim
     commands = np.ones((*shape, size))  # (points, horizons, c)
     commands[:, :, : points.shape[1]] = points[:, None]
     commands[:, :, points.shape[1] :] = 1.0 + np.arange(shape[1])[:, None]

@@ -87,5 +87,5 @@ def from_q_module(
         raise InvalidInput.expected("a torch module", type(module).__name__)
     if not space.simplex:
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
-    rows = from_torch(_InOneRow(module, space.size), state, space, inputs=inputs, outputs="q-values")
+    rows = from_torch(_InOneRow(module, space.dim), state, space, inputs=inputs, outputs="q-values")
     return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)

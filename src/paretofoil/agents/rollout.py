@@ -18,12 +18,12 @@ def rollout(agent: Agent, command: Sequence[float] | np.ndarray, *, seed: int = 
     return rollouts(agent, [command], seed=seed)[0]
 
 
-def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, time: int, *, seed: int = 0) -> Decision:
+def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, step: int, *, seed: int = 0) -> Decision:
     """The decision at one moment of the episode under a command."""
     episode = rollout(agent, command, seed=seed)
-    if not 0 <= time < len(episode):
-        raise InvalidInput.expected(f"a moment from 0 to {len(episode) - 1} of this episode", time)
-    return episode[time]
+    if not 0 <= step < len(episode):
+        raise InvalidInput.expected(f"a step from 0 to {len(episode) - 1} of this episode", step)
+    return episode[step]
 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
@@ -48,7 +48,7 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
 
 def as_command(agent: Agent, command: Any) -> np.ndarray:
     """A command that the agent's policy can be asked with, or an error that says what is wrong with it."""
-    return agent.space.checked(as_vector(command, "the command", agent.space.size), "the command")
+    return agent.space.checked(as_vector(command, "the command", agent.space.dim), "the command")
 
 
 def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) -> Episodes:
@@ -59,7 +59,7 @@ def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) ->
 
 def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
     """One of the episodes; since a decision, if they did not begin at the start."""
-    length, first = int(episodes.lengths[row]), 0 if since is None else since.time
+    length, first = int(episodes.lengths[row]), 0 if since is None else since.step
     before = np.zeros(episodes.commands.shape[2]) if since is None else since.collected
     commands, rewards = episodes.commands[row], episodes.rewards[row]
     # What was collected is what the command has lost; preferences lose nothing.
@@ -71,7 +71,7 @@ def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None 
             valid_actions=tuple(np.flatnonzero(episodes.masks[row, t]).tolist()),
             action=int(episodes.actions[row, t]),
             collected=before + collected[t],
-            time=first + t,
+            step=first + t,
             snapshot=episodes.snapshots[row][t] if episodes.snapshots else None,
         )
         for t in range(length)

@@ -206,7 +206,7 @@ def _assemble(values: dict[str, Any], policy: PCNPolicy) -> Agent:
     check_commands(space, environment)
     expected = {
         "state_size": environment.observation_size,
-        "command_size": space.size,
+        "command_size": space.dim,
         "hidden": values["network"]["hidden"],
         "num_actions": len(values["actions"]),
     }
@@ -221,7 +221,7 @@ def _assemble(values: dict[str, Any], policy: PCNPolicy) -> Agent:
         policy=policy,
         environment=environment,
         space=space,
-        front=_returns(values["front"], "front", (shape[0], space.size)),  # type: ignore[arg-type]
+        front=_returns(values["front"], "front", (shape[0], space.dim)),  # type: ignore[arg-type]
         achieved=_returns(values["achieved"], "achieved", shape),
         error=_returns(values["error"], "error", shape),
         provenance=values["provenance"],

@@ -165,7 +165,7 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     try:
         with _uncompiled():
-            recording, output = run(lambda c: policy.call(states, c), policy.space.size, *_where(policy.module))
+            recording, output = run(lambda c: policy.call(states, c), policy.space.dim, *_where(policy.module))
     except NotWhiteBox:
         raise
     except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
@@ -215,7 +215,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
 
 
 def _commands(space: CommandSpace) -> np.ndarray:
-    commands = np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.size))
+    commands = np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.dim))
     return space.project(commands, space.low, space.high)
 
 
@@ -256,7 +256,7 @@ def _try(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
     except InvalidInput:
         raise
     except Exception as error:  # whatever someone else's code says
-        asked = f"{described(policy.inputs, rows.shape[1], policy.space.size)} (inputs={policy.inputs!r})"
+        asked = f"{described(policy.inputs, rows.shape[1], policy.space.dim)} (inputs={policy.inputs!r})"
         raise InvalidInput.expected(f"a module of {asked}", f"{type(error).__name__}: {error}") from None
     wrong = (np.isnan(given) | np.isposinf(given)).any(axis=1)
     if wrong.any():

@@ -140,7 +140,7 @@ def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar
             say((lines.head, "bold"))
         while waiting:
             decision = episode[waiting[0]]
-            known = [a for a in answers if a.time == decision.time]
+            known = [a for a in answers if a.step == decision.step]
             if len(known) < len(decision.valid_actions) - 1:
                 break
             say(lines.line(waiting.popleft(), decision.action, known))

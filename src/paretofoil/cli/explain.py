@@ -160,7 +160,7 @@ def _document(
         "agent": agent.name,
         "environment": agent.environment.name,
         "command": issued,  # None, as is the time, if the state was one of the user's own
-        "time": None if issued is None else decision.time,
+        "time": None if issued is None else decision.step,
         "state": decision.state,
         "remaining": decision.command,
         "box": box,
@@ -181,7 +181,7 @@ def _tell(answers: "list[Answer]", box: str) -> None:
             say(f"Or: {other} {advice(other)}".rstrip())
         spent = f"{found.total_queries:,} queries, {found.seconds:.2f} s"
         stopped = f" {found.stop.sentence}" if found.stop.early else ""
-        say((f"{found.outcome.value} by {found.search}{where}, {spent}.{stopped}", "dim"))
+        say((f"{found.status.value} by {found.search}{where}, {spent}.{stopped}", "dim"))
 
 
 def _draw(answers: "list[Answer]", path: Path, axes: tuple[str, str] | None, *, quiet: bool) -> None:

@@ -33,9 +33,9 @@ def read_command(text: str, space: "CommandSpace", option: str) -> "np.ndarray":
     from paretofoil.core.command import as_vector
 
     values = _by_name(text, space, option) if "=" in text else numbers(text, option)
-    if len(values) != space.size:
+    if len(values) != space.dim:
         names = ", ".join(space.names)
-        raise InvalidInput.expected(f"{option} with {space.size} numbers ({names})", f"{len(values)}: {text}")
+        raise InvalidInput.expected(f"{option} with {space.dim} numbers ({names})", f"{len(values)}: {text}")
     command = as_vector(values, option)
     if not _inside(command, space).all():
         _refuse_wrong_sign(command, space, option, text)

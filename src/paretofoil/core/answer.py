@@ -27,6 +27,7 @@ from paretofoil.core.document import (
     plain,
     read_document,
     record,
+    renamed,
     several,
     sized,
     text,
@@ -43,13 +44,23 @@ from paretofoil.core.start import Start
 SCHEMA = "paretofoil/answer/1"
 
 
-class Outcome(Enum):
-    """How a question ended."""
+class Status(Enum):
+    """What is known about the closest command of a question."""
 
     FOUND = "found"
-    PROVEN_OPTIMAL = "proven optimal"
+    PROVEN_CLOSEST = "proven closest"
     PROVEN_INFEASIBLE = "proven infeasible"
-    NOT_FOUND = "not found within the budget"
+    NOT_FOUND = "not found"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Status | None":
+        """Read the words that files of earlier versions use."""
+        name = EARLIER_STATUS.get(str(value))
+        return None if name is None else cls[name]
+
+
+EARLIER_STATUS = {"proven optimal": "PROVEN_CLOSEST", "not found within the budget": "NOT_FOUND"}
+"""The words of earlier versions, which stored answers and rows may still have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +81,7 @@ class Answer:
     Everything in it was checked again on the policy by the call that returned it.
     """
 
-    outcome: Outcome
+    status: Status
     stop: Stop
     """Why the search stopped."""
     original: np.ndarray
@@ -99,8 +110,8 @@ class Answer:
     """The region: what could be asked for instead."""
     agent: str = ""
     """The name of the agent, if it was one."""
-    time: int | None = None
-    """The moment of the episode, if it was one."""
+    step: int | None = None
+    """The step of the episode, if it was one."""
     outside: tuple[int, ...] = ()
     """Objectives of which the original command asks for more or less than the agent was trained on."""
     kept: tuple[int, ...] = ()
@@ -167,7 +178,7 @@ class Answer:
     def __repr__(self) -> str:
         size = "" if self.distance is None else f", distance {self.distance:.4g}"
         foil = f"{self.actions[self.foil]!r} instead of {self.actions[self.chosen]!r}"
-        return f"<Answer: {foil}: {self.outcome.value}{size}, by {self.search}>"
+        return f"<Answer: {foil}: {self.status.value}{size}, by {self.search}>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
@@ -196,7 +207,7 @@ class Answer:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Answer":
         with whole(values, SCHEMA, "answer"):
-            read = cls(**record(_READERS, _LATER)(values))
+            read = cls(**record(_READERS, _LATER)(renamed(values, outcome="status", time="step")))
             _check_fit(read)
             return read
 
@@ -249,15 +260,14 @@ def _check_numbers(what: str, numbers: tuple[int, ...], count: int) -> None:
         raise InvalidInput.expected(f"{what} from 0 to {count - 1}", brief(list(numbers)))
 
 
-def _kind(kind: type[Enum]) -> Reader:
-    by_value = {member.value: member for member in kind}
-    known = one_of(*by_value)
-    return lambda value: by_value[known(value)]
+def _kind(kind: type[Enum], *earlier: str) -> Reader:
+    known = one_of(*(member.value for member in kind), *earlier)
+    return lambda value: kind(known(value))
 
 
 _size = within(integer, 0, MAX_INTEGER)
 _READERS: dict[str, Reader] = {
-    "outcome": _kind(Outcome),
+    "status": _kind(Status, *EARLIER_STATUS),
     "stop": _kind(Stop),
     "objectives": several(objective),
     **dict.fromkeys(("actions", "phrases"), several(text)),
@@ -267,7 +277,7 @@ _READERS: dict[str, Reader] = {
     "lower_bound": number,
     **dict.fromkeys(("agent", "search"), text),
     "norm": one_of("l1", "l2", "linf"),
-    "time": optional(_size),
+    "step": optional(_size),
     "queries": by_name(_size),
     **dict.fromkeys(("original", "probabilities", "low", "high"), sized(None)),
     **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(sized(None))),

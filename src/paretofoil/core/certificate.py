@@ -8,14 +8,14 @@ import numpy as np
 from paretofoil.core.command import Norm
 from paretofoil.core.document import MAX_INTEGER, Reader, finite, integer, one_of, record, within
 
-Status = Literal["optimal", "infeasible", "gap"]
+ProofStatus = Literal["optimal", "infeasible", "gap"]
 
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
     """No command of the region closer than `lower` makes the foil win by kappa."""
 
-    status: Status
+    status: ProofStatus
     """optimal: upper - lower <= tolerance; infeasible: the whole region holds none; gap: a limit came first, or float32
     cannot tell commands apart that finely."""
     lower: float

@@ -130,7 +130,8 @@ class CommandSpace:
         return f"<CommandSpace: {', '.join(f'{name} {low:.4g} to {high:.4g}' for name, low, high in sides)}>"
 
     @property
-    def size(self) -> int:
+    def dim(self) -> int:
+        """The number of objectives."""
         return self.low.size
 
     @property
@@ -158,7 +159,7 @@ class CommandSpace:
     @cached_property
     def scale(self) -> np.ndarray:
         """The diagonal of D: the range of each objective, 1 where there is none."""
-        width = np.ones(self.size) if self.simplex else self.high - self.low
+        width = np.ones(self.dim) if self.simplex else self.high - self.low
         return np.where(width > NEGLIGIBLE_RANGE, width, 1.0)
 
     def index(self, name: str | int) -> int:
@@ -169,7 +170,7 @@ class CommandSpace:
         if isinstance(name, str):
             raise InvalidInput.expected(what, did_you_mean(name, self.names))
         number = as_whole(name, what)
-        if not 0 <= number < self.size:
+        if not 0 <= number < self.dim:
             raise InvalidInput.expected(what, number)
         return number
 

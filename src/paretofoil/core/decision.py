@@ -16,6 +16,7 @@ from paretofoil.core.document import (
     plain,
     read_document,
     record,
+    renamed,
     several,
     sized,
     whole,
@@ -40,7 +41,7 @@ class Decision:
     """The chosen action."""
     collected: np.ndarray
     """R_col: what had been collected before."""
-    time: int = 0
+    step: int = 0
     snapshot: Any = None
     """The environment's state, from which consequences are rolled out; None if there is no environment.
     It is not stored: a decision that was read from JSON has none."""
@@ -52,10 +53,10 @@ class Decision:
 
     def __repr__(self) -> str:
         command = ", ".join(f"{number:g}" for number in self.command)
-        return f"<Decision at t = {self.time}: action {self.action} of {list(self.valid_actions)}, command ({command})>"
+        return f"<Decision at t = {self.step}: action {self.action} of {list(self.valid_actions)}, command ({command})>"
 
     def to_dict(self) -> dict[str, Any]:
-        names = ("state", "command", "valid_actions", "action", "collected", "time")
+        names = ("state", "command", "valid_actions", "action", "collected", "step")
         return {"schema": DECISION_SCHEMA, **{name: plain(getattr(self, name)) for name in names}}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -64,7 +65,7 @@ class Decision:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Decision":
         with whole(values, DECISION_SCHEMA, "decision"):
-            read = record(_DECISION)(values)
+            read = record(_DECISION)(renamed(values, time="step"))
             if read["collected"].size != read["command"].size:
                 raise InvalidInput.expected(f"{read['command'].size} numbers collected", read["collected"].size)
             if read["action"] not in read["valid_actions"]:
@@ -88,7 +89,7 @@ _DECISION: dict[str, Reader] = {
     **dict.fromkeys(("command", "collected"), sized(None)),
     "valid_actions": several(within(integer, 0, 1_000_000)),
     "action": integer,
-    "time": within(integer, 0, MAX_INTEGER),
+    "step": within(integer, 0, MAX_INTEGER),
 }
 
 
@@ -112,8 +113,8 @@ class Episode(Sequence[Decision]):
     def __len__(self) -> int:
         return len(self.decisions)
 
-    def __getitem__(self, time: int) -> Decision:  # type: ignore[override]
-        return self.decisions[time]
+    def __getitem__(self, step: int) -> Decision:  # type: ignore[override]
+        return self.decisions[step]
 
     def __repr__(self) -> str:
         command, achieved = (

@@ -193,6 +193,11 @@ def record(
     return read
 
 
+def renamed(values: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Return the values under the names of today, given as old="new"."""
+    return {names.get(name, name): value for name, value in values.items()}
+
+
 def _read_field(name: str, read: Reader, value: Any) -> Any:
     try:
         return read(value)

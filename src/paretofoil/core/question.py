@@ -51,7 +51,7 @@ class Question:
         state = np.asarray(self.state, dtype=np.float32)
         if state.ndim != 1 or not np.isfinite(state).all():
             raise InvalidInput.expected("a state that is a finite vector", f"shape {state.shape}: {state}")
-        command = self.space.checked(as_vector(self.command, "the command", self.space.size), "the command")
+        command = self.space.checked(as_vector(self.command, "the command", self.space.dim), "the command")
         valid = tuple(sorted({as_whole(a, "valid actions by their numbers") for a in self.valid_actions}))
         if not valid or valid[0] < 0:
             raise InvalidInput.expected("at least one valid action, numbered from 0", list(self.valid_actions))
@@ -114,14 +114,14 @@ class QuestionBatch:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
-        kind = {(id(q.policy), q.space.size, q.space.shape, q.norm) for q in questions}
+        kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm) for q in questions}
         if len(kind) > 1:
             raise InvalidInput.expected(
                 "questions on one policy, with one number of objectives, one shape and one norm", "several"
             )
         self.questions = list(questions)
         self.norm = first.norm
-        self.num_questions, self.dim = len(questions), first.space.size
+        self.num_questions, self.dim = len(questions), first.space.dim
         self.commands = np.stack([q.command for q in questions])  # (Q, d)
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)

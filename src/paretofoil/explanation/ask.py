@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Asked, Outcome
+from paretofoil.core.answer import Answer, Asked, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import shares
@@ -119,7 +119,7 @@ def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], 
         )
     chances, values = shares(question.policy, scores, question.valid_actions)
     return Answer(
-        outcome=Outcome.NOT_FOUND,
+        status=Status.NOT_FOUND,
         stop=Stop.COMPLETE,
         original=question.command,
         objectives=question.space.objectives,  # type: ignore[arg-type]
@@ -164,9 +164,9 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
     if not distinct:
         return replace(tried[-1], **total)  # the last one may move every objective
     first, *others = distinct[: wishes.k]
-    settled = all(a.outcome in (Outcome.PROVEN_OPTIMAL, Outcome.PROVEN_INFEASIBLE) for a in tried)
-    outcome = first.outcome if settled else Outcome.FOUND
-    return replace(first, outcome=outcome, alternatives=tuple(others), **total)
+    settled = all(a.status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for a in tried)
+    status = first.status if settled else Status.FOUND
+    return replace(first, status=status, alternatives=tuple(others), **total)
 
 
 def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[Answer]:
@@ -176,7 +176,7 @@ def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[
     """
 
     def rank(answer: Answer) -> tuple[int, float]:
-        return (len(answer.alone) or question.space.size if sparse else bool(answer.alone)), float(answer.distance or 0)
+        return (len(answer.alone) or question.space.dim if sparse else bool(answer.alone)), float(answer.distance or 0)
 
     chosen: list[Answer] = []
     for answer in sorted((a for a in tried if a.found), key=rank):
@@ -206,7 +206,7 @@ def _pattern(question: Question, answer: Answer) -> np.ndarray:
 
 def _allow(question: Question, objectives: Sequence[int]) -> Question:
     """The same question, with every other objective locked."""
-    free = np.isin(np.arange(question.space.size), objectives)
+    free = np.isin(np.arange(question.space.dim), objectives)
     low, high = np.where(free, question.low, question.command), np.where(free, question.high, question.command)
     return replace(question, low=low, high=high)
 

@@ -110,8 +110,8 @@ class _Place:
         known = known[np.argsort(space.distance(known, asked.command, asked.norm), kind="stable")]
         beyond = asked.command + np.array(BEYOND)[:, None] * (command - asked.command)
         low, high = np.maximum(asked.low, command - reach), np.minimum(asked.high, command + reach)
-        around = generator.uniform(low, high, (effort.around, space.size))
-        anywhere = generator.uniform(asked.low, asked.high, (effort.anywhere, space.size))
+        around = generator.uniform(low, high, (effort.around, space.dim))
+        anywhere = generator.uniform(asked.low, asked.high, (effort.anywhere, space.dim))
         short = _rounded(np.concatenate([beyond, around, anywhere]), 2 - np.floor(np.log10(space.scale)).astype(int))
         return self._settled(np.concatenate([known, short]))
 
@@ -124,7 +124,7 @@ class _Place:
 
     def results(self, issued: Sequence[Issued]) -> np.ndarray:
         """(N, d): the commands that ask for what these led to; a horizon is the steps that it took."""
-        size, objectives = self.question.space.size, len(self.agent.environment.objectives)
+        size, objectives = self.question.space.dim, len(self.agent.environment.objectives)
         led = [np.append(one.consequence.achieved, one.consequence.steps)[:size] for one in issued if not one.lost]
         made = np.reshape(led, (-1, size))
         made[:, :objectives] -= self.decision.collected[:objectives]

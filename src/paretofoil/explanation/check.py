@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.limit import Stop
 from paretofoil.core.policy import shares
 from paretofoil.core.question import QuestionBatch
@@ -24,7 +24,7 @@ def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> 
         nothing = replace(nothing, certificate=certificate, lower_bound=certificate.lower)
     if finding.scaled_change is None:
         infeasible = certificate is not None and certificate.status == "infeasible"
-        return replace(nothing, outcome=Outcome.PROVEN_INFEASIBLE) if infeasible else nothing
+        return replace(nothing, status=Status.PROVEN_INFEASIBLE) if infeasible else nothing
     closest = confirm(batch, row, finding.scaled_change)
     if closest is None:
         return replace(nothing, stop=Stop.NOT_CONFIRMED)
@@ -36,7 +36,7 @@ def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> 
     proven = certificate is not None and certificate.status == "optimal" and size <= certificate.upper + NEGLIGIBLE
     return replace(
         nothing,
-        outcome=Outcome.PROVEN_OPTIMAL if proven else Outcome.FOUND,
+        status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
         command=command,
         distance=float(quoted),
         margin=float(batch.margins_of(rows, scores)[0]),

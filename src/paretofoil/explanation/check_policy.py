@@ -69,13 +69,13 @@ def _asked(policy: Any, states: Any, commands: Any, space: CommandSpace | None) 
     if commands is None:
         if space is None:
             raise InvalidInput.expected("commands, or the space that they are from", "neither")
-        given = np.random.default_rng(0).uniform(space.low, space.high, size=(ASKED, space.size))
+        given = np.random.default_rng(0).uniform(space.low, space.high, size=(ASKED, space.dim))
         given = space.project(given, space.low, space.high)
     else:
         given = _rows(commands, "commands", np.float64)
         space = space or CommandSpace(given.min(axis=0), given.max(axis=0))
-    if given.shape[1] != space.size:
-        raise InvalidInput.expected(f"commands of {space.size} numbers", f"{given.shape[1]}")
+    if given.shape[1] != space.dim:
+        raise InvalidInput.expected(f"commands of {space.dim} numbers", f"{given.shape[1]}")
     given = space.checked(given, "the commands")
     number = np.arange(ASKED)
     return _Asked(as_policy(policy), rows[number % len(rows)], given[number % len(given)], space)

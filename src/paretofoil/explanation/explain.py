@@ -211,7 +211,7 @@ def explain_episode(
         command=episode.command,
         achieved=episode.achieved,
         taken=tuple(d.action for d in episode),
-        times=tuple(d.time for d in asked),
+        times=tuple(d.step for d in asked),
         answers=tuple(answers),
     )
 
@@ -247,7 +247,7 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
 
 def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> list[Answer]:
     """Add what each quoted command means for the command at the start, rolled out together."""
-    if decision.time == 0:
+    if decision.step == 0:
         return answers
     found = [a for first in answers for a in (first, *first.alternatives) if a.command is not None]
     spent = np.zeros_like(decision.collected) if agent.space.simplex else decision.collected
@@ -286,7 +286,7 @@ def _with_attainable(found: Answer, question: Question, decision: Decision, agen
 
 def _passes(episode: Episode, decision: Decision) -> bool:
     """Whether an episode comes through the state of a decision at the same moment."""
-    return len(episode) > decision.time and bool(np.array_equal(episode[decision.time].state, decision.state))
+    return len(episode) > decision.step and bool(np.array_equal(episode[decision.step].state, decision.state))
 
 
 def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
@@ -294,4 +294,4 @@ def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
     if agent is None or found.asked is None:
         return found
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    return replace(found, agent=agent.name, time=decision.time, asked=replace(found.asked, scene=scene))
+    return replace(found, agent=agent.name, step=decision.step, asked=replace(found.asked, scene=scene))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
 from paretofoil.core.document import (
@@ -64,7 +64,7 @@ class FlipMap:
     def proven_unsteerable(self) -> list[int]:
         """Those of them at which every foil is proven to be infeasible."""
         open_questions = {
-            t for t, a in zip(self.times, self.answers, strict=True) if a.outcome is not Outcome.PROVEN_INFEASIBLE
+            t for t, a in zip(self.times, self.answers, strict=True) if a.status is not Status.PROVEN_INFEASIBLE
         }
         return sorted(set(self.times) - open_questions)
 
@@ -83,10 +83,10 @@ class FlipMap:
         """One line for each moment and foil, as a pandas DataFrame (pandas must be installed)."""
         return as_frame(
             {
-                "time": time,
+                "step": step,
                 "chosen": a.actions[a.chosen],
                 "foil": a.actions[a.foil],
-                "outcome": a.outcome.value,
+                "status": a.status.value,
                 "distance": a.distance,
                 **{f"ask for {o.name}": number for o, number in zip(a.objectives, _numbers(a), strict=True)},
                 "search": a.search,
@@ -94,7 +94,7 @@ class FlipMap:
                 "seconds": a.seconds,
                 "sentence": str(a),
             }
-            for time, a in zip(self.times, self.answers, strict=True)
+            for step, a in zip(self.times, self.answers, strict=True)
         )
 
     def to_dict(self) -> dict[str, Any]:

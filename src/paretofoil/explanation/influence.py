@@ -102,7 +102,7 @@ def influence(
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
     found = _Asking(question, effort).answer(agent.actions if agent else actions)
-    return replace(found, agent=agent.name if agent else "", time=decision.time)
+    return replace(found, agent=agent.name if agent else "", time=decision.step)
 
 
 def influence_episode(
@@ -220,7 +220,7 @@ class _Asking:
         """(N, d): what a search from the command finds for each foil."""
         answers = ask(self._foils(), replace(_STEPS_TO_NEAREST, seed=self.effort.seed))
         found = [answer.command for answer in answers if answer.command is not None]
-        return np.array(found).reshape(len(found), self.question.space.size)
+        return np.array(found).reshape(len(found), self.question.space.dim)
 
     def _inside(self, leaves: Leaves) -> np.ndarray:
         """(N, d): random commands in boxes in which others may be chosen, those with most room for them first."""
@@ -313,7 +313,7 @@ def turned(question: Question, lines: Sequence[Alone]) -> np.ndarray:
     """(N, d): the commands at which one objective alone was found to change the action."""
     turns = [(line.objective, turn.value) for line in lines for turn in (line.down, line.up) if turn is not None]
     commands = [with_value(question, i, np.array([value])) for i, value in turns]
-    return np.concatenate([np.zeros((0, question.space.size)), *commands])
+    return np.concatenate([np.zeros((0, question.space.dim)), *commands])
 
 
 def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:
@@ -331,7 +331,7 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
     """(N, d): the command with other values (N,) of one objective."""
     commands = np.repeat(question.command[None], len(values), axis=0)
     if question.space.simplex:
-        others = np.delete(np.arange(question.space.size), i)
+        others = np.delete(np.arange(question.space.dim), i)
         rest = question.command[others].sum()
         shares = question.command[others] / rest if rest > 0 else np.full(len(others), 1.0 / len(others))
         commands[:, others] = (1.0 - values[:, None]) * shares
@@ -377,7 +377,7 @@ def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[
     question = batch.questions[0]
     if question.space.simplex or not isinstance(question.policy, WhiteBoxPolicy):
         return 0.0, 1.0
-    line = QuestionBatch([restrict(question, [k for k in range(question.space.size) if k != i], {})])
+    line = QuestionBatch([restrict(question, [k for k in range(question.space.dim) if k != i], {})])
     line.keep_clear(batch.clearance)
     found = prove_shares(line, ShareEffort(_UNDECIDED, deadline=now() + seconds))
     own = question.valid_actions.index(chosen)

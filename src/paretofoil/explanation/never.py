@@ -142,7 +142,7 @@ def never(
 def _command_box(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
     if commands is None:
         return agent.space.low, agent.space.high
-    low, high = (as_vector(side, "a corner of the box of commands", agent.space.size) for side in commands)
+    low, high = (as_vector(side, "a corner of the box of commands", agent.space.dim) for side in commands)
     if (low > high).any():
         raise InvalidInput.expected("a lowest command that is not above the highest", f"{low} and {high}")
     return low, high

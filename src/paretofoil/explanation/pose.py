@@ -75,12 +75,12 @@ def pose_each(
     kappa, each foil must win by the usual one, which is asked for once.
     Searched is what can still be fulfilled of the space, or, instead, the whole of a box.
     """
-    as_vector(decision.command, "the command", space.size)
-    remaining, collected = np.zeros((0, space.size)), np.zeros(space.size) if space.simplex else decision.collected
+    as_vector(decision.command, "the command", space.dim)
+    remaining, collected = np.zeros((0, space.dim)), np.zeros(space.dim) if space.simplex else decision.collected
     if front is not None:
         returns = np.asarray(front, dtype=np.float64)
-        if returns.ndim != 2 or returns.shape[1] != space.size:
-            raise InvalidInput.expected(f"a front of points with {space.size} numbers", f"shape {returns.shape}")
+        if returns.ndim != 2 or returns.shape[1] != space.dim:
+            raise InvalidInput.expected(f"a front of points with {space.dim} numbers", f"shape {returns.shape}")
         remaining = returns - collected
     valid = decision.valid_actions or _all_actions(policy, decision)
     margin = usual_kappa(policy, decision) if kappa is None else kappa

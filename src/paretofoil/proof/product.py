@@ -112,7 +112,7 @@ class ProductNetwork:
 
 def product_network(folded: FoldedValues, question: Question) -> ProductNetwork:
     """Fold the command, the foil and its valid rivals into the values at the question's state."""
-    size = question.space.size
+    size = question.space.dim
     gains = margin_network(folded.network, question, each=size)
     terms = gains.pads[-1].reshape(-1, size) @ reach_of(question)
     # Two products of each gain, and sums of up to d squares of terms that are no larger.

@@ -108,7 +108,7 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
 def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
     """The largest difference between the policy's margins of any two valid actions and the folded ones."""
     question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
-    commands = question.low + probe_shares(question.space.size) * (question.high - question.low)
+    commands = question.low + probe_shares(question.space.dim) * (question.high - question.low)
     asked = batch.scores_at(np.full(len(commands), row), commands, "verify")[:, valid].astype(np.float64)
     return float(np.ptp(asked - folded.logits(commands)[:, valid], axis=1).max())
 

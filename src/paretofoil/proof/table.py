@@ -72,7 +72,7 @@ def polytopes(table: ValueTable, question: Question, level: float) -> list[Polyt
 
     Those that may come closest to 0 are first.
     """
-    others = table.vectors[question.rivals].reshape(-1, question.space.size)
+    others = table.vectors[question.rivals].reshape(-1, question.space.dim)
     made = [_polytope(vector, others, question, level) for vector in table.vectors[question.foil]]
     return sorted(made, key=lambda polytope: polytope.simple_bound)
 
@@ -89,4 +89,4 @@ def _polytope(vector: np.ndarray, others: np.ndarray, question: Question, level:
         [np.abs(vector).sum() + np.abs(others).sum(axis=1) + abs(level), np.ones(len(walls.offsets))]
     )
     unit = np.maximum(sizes, 1e-300)  # so that large values do not outweigh the walls
-    return Polytope(slopes / unit[:, None], levels / unit, np.full(len(unit), _ROUNDING * question.space.size))
+    return Polytope(slopes / unit[:, None], levels / unit, np.full(len(unit), _ROUNDING * question.space.dim))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from paretofoil.core.certificate import Certificate, Status
+from paretofoil.core.certificate import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
@@ -127,7 +127,7 @@ def _after(limits: Limits, queries: int) -> Limits:
     return limits if limits.queries is None else replace(limits, queries=limits.queries + queries)
 
 
-def _status(closed: bool, lower: float, upper: float, tolerance: float) -> Status:
+def _status(closed: bool, lower: float, upper: float, tolerance: float) -> ProofStatus:
     if closed and np.isinf(upper):
         return "infeasible"
     return "optimal" if closed and upper - lower <= tolerance else "gap"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from paretofoil.core.certificate import Certificate, Status
+from paretofoil.core.certificate import Certificate, ProofStatus
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable
@@ -43,7 +43,7 @@ def prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits
     tolerance = max(TOLERANCE, min(_GAP, _SHARE * upper))
     if np.isfinite(lower) and lower > upper + TOLERANCE:  # the policy refutes its own table: nothing is proven
         lower = 0.0
-    status: Status = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= tolerance else "gap"
+    status: ProofStatus = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= tolerance else "gap"
     certificate = Certificate(
         status=status,
         lower=min(lower, upper),

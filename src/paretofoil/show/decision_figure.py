@@ -54,7 +54,7 @@ def figure_decision(
     figure, panel, beside = _layout(_scene(asked))
     foil = first.actions[first.foil]
     title = f"why {first.actions[first.chosen]}, and not {foil}?"
-    title = f"{first.agent}, t = {first.time}: {title}" if first.agent else title
+    title = f"{first.agent}, t = {first.step}: {title}" if first.agent else title
     if asked.question.space.simplex and axes is None:
         image = draw_preferences(panel, asked.question, shown, foil)
     else:
@@ -93,7 +93,7 @@ def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, st
     if axes is not None:
         return [question.space.index(axis) for axis in axes]
     movable = np.flatnonzero(question.high > question.low).tolist()
-    if question.space.size == 1 or len(movable) == 1:
+    if question.space.dim == 1 or len(movable) == 1:
         return movable or [0]
     return list(two_objectives(question, shown))
 

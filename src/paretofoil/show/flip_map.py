@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.numbers import values
 from paretofoil.show.palette import INK, check_figure_path, save_figure
@@ -68,7 +68,7 @@ class FlipMapLines:
 def _cell(found: Answer) -> str:
     if found.distance is not None:
         return f"{found.distance:.3f}"
-    return NEVER if found.outcome is Outcome.PROVEN_INFEASIBLE else NOT_FOUND
+    return NEVER if found.status is Status.PROVEN_INFEASIBLE else NOT_FOUND
 
 
 def summary(flips: FlipMap) -> str:
@@ -155,7 +155,7 @@ def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: A
 def _picture_cell(found: Any, norm: Any) -> tuple[str, str]:
     """What stands in a cell, and in which colour."""
     if found.distance is None:
-        return ("∅" if found.outcome is Outcome.PROVEN_INFEASIBLE else "?"), INK
+        return ("∅" if found.status is Status.PROVEN_INFEASIBLE else "?"), INK
     text = "<.01" if found.distance < 0.005 else f"{found.distance:.2f}".removeprefix("0")
     return text, "white" if norm(found.distance) > 0.55 else INK
 

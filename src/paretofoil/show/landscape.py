@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.document import (
     Reader,
@@ -172,7 +172,7 @@ def _part(question: Question, axis: int, half: float) -> tuple[float, float]:
 def _changes(question: Question, shown: Sequence[Answer]) -> np.ndarray:
     """(answers that were found, d): the scaled size of what each changes."""
     commands = [found.command for found in shown if found.command is not None]
-    return np.abs(np.reshape(commands, (-1, question.space.size)) - question.command) / question.space.scale
+    return np.abs(np.reshape(commands, (-1, question.space.dim)) - question.command) / question.space.scale
 
 
 def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
@@ -320,7 +320,7 @@ def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
 
 def _mark(found: Answer) -> Mark:
     mark = mark_of(found.search)
-    if found.outcome is not Outcome.PROVEN_OPTIMAL:
+    if found.status is not Status.PROVEN_CLOSEST:
         return mark
     rounded = bool(np.any(found.command != found.closest))
     return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")

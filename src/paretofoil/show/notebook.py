@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import Objective, asked_for
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 RIM = {
-    Outcome.FOUND: BLUE,
-    Outcome.PROVEN_OPTIMAL: GREEN,
-    Outcome.PROVEN_INFEASIBLE: RED,
-    Outcome.NOT_FOUND: GREY,
+    Status.FOUND: BLUE,
+    Status.PROVEN_CLOSEST: GREEN,
+    Status.PROVEN_INFEASIBLE: RED,
+    Status.NOT_FOUND: GREY,
 }
 """The colour at the left of an answer."""
 
@@ -39,11 +39,11 @@ def answer_html(found: Answer) -> str:
     """The sentence, the change as bars, what can be had, and the outcome and its proof in one line."""
     question = f"Why {found.actions[found.chosen]}, and not {found.actions[found.foil]}?"
     if found.agent:
-        question = f"{found.agent}, t = {found.time}: {question[0].lower()}{question[1:]}"
+        question = f"{found.agent}, t = {found.step}: {question[0].lower()}{question[1:]}"
     others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in found.alternatives]
     had = [line(advice(found))] if found.attainable is not None else []
     parts = [heading(question), line(str(found)), _change_picture(found), *had, *others, _small(_outcome(found))]
-    return card("".join(parts), RIM[found.outcome])
+    return card("".join(parts), RIM[found.status])
 
 
 def flip_map_html(flips: FlipMap) -> str:
@@ -97,9 +97,9 @@ def _small(text: str) -> str:
 
 
 def _outcome(found: Answer) -> str:
-    """ "proven optimal · by exact, 12 queries · proven: no valid command is closer than ..." """
+    """ "proven closest · by exact, 12 queries · proven: no valid command is closer than ..." """
     proof = "nothing is proven" if found.certificate is None else str(found.certificate)
-    parts = [found.outcome.value, f"by {found.search}, {found.total_queries:,} queries", proof]
+    parts = [found.status.value, f"by {found.search}, {found.total_queries:,} queries", proof]
     return " · ".join([*parts, found.stop.sentence] if found.stop.early else parts)
 
 

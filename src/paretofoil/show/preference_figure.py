@@ -50,7 +50,7 @@ def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer]
 def _draw_bars(axes: "Axes", question: Question, answers: Sequence[Answer], proven: ProvenRange | None) -> None:
     """The weights before and after, side by side for each objective; the proven range of the first answer as a line."""
     rows = [(question.command, ORIGINAL), *marked(answers)]
-    places, height = np.arange(question.space.size), BAR / len(rows)
+    places, height = np.arange(question.space.dim), BAR / len(rows)
     for k, (weights, mark) in enumerate(rows):
         middle = places + (k - (len(rows) - 1) / 2) * height
         hatch: dict[str, Any] = {"hatch": ".."} if k else {}  # to be told apart without colours

@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.attainable import DELIVERED, Attainable
 from paretofoil.core.command import Objective
 from paretofoil.core.consequence import Consequence
@@ -42,11 +42,11 @@ def one_line(found: Answer) -> str:
     """The answer in one sentence."""
     where = _restrictions(found)
     if found.command is not None:
-        now = " now" if found.time else ""
+        now = " now" if found.step else ""
         numbers = found.objectives, found.original, found.command
         wish = _weight_changes(*numbers) if found.preferences else f"asked for {_changes(*numbers)}"
         return f"Had you{now} {wish}, the agent would have {instead(found)}."
-    if found.outcome is Outcome.PROVEN_INFEASIBLE:
+    if found.status is Status.PROVEN_INFEASIBLE:
         under = f"With {where}, under" if where else "Under"
         margin = f" ({_margin(found)})" if found.kappa > 0 else ""
         did = found.phrases[found.foil]
@@ -72,7 +72,7 @@ def paragraph(found: Answer) -> str:
         parts.append(_start(found, found.start))
     if found.proven_range is not None:
         parts.append(_proven_range(found, found.proven_range, found.command))
-    parts.append(_proof(found) if found.outcome is Outcome.PROVEN_OPTIMAL else _doubt(found))
+    parts.append(_proof(found) if found.status is Status.PROVEN_CLOSEST else _doubt(found))
     return _text([*parts, _fewer(found), ending(found)])
 
 
@@ -94,9 +94,9 @@ def _asked(found: Answer) -> str:
     wishes = [wish for wish in told if not wish.startswith("already")]
     excess = [wish for wish in told if wish.startswith("already")]
     listed = listing(found.objectives, wishes)
-    asked = f"With {listed} left" if found.time else f"Asked for {listed}"
+    asked = f"With {listed} left" if found.step else f"Asked for {listed}"
     if excess:
-        beside = " and" if found.time else ", with"
+        beside = " and" if found.step else ", with"
         asked = f"{asked}{beside} {join(excess)}" if wishes else f"With {join(excess)}"
     return asked
 
@@ -227,7 +227,7 @@ def _stopped(new: Consequence, old: Consequence) -> str:
 
 def _fulfilled(found: Answer, old: Consequence) -> bool:
     """Whether the original command leads to what it asked for, as far as that is known."""
-    if found.start is None and found.time:
+    if found.start is None and found.step:
         return False  # what had been collected before is not known
     asked = found.original if found.start is None else found.start.issued
     return bool(np.allclose(asked[: len(old.achieved)], old.achieved))
@@ -261,7 +261,7 @@ def _fewer(found: Answer) -> str:
 def _advice(found: Answer) -> list[str]:
     """What to do next when there is no counterfactual."""
     spent = f"{number_of(found.total_queries, 'query was', 'queries were')} spent"
-    if found.outcome is Outcome.PROVEN_INFEASIBLE:
+    if found.status is Status.PROVEN_INFEASIBLE:
         wider = "Ask about another foil or another moment, or widen what may be asked for."
         return [_range(found), _odds(found), _next_weights(found) if found.preferences else wider]
     reason = found.stop.sentence if found.stop.early else ""
@@ -344,7 +344,7 @@ def _other(found: Answer, had: Attainable) -> str:
         count = {0: "none was", 1: "one was"}.get(had.tried, f"{had.tried} were")
         return f"no command is known that then delivers what it asks for; {count} rolled out"
     wishes = [wish(o, float(number)) for o, number in zip(found.objectives, had.asked, strict=True)]
-    whole = " in all" if found.time else ""
+    whole = " in all" if found.step else ""
     return f"ask for {listing(found.objectives, wishes)}{whole}; {_delivery(found, had, 'that')}"
 
 

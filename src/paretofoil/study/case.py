@@ -88,7 +88,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
     for number, episode in zip(numbers, rollouts(agent, agent.front[numbers], seed=seed), strict=True):
         for decision in episode.decisions[: rule.steps]:
             for foil in rule.pick_foils(agent.policy, decision):
-                yield Case(agent.name, number, decision.time, foil), decision
+                yield Case(agent.name, number, decision.step, foil), decision
 
 
 def pose_case(

@@ -151,7 +151,7 @@ def _rows(chunk: Chunk, answers: list[Answer]) -> Iterator[Row]:
             case,
             chunk.label,
             chunk.agent_hash,
-            found.outcome,
+            found.status,
             found.closest_distance,
             found.total_queries,
             json.dumps(_without_timings(found.to_dict()), allow_nan=False),

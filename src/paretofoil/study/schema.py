@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from paretofoil.core.answer import Outcome
+from paretofoil.core.answer import Status
 from paretofoil.core.document import (
     MAX_NUMBER,
     Reader,
@@ -47,8 +47,8 @@ OLD_TABLES = TABLES
 for _old, _new in OLD_COLUMNS.items():
     OLD_TABLES = re.sub(rf"\b{_new}\b", _old, OLD_TABLES)
 OLD_STATUSES = {
-    "proven optimal": Outcome.PROVEN_OPTIMAL.value,
-    "not found within the budget": Outcome.NOT_FOUND.value,
+    "proven optimal": Status.PROVEN_CLOSEST.value,
+    "not found within the budget": Status.NOT_FOUND.value,
 }
 
 
@@ -69,7 +69,7 @@ CASE: dict[str, Reader] = {"agent": text, **dict.fromkeys(("front", "step", "foi
 ROW: dict[str, Reader] = {
     "search": text,
     "agent_hash": text,
-    "status": one_of(*(status.value for status in Outcome)),
+    "status": one_of(*(status.value for status in Status)),
     "closest_distance": optional(_size),
     "queries": count,
     "answer": _document,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from paretofoil.core.answer import Answer, Outcome
+from paretofoil.core.answer import Answer, Status
 from paretofoil.core.document import MAX_CHARACTERS, text
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
@@ -25,7 +25,7 @@ class Row:
     search: str
     """The label of the search in its study."""
     agent_hash: str
-    status: Outcome
+    status: Status
     closest_distance: float | None
     """Scaled distance of the closest command, before it is rounded to the quoted one; None if none was found."""
     queries: int
@@ -205,4 +205,4 @@ def read_row(stored: Mapping[str, Any], path: Path) -> Row:
     columns, values = {**CASE, **ROW}, upgrade_row(stored)
     read = read_columns(columns, [values.get(name) for name in columns], path)
     case = Case(**{name: read.pop(name) for name in CASE})
-    return Row(**{**read, "case": case, "status": Outcome(read["status"])})
+    return Row(**{**read, "case": case, "status": Status(read["status"])})

@@ -275,6 +275,6 @@ def _arrays(agent: Agent) -> list[tuple[str, np.ndarray]]:
     issued = agent.front[:4] if len(agent.front) else ((agent.space.low + agent.space.high) / 2)[None]
     met = [decision.state for episode in rollouts(agent, issued, seed=0) for decision in episode.decisions]
     states = np.stack(met)[np.arange(256) % len(met)]
-    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (256, agent.space.size))
+    commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (256, agent.space.dim))
     scores = np.asarray(agent.policy.log_probs(states, commands), dtype=np.float64)
     return [("answers", np.round(scores, 4) + 0.0)]  # + 0.0: no -0.0

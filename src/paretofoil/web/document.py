@@ -77,7 +77,7 @@ def episode_document(agent: Agent, course: Course, episode: Episode) -> dict[str
         shown["probabilities"] = likely.tolist()
         shown["values"] = None if worth is None else worth.tolist()
         shown["command_text"] = command_text(agent.space, decision.command)
-        shown["picture"] = picture_address(course, decision.time)
+        shown["picture"] = picture_address(course, decision.step)
     rewards = agent.space.objectives[: len(episode.achieved)]
     whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
     return {
@@ -85,7 +85,7 @@ def episode_document(agent: Agent, course: Course, episode: Episode) -> dict[str
         "command_text": command_text(agent.space, episode.command),
         "achieved_text": values(rewards, episode.achieved),  # type: ignore[arg-type]
         "delivered": delivered(agent.space, whole, episode.achieved),
-        "end_picture": picture_address(course, episode[-1].time + 1),
+        "end_picture": picture_address(course, episode[-1].step + 1),
     }
 
 

@@ -69,7 +69,7 @@ class Moments:
 
 
 def _place(episode: Episode, time: int, last: int) -> int:
-    first = episode[0].time
+    first = episode[0].step
     if not first <= time <= first + last:
         raise InvalidInput.expected(f"a moment from {first} to {first + last} of this episode", time)
     return time - first

@@ -87,9 +87,9 @@ def _influence(agent: Agent, task: Mapping[str, Any], tell: Tell) -> dict[str, A
 def _cell(answer: Answer) -> dict[str, Any]:
     """An answer of a flip map that is not whole yet."""
     return {
-        "time": answer.time,
+        "step": answer.step,
         "foil": answer.foil,
-        "outcome": answer.outcome.value,
+        "status": answer.status.value,
         "distance": answer.distance,
         "sentence": str(answer),
     }

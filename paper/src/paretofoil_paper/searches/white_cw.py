@@ -95,7 +95,7 @@ class WhiteCW(Search):
         if question.space.simplex:
             question, folded = _turned(question, folded)
         if (question.high <= question.low).all():
-            return np.zeros(question.space.size)
+            return np.zeros(question.space.dim)
         level = float(budget.batch.kappa[budget.rows[0]]) + SLACK if self.confidence is None else self.confidence
         frame = frame_of(question, self.inputs)
         classifier = ArtClassifier(question, folded, frame, level, budget)
@@ -123,7 +123,7 @@ class WhiteCW(Search):
 
 def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedPolicy]:
     """A question about preferences as one about turned changes in their box, which is all that ART knows."""
-    size, (low, high) = question.space.size, question.room
+    size, (low, high) = question.space.dim, question.room
     first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
     turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
     box, nowhere = CommandSpace(np.zeros(size), np.ones(size)), np.zeros(size)

@@ -54,7 +54,7 @@ class Frame:
 def frame_of(question: Question, inputs: Inputs) -> Frame:
     """How a question is put to ART."""
     if inputs == "raw":
-        everything = np.ones(question.space.size, dtype=bool)
+        everything = np.ones(question.space.dim, dtype=bool)
         room = (question.low - question.command - RELAXATION, question.high - question.command + RELAXATION)
         return Frame(question, everything, question.command, np.ones(len(everything)), room, clamped=False)
     moved = question.high > question.low

@@ -165,7 +165,7 @@ def _check_feasible(agent: Agent, decision: Decision, foil: int) -> None:
     answer = explain(agent, decision, foil=foil, limits=Limits(CHECK_SECONDS))
     if answer.command is None:
         raise InvalidInput.expected(
-            "a foil that some command leads to", f"{agent.actions[foil]} ({answer.outcome.value})"
+            "a foil that some command leads to", f"{agent.actions[foil]} ({answer.status.value})"
         )
 
 

@@ -9,9 +9,9 @@ import { wishes } from "./words.js";
 function sealOf(answer) {
   const restricted = answer.kept.length || answer.held.length || answer.alone.length;
   const within = restricted ? " under these restrictions" : "";
-  if (answer.outcome === "proven infeasible") return ["never", `Proven: no wish in its range does it${within}`];
-  if (answer.outcome === "not found within the budget") return ["open", "Not found; nothing is proven"];
-  if (answer.outcome === "found" || !(answer.lower_bound > 0)) return ["open", "Found; a smaller change may exist"];
+  if (answer.status === "proven infeasible") return ["never", `Proven: no wish in its range does it${within}`];
+  if (answer.status === "not found") return ["open", "Not found; nothing is proven"];
+  if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found; a smaller change may exist"];
   const larger = Math.max(0, answer.distance / answer.lower_bound - 1);
   return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
 }

@@ -30,7 +30,7 @@ function rows(agent, answer) {
   const found = answer.command !== null;
   const queries = Object.values(answer.queries).reduce((sum, count) => sum + count, 0);
   return [
-    ["Outcome", `${answer.outcome}, by ${answer.search}`],
+    ["Status", `${answer.status}, by ${answer.search}`],
     found && [
       "Size of the change",
       `${short(answer.distance)} of the ranges (${answer.norm}); none below ${short(answer.lower_bound)}`,

@@ -5,12 +5,12 @@ import { short, sign, signed } from "./words.js";
 
 /**
  * @param {Object} state
- * @param {Array<{time: number, foil: number, outcome: string, distance: number|null}>} cells maybe not yet all
+ * @param {Array<{step: number, foil: number, status: string, distance: number|null}>} cells maybe not yet all
  * @param {function(number, number): void} pick with moment and foil
  */
 export function flipMap(state, cells, pick) {
   const { agent, episode, time } = state;
-  const answers = new Map(cells.map((answer) => [`${answer.time}/${answer.foil}`, answer]));
+  const answers = new Map(cells.map((answer) => [`${answer.step}/${answer.foil}`, answer]));
   const farthest = Math.max(1e-9, ...cells.map((answer) => answer.distance ?? 0));
   const head = el(
     "tr",
@@ -42,7 +42,7 @@ export function flipMap(state, cells, pick) {
 
 function cell(agent, decision, action, answer, farthest, run) {
   const name = agent.actions[action],
-    moment = `Step ${decision.time + 1}, ${name}`;
+    moment = `Step ${decision.step + 1}, ${name}`;
   if (action === decision.action)
     return el(
       "span",
@@ -73,13 +73,13 @@ function cell(agent, decision, action, answer, farthest, run) {
 const mark = (name) => sign(name) || "●";
 
 const kindOf = (answer) =>
-  isFound(answer) ? "found" : answer.outcome === "proven infeasible" ? "never" : "unfound";
+  isFound(answer) ? "found" : answer.status === "proven infeasible" ? "never" : "unfound";
 
 const isFound = (answer) => answer.distance !== null;
 
 function wordsOf(answer) {
   if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
-  return answer.outcome === "proven infeasible" ? "proven: no wish in its range does it" : "none found";
+  return answer.status === "proven infeasible" ? "proven: no wish in its range does it" : "none found";
 }
 
 /** What the cells of this map mean. */

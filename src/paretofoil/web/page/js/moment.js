@@ -70,10 +70,10 @@ function fill(list, state, journey) {
 
 /** The foils that are known to be impossible here, from whichever question was answered first. */
 function impossibleAt({ foreseen, flips, time }) {
-  const asked = Object.entries(foreseen).map(([foil, { answer }]) => ({ foil: Number(foil), outcome: answer.outcome }));
-  const mapped = cellsOf(flips).filter((cell) => cell.time === time);
+  const asked = Object.entries(foreseen).map(([foil, { answer }]) => ({ foil: Number(foil), status: answer.status }));
+  const mapped = cellsOf(flips).filter((cell) => cell.step === time);
   return new Set(
-    [...asked, ...mapped].filter(({ outcome }) => outcome === "proven infeasible").map(({ foil }) => foil),
+    [...asked, ...mapped].filter(({ status }) => status === "proven infeasible").map(({ foil }) => foil),
   );
 }
 

@@ -91,7 +91,7 @@ function step(agent, decision, run) {
   const name = agent.actions[decision.action];
   return el(
     "span",
-    { class: "step", title: `${decision.time + 1}: ${signed(name)}`, on: { click: run } },
+    { class: "step", title: `${decision.step + 1}: ${signed(name)}`, on: { click: run } },
     sign(name) || name.slice(0, 2),
   );
 }

@@ -72,7 +72,7 @@ function framesOf(agent, episode, until) {
   const done = until === null ? episode.decisions : episode.decisions.slice(0, until);
   const frames = done.map((decision) => ({
     picture: decision.picture,
-    told: `Step ${decision.time + 1}: it takes ${nameOf(agent, decision.action)}`,
+    told: `Step ${decision.step + 1}: it takes ${nameOf(agent, decision.action)}`,
   }));
   if (until === null)
     return [...frames, { picture: episode.end_picture, told: `The end: it gets ${episode.achieved_text}` }];
