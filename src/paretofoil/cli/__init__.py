@@ -1,54 +1,105 @@
-"""The command line: one file per verb. Heavy packages are imported inside the verbs that need them."""
+"""The command line. Each verb is a function in a module of its own, imported when the verb is used.
+
+Other packages add verbs by entry points of the group `paretofoil.commands`: a function annotated for typer, or an app.
+"""
 
 import sys
-from importlib.metadata import entry_points
-from typing import Annotated
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from paretofoil.cli import (
-    agents,
-    envs,
-    episode,
-    explain,
-    figure,
-    import_agent,
-    influence,
-    never,
-    searches,
-    serve,
-    study,
-    train,
-    user_study,
-)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 
+VERBS = {
+    "explain": "explain:explain",
+    "episode": "episode:episode",
+    "influence": "influence:influence",
+    "never": "never:never",
+    "agents": "agents:agents",
+    "searches": "searches:searches",
+    "train": "train:train",
+    "import": "import_agent:import_agent",
+    "envs": "envs:envs",
+    "figure": "figure:app",
+    "study": "study:app",
+    "serve": "serve:serve",
+    "user-study": "user_study:app",
+}
+"""Built-in verbs in the order of `--help`: "module:object" within this package."""
+
+
+class Verbs(Mapping[str, Any]):
+    """The verbs of this package and of installed packages, each imported when it is looked up."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*VERBS, *(plugin.name for plugin in _plugins())])
+
+    def __len__(self) -> int:
+        return len(VERBS) + len(_plugins())
+
+    def __getitem__(self, verb: str) -> Any:
+        if verb in VERBS:
+            module, _, name = VERBS[verb].partition(":")
+            return _command(verb, getattr(import_module(f"{__name__}.{module}"), name))
+        for plugin in _plugins():
+            if plugin.name == verb:
+                return _plugin_command(plugin)
+        raise KeyError(verb)
+
+
+class VerbGroup(TyperGroup):
+    """A group of commands that imports a command when it is used."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{**settings, "commands": Verbs()})
+
+
+def _plugins() -> list[EntryPoint]:
+    return [plugin for plugin in entry_points(group="paretofoil.commands") if plugin.name not in VERBS]
+
+
+def _command(verb: str, target: Any) -> Any:
+    """Return the command of a function or of a typer app."""
+    if isinstance(target, typer.Typer):
+        command: Any = typer.main.get_group(target)
+    else:
+        single = typer.Typer(add_completion=False)
+        single.command(verb)(target)
+        command = typer.main.get_command(single)
+    command.name = verb
+    return command
+
+
+def _plugin_command(plugin: EntryPoint) -> Any:
+    """Return the command of another package; one that cannot be imported says why when it is used."""
+    try:
+        return _command(plugin.name, plugin.load())
+    except Exception as error:
+        message = f"expected {plugin.value} to be importable, got {type(error).__name__}: {error}"
+
+    def broken() -> None:
+        raise InvalidInput(message)
+
+    broken.__doc__ = f"Not available: {message}"
+    return _command(plugin.name, broken)
+
+
 app = typer.Typer(
+    cls=VerbGroup,
     help="Why this action, and not that one? Explanations for command-conditioned reinforcement-learning agents.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("explain")(explain.explain)
-app.command("episode")(episode.episode)
-app.command("influence")(influence.influence)
-app.command("never")(never.never)
-app.command("agents")(agents.agents)
-app.command("searches")(searches.searches)
-app.command("train")(train.train)
-app.command("import")(import_agent.import_agent)
-app.command("envs")(envs.envs)
-app.add_typer(figure.app, name="figure")
-app.add_typer(study.app, name="study")
-app.command("serve")(serve.serve)
-app.add_typer(user_study.app, name="user-study")
-for plugin in entry_points(group="paretofoil.commands"):
-    app.command(plugin.name)(plugin.load())
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         print(f"paretofoil {__version__}")
         raise typer.Exit
 
@@ -64,7 +115,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command line; bad input is one clear line and exit code 2."""
+    """Run the command line. Invalid input prints one line to standard error and exits with code 2."""
     from paretofoil.cli.console import note
 
     try:
