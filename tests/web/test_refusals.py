@@ -270,3 +270,14 @@ def test_an_error_inside_tells_nothing_of_it(visitor: Visitor, monkeypatch: pyte
     refused(answer, 500, "something went wrong inside the server")
     assert "secret" not in answer.text
     assert HEADERS.items() <= dict(answer.headers).items()
+
+
+def test_every_route_says_what_it_does_and_how_it_refuses(visitor: Visitor) -> None:
+    document = visitor.get("/api/openapi.json").json()
+    assert document["info"]["title"] == "Paretofoil"
+    for path, methods in document["paths"].items():
+        assert path.startswith("/api/")
+        for route in methods.values():
+            assert route["summary"]
+            assert route["description"]
+            assert "422" in route["responses"]
