@@ -1,6 +1,7 @@
 """CF-ZOO, the paper's search: front-seeded rays, bisection, then ZOO-ADAM; black-box queries only."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
@@ -32,6 +33,8 @@ class CFZoo(Search):
     sampling: Directions = "mirror"
     """How directions are kept inside the prior: mirrored into it, or drawn again ("reject", the paper's letter)."""
 
+    presets: ClassVar[dict[str, int]] = {"stress": 9_001, "comparison": 21_000, "thorough": 100_000}
+    """The paper's budgets: so many directions, and so many queries of the ZOO phase."""
     stochastic = True
 
     def __post_init__(self) -> None:
@@ -41,10 +44,10 @@ class CFZoo(Search):
 
     @classmethod
     def preset(cls, name: str, seed: int = 0) -> "CFZoo":
-        """The paper's budgets by name: stress, comparison, thorough."""
-        if name not in PRESETS:
-            raise InvalidInput.expected(f"a preset among {', '.join(PRESETS)}", repr(name))
-        return cls(directions=PRESETS[name], max_queries=PRESETS[name], seed=seed)
+        """Return the search with one of the paper's budgets."""
+        if name not in cls.presets:
+            raise InvalidInput.expected(f"a preset among {', '.join(cls.presets)}", repr(name))
+        return cls(directions=cls.presets[name], max_queries=cls.presets[name], seed=seed)
 
     @property
     def name(self) -> str:
@@ -64,6 +67,3 @@ class CFZoo(Search):
         budget.left += kept
         refine(budget, seeds, self.zoo, self.seed)
         return budget.findings()
-
-
-PRESETS = {"stress": 9_001, "comparison": 21_000, "thorough": 100_000}

@@ -1,8 +1,11 @@
-"""The one registry of searches: the command line, studies, the contract tests and "auto" all read it.
+"""The registry of searches, by name: the command line, the page, studies and "auto" read it.
 
-It imports no search before one is asked for.
+A search is imported when it is first used. Other packages add searches by an entry point of the group
+`paretofoil.searches`: a function without arguments that calls `register_search`. Entry points are read when the names
+are listed, or when a name is not registered yet.
 """
 
+import warnings
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -19,71 +22,79 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 AUTO_SECONDS = 10.0
-"""What "auto" may take for a question unless it is told otherwise: a first question must not run for an hour."""
+"""Time limit per question of "auto", unless another one is given."""
+PLUGINS = "paretofoil.searches"
+"""The group of the entry points of other packages."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A search by the name that is typed."""
+    """A registered search."""
 
     name: str
     kind: Any
-    """Its class, or "module:Class", which is imported when it is first asked for."""
+    """The class, or "module:Class" to import it on first use."""
     summary: str
-    """What it does, in a few words."""
+    """What the search does, in a few words."""
     preset: str | None = None
-    """Settings of the class by name (`Class.preset(name, seed)`); None for its defaults."""
+    """Settings by name (`Class.preset(name, seed)`); None for the defaults of the class."""
 
     def load(self) -> "type[Search]":
+        """Return the class of the search."""
         if not isinstance(self.kind, str):
             return self.kind
         module, _, name = self.kind.partition(":")
         return getattr(import_module(module), name)
 
     def make(self, seed: int = 0) -> "Search":
+        """Return the search with its settings and a seed."""
         kind: Any = self.load()
-        made: Search = kind(seed=seed) if self.preset is None else kind.preset(self.preset, seed)
-        return made
+        search: Search = kind(seed=seed) if self.preset is None else kind.preset(self.preset, seed)
+        return search
 
 
 _methods: dict[str, Method] = {}
 
 
 def register_search(name: str, kind: Any, summary: str, preset: str | None = None) -> None:
-    """Give a search a name; from then on it is a search like every other."""
+    """Register a search under a name, for the command line, the page and studies.
+
+    Args:
+        name: Name that users type.
+        kind: Class of the search, or "module:Class", which is imported on first use.
+        summary: What the search does, in a few words.
+        preset: Settings by name (`kind.preset(preset, seed)`); None for the defaults of the class.
+    """
     if name in _methods or name == AUTO:
         raise InvalidInput.expected("a name that no search has yet", repr(name))
     _methods[name] = Method(name, kind, summary, preset)
 
 
-@cache
-def load_plugins() -> None:
-    """Let other installed packages register their searches (entry point group `paretofoil.searches`)."""
-    for plugin in entry_points(group="paretofoil.searches"):
-        plugin.load()()
-
-
 def methods() -> list[Method]:
-    """Every registered search, in the order of registration."""
-    load_plugins()
+    """Return all registered searches, those of other packages included, in the order of registration."""
+    _load_plugins()
     return list(_methods.values())
 
 
 def find_method(name: str) -> Method:
+    """Return the search that is registered under a name, or under the part before ":" if the rest is its preset."""
     if name not in _methods:
-        load_plugins()
-    if name not in _methods:
-        raise InvalidInput.expected(f"a search among {AUTO}, {', '.join(_methods)}", did_you_mean(name, _methods))
-    return _methods[name]
+        _load_plugins()
+    if name in _methods:
+        return _methods[name]
+    base, _, preset = name.partition(":")
+    if base in _methods and preset in getattr(_methods[base].load(), "presets", ()):
+        return replace(_methods[base], name=name, preset=preset)
+    raise InvalidInput.expected(f"a search among {AUTO}, {', '.join(_methods)}", did_you_mean(name, _methods))
 
 
 def search_classes() -> "dict[str, type[Search]]":
-    """Every class of a registered search by its name, to restore searches from a study's file."""
+    """Return the classes of all registered searches by their names, to restore searches from a study's file."""
     return {kind.__name__: kind for kind in (method.load() for method in methods())}
 
 
 def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "Search":
-    """A search by its name; "auto" proves where the policy can be looked into, and samples where it cannot."""
+    """Return a search by its name; "auto" is `exact` for white-box policies and `boundary` for black-box policies."""
     if not isinstance(search, str):
         return search
     if search == AUTO:
@@ -94,16 +105,24 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
 
 
 def choose_limits(search: "str | Search", limits: Limits) -> Limits:
-    """The limits of a question: a search that is named has those that are given, "auto" one of time in any case."""
+    """Return the limits of a question: "auto" has a time limit if none is given, other searches have not."""
     if search != AUTO or limits.seconds is not None:
         return limits
     return replace(limits, seconds=AUTO_SECONDS)
 
 
+@cache
+def _load_plugins() -> None:
+    """Call the entry points of other packages, once; warn of those that fail."""
+    for plugin in entry_points(group=PLUGINS):
+        try:
+            plugin.load()()
+        except Exception as error:  # a broken package must not disable the other searches
+            warnings.warn(f"could not register the searches of {plugin.value!r}: {error}", stacklevel=3)
+
+
 _HOME = "paretofoil.search"
-register_search("exact", f"{_HOME}.exact:Exact", "proves its answer closest, or that there is none")
-register_search("boundary", f"{_HOME}.boundary:Boundary", "a black-box search that is nearly as close")
-register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's black-box search as written, at the budget it tells")
-register_search("cf-zoo:comparison", f"{_HOME}.cf_zoo:CFZoo", "at the budget of its comparison", "comparison")
-register_search("cf-zoo:thorough", f"{_HOME}.cf_zoo:CFZoo", "at a budget of 100,000", "thorough")
+register_search("exact", f"{_HOME}.exact:Exact", "proves the closest command, or that there is none")
+register_search("boundary", f"{_HOME}.boundary:Boundary", "follows the decision boundary; nearly optimal, no proof")
+register_search("cf-zoo", f"{_HOME}.cf_zoo:CFZoo", "the paper's search (also cf-zoo:comparison, cf-zoo:thorough)")
 register_search("nearest-front", f"{_HOME}.nearest_front:NearestFront", "the nearest front point that flips the action")
