@@ -9,7 +9,7 @@ from paretofoil.search.registry import AUTO_SECONDS, choose_limits
 
 
 @pytest.fixture(autouse=True)
-def newcomer(patient: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def newcomer(no_time_limit: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The limit as users have it."""
     monkeypatch.setattr("paretofoil.search.registry.AUTO_SECONDS", AUTO_SECONDS)
 
