@@ -19,7 +19,7 @@ import paretofoil as pf
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.search import Exact
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.differences import asked_as_run
 from paretofoil_paper.example import EXAMPLES, answers_of, vector
 
@@ -74,7 +74,7 @@ def prove(agent: pf.Agent, picked: list) -> tuple[list[str], list[float]]:
     statuses: list[str] = []
     seconds = []
     for case, decision in picked:
-        batch = QuestionBatch([pose_case(agent, case, decision)])
+        batch = QuestionBatch([make_case_question(agent, case, decision)])
         started = time.process_time()
         [finding] = Exact().run(batch)
         seconds.append(time.process_time() - started)

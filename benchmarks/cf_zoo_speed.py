@@ -18,7 +18,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.pcn.network import PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search import CFZoo
-from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.searches import ReferenceCFZoo
 
 AGENT, QUESTIONS = "deep-sea-treasure", 64
@@ -64,7 +64,7 @@ class TimedPolicy:
 
 def questions() -> list[Question]:
     agent = load_agent(AGENT)
-    return [pose_case(agent, case, decision) for case, decision in islice(enumerate_cases(agent), QUESTIONS)]
+    return [make_case_question(agent, case, decision) for case, decision in islice(enumerate_cases(agent), QUESTIONS)]
 
 
 def timed(work: Callable[[], object]) -> float:

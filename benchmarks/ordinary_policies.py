@@ -23,7 +23,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.search import Boundary, CFZoo, Exact
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 
 SEARCHES = (Boundary(), CFZoo())
 CONSOLE = Console(stderr=True)
@@ -56,7 +56,7 @@ def provable(name: str, count: int) -> tuple[list[Question], list[float]]:
     """Evenly spread questions of an agent that Exact proves feasible, and how far its answers are."""
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    questions = [pose_case(agent, *cases[i]) for i in evenly(len(cases), count)]
+    questions = [make_case_question(agent, *cases[i]) for i in evenly(len(cases), count)]
     answers = ask_all(questions, Exact(), name)
     pairs = [(q, a.closest_distance) for q, a in zip(questions, answers, strict=True) if a.closest_distance is not None]
     return [question for question, _ in pairs], [distance for _, distance in pairs]

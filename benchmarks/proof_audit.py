@@ -18,7 +18,7 @@ from paretofoil.explanation.ask import ask
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import widen
 from paretofoil.search import Exact
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.searches import Grid
 
 QUESTIONS = 2400
@@ -34,7 +34,7 @@ PAPER_GRID = 20
 def stress_questions(name: str) -> list[Question]:
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    return [pose_case(agent, *cases[i]) for i in evenly(len(cases), QUESTIONS)]
+    return [make_case_question(agent, *cases[i]) for i in evenly(len(cases), QUESTIONS)]
 
 
 def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[int, int]:

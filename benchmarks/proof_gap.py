@@ -12,7 +12,7 @@ from paretofoil.agents import load_agent
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.search import Exact
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 
 AGENTS = (
     *("branch-path", "collect-two", "reward-line", "deep-sea-treasure"),
@@ -29,7 +29,7 @@ def main(count: int) -> None:
         agent = load_agent(name)
         cases = list(enumerate_cases(agent))
         picked = [cases[i] for i in evenly(len(cases), count)]
-        questions = [pose_case(agent, case, decision) for case, decision in picked]
+        questions = [make_case_question(agent, case, decision) for case, decision in picked]
         old, old_seconds = measure(ABSOLUTE, questions)
         new, new_seconds = measure(RELATIVE, questions)
         row = np.array([len(questions), old_seconds, old[0], new_seconds, new[0], new[1]])

@@ -15,8 +15,7 @@ from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.study import make_study, run_study
-from paretofoil.study.engine import EngineName, run_all
-from paretofoil.study.runner import Chunk, answer_chunk
+from paretofoil.study.runner import Chunk, EngineName, answer_chunk, run_all
 from paretofoil.study.store import Store
 from paretofoil.study.study import fingerprint
 

@@ -17,7 +17,7 @@ from paretofoil.explanation.pose import Box
 from paretofoil.search.parts.budget import Budget
 from paretofoil.search.parts.cone import ask_cones
 from paretofoil.search.parts.zoo import coordinates
-from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 
@@ -221,7 +221,7 @@ def check_against_the_sequential_form(questions: list[Question], search: CFZooAs
 def questions_of(name: str, box: Box = "reachable") -> list[Question]:
     """Every case of a shipped agent's stress test."""
     agent = load_agent(name)
-    return [pose_case(agent, case, decision, box=box) for case, decision in enumerate_cases(agent)]
+    return [make_case_question(agent, case, decision, box=box) for case, decision in enumerate_cases(agent)]
 
 
 @pytest.mark.parametrize("name", ["branch-path", "breakable-bottles", "reward-line", "resource-gathering"])

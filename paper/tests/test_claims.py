@@ -113,11 +113,11 @@ def test_an_entry_counts_if_it_moves_by_more_than_a_thousandth_of_its_range() ->
 def rows_of_exact() -> list[Row]:
     """Answers of a random network, asked here."""
     from paretofoil.explanation.ask import ask
-    from paretofoil.study.case import enumerate_cases, pose_case
+    from paretofoil.study.case import enumerate_cases, make_case_question
 
     agent = small_agent()
     cases = list(enumerate_cases(agent))[:12]
-    answers = ask([pose_case(agent, case, decision) for case, decision in cases], Exact(max_boxes=2000))
+    answers = ask([make_case_question(agent, case, decision) for case, decision in cases], Exact(max_boxes=2000))
     told = zip(cases, answers, strict=True)
     return [
         Row(case, "exact", "", a.status, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
@@ -236,7 +236,7 @@ def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
     path = tmp_path / "rows" / "s.parquet"
     write_measurements(path, Slope, slopes, {"seed": 1})
     assert read_measurements(path, Slope, {"seed": 1}) == slopes
-    with pytest.raises(InvalidInput, match=r"seed = 1.*got another \(2\)"):
+    with pytest.raises(InvalidInput, match=r"seed = 1.*got seed = 2"):
         read_measurements(path, Slope, {"seed": 2})
     with pytest.raises(InvalidInput, match="the columns agent, front, factor"):
         read_measurements(path, Pair, {"seed": 1})

@@ -7,7 +7,7 @@ import pytest
 from rich.console import Console
 
 from paretofoil.cli import progress
-from paretofoil.study import Progress
+from paretofoil.study import StudyProgress
 
 
 @pytest.fixture
@@ -65,6 +65,6 @@ def test_a_study_tells_its_rate_and_what_it_found(screen, monkeypatch):
     with progress.progress_of(quiet=False) as tell:
         watch = tell("stress")
         assert watch is not None
-        watch(Progress(done=30, total=40, found=5, asked=10, seconds=2.0))
+        watch(StudyProgress(done=30, total=40, found=5, asked=10, seconds=2.0))
         assert appear(screen, "5.0/s, 50% found")
         assert "30/40" in screen.getvalue()

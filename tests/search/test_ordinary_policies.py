@@ -24,7 +24,7 @@ from paretofoil.explanation.explain import explain
 from paretofoil.explanation.noise import measure_noise
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.search.registry import methods
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 
 QUICK: dict[str, dict[str, Any]] = {
     "CFZoo": {"directions": 100, "max_queries": 151},
@@ -61,7 +61,7 @@ def random_questions() -> list[Question]:
 def shipped_questions(name: str, count: int = 20) -> list[Question]:
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
-    return [pose_case(agent, *cases[i]) for i in evenly(len(cases), count)]
+    return [make_case_question(agent, *cases[i]) for i in evenly(len(cases), count)]
 
 
 def rebuilt(questions: list[Question], rebuild: Rebuild) -> list[Question]:

@@ -14,9 +14,8 @@ from contextlib import suppress
 from sessions import processes_of
 
 from paretofoil.study import cluster
-from paretofoil.study.address import connect
-from paretofoil.study.engine import run_all
-from paretofoil.study.loss import WorkersLostError
+from paretofoil.study.cluster import WorkersFailed, connect
+from paretofoil.study.runner import run_all
 
 DASK = """
 import sys
@@ -61,7 +60,7 @@ def main(engine: str) -> None:
                 if other.poll() is None:  # with the first result, whichever that is
                     gone = lose(other, address)
             print("finished")
-        except WorkersLostError as error:
+        except WorkersFailed as error:
             print(f"after {time.monotonic() - gone:.1f} s:")
             print(error)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from studies import small_study
 
 from paretofoil.study import runner
-from paretofoil.study.loss import WorkersLostError
+from paretofoil.study.cluster import WorkersFailed
 from paretofoil.study.runner import Chunk, answer_chunk
 from paretofoil.study.store import Row
 
@@ -43,5 +43,5 @@ if __name__ == "__main__":
     try:
         runner.run_study(small_study(folder), folder / "study.sqlite", workers=2, chunk=4, engine=engine)  # type: ignore[arg-type]
         print("finished")
-    except WorkersLostError as error:
+    except WorkersFailed as error:
         print(error)

@@ -14,9 +14,8 @@ import pytest
 from studies import FAST, small_study
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study import Progress, cluster, engine, run_study
-from paretofoil.study.cluster import Lost, _Dask, _Ray
-from paretofoil.study.loss import MAX_LOSSES, LossError, WorkersLostError
+from paretofoil.study import StudyProgress, cluster, run_study, runner
+from paretofoil.study.cluster import MAX_FAILURES, EngineFailure, ItemFailure, WorkersFailed, _Dask, _Ray
 
 
 class Pretended:
@@ -36,15 +35,15 @@ class Pretended:
     def start(self, work: Callable, number: int, item: object) -> None:
         self.asked.append(number)
         lost = self._dies(number, self.asked.count(number))
-        self._under_way.append((number, Lost(OSError()) if lost else work(item)))
+        self._under_way.append((number, ItemFailure(OSError()) if lost else work(item)))
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
         if not self._threads:
             return None
         number, result = self._under_way.popleft()
-        if isinstance(result, Lost) and self._own:
+        if isinstance(result, ItemFailure) and self._own:
             self._under_way.clear()
-            raise LossError(result.reason)
+            raise EngineFailure(result.reason)
         return number, result
 
 
@@ -52,14 +51,14 @@ class Pretended:
 def run(monkeypatch: pytest.MonkeyPatch) -> Callable:
     """The numbers of the items that were finished on a pretended cluster, and the error, if it ended with one."""
 
-    def run_on(pretended: Pretended, count: int) -> tuple[set[int], WorkersLostError | None]:
-        monkeypatch.setattr(engine, "dask_cluster", lambda workers, address: nullcontext(pretended))
+    def run_on(pretended: Pretended, count: int) -> tuple[set[int], WorkersFailed | None]:
+        monkeypatch.setattr(runner, "dask_cluster", lambda workers, address: nullcontext(pretended))
         finished = set[int]()
         try:
-            for number, result in engine.run_all(abs, range(count), engine="dask", workers=1):
+            for number, result in runner.run_all(abs, range(count), engine="dask", workers=1):
                 assert result == number
                 finished.add(number)
-        except WorkersLostError as error:
+        except WorkersFailed as error:
             return finished, error
         return finished, None
 
@@ -76,13 +75,13 @@ def test_a_lost_item_is_asked_again_after_all_others(run: Callable) -> None:
 def test_an_item_that_is_always_lost_is_told_when_all_others_are_finished(run: Callable, own: bool) -> None:
     pretended = Pretended(lambda number, time: number == 1, own=own)
     finished, error = run(pretended, 5)
-    assert f"lost {MAX_LOSSES} times in a row" in str(error)
+    assert f"workers failed {MAX_FAILURES} times in a row" in str(error)
     assert finished == {0, 2, 3, 4}
-    assert pretended.asked.count(1) == 1 + MAX_LOSSES
+    assert pretended.asked.count(1) == 1 + MAX_FAILURES
 
 
 def test_workers_that_are_lost_together_are_one_loss(run: Callable) -> None:
-    count = 4 * MAX_LOSSES
+    count = 4 * MAX_FAILURES
     assert run(Pretended(lambda number, time: time == 1, threads=count // 2), count) == (set(range(count)), None)
 
 
@@ -113,11 +112,11 @@ def test_a_study_that_is_stopped_leaves_no_cluster_open(monkeypatch: pytest.Monk
         finally:
             ended.append(True)
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: StudyProgress) -> None:
         if progress.asked:
             raise _StopError
 
-    monkeypatch.setattr(engine, "dask_cluster", pretend)
+    monkeypatch.setattr(runner, "dask_cluster", pretend)
     with pytest.raises(_StopError) as held:
         run_study(small_study(tmp_path, FAST), tmp_path / "study.sqlite", engine="dask", workers=1, chunk=4, show=stop)
     gc.collect()
@@ -151,17 +150,17 @@ class PretendedFuture:
 @pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
 def test_a_client_without_its_scheduler_is_asked_for_nothing(status: str) -> None:
     dask = _Dask(PretendedClient(ValueError(), status=status))
-    with pytest.raises(LossError, match="the scheduler is gone"):
+    with pytest.raises(EngineFailure, match="the scheduler is gone"):
         dask.threads()
-    with pytest.raises(LossError, match="the scheduler is gone"):
+    with pytest.raises(EngineFailure, match="the scheduler is gone"):
         dask.start(abs, 0, 1)
 
 
 def test_a_cluster_of_our_own_ends_with_the_first_worker_that_is_gone() -> None:
     assert _Dask(PretendedClient(ValueError())).threads() == 1
-    assert _Dask(PretendedClient(ValueError()), own=1).threads() == 1
-    with pytest.raises(LossError, match="a worker is gone"):
-        _Dask(PretendedClient(ValueError()), own=2).threads()
+    assert _Dask(PretendedClient(ValueError()), local=1).threads() == 1
+    with pytest.raises(EngineFailure, match="a worker is gone"):
+        _Dask(PretendedClient(ValueError()), local=2).threads()
 
 
 def ends(error: Exception, future: str, own: int | None = None) -> tuple[int, Any] | None:
@@ -181,7 +180,7 @@ def test_what_the_work_raises_is_raised_and_is_no_loss(error: Exception) -> None
 def test_a_result_that_cannot_be_fetched_is_the_loss_of_the_scheduler() -> None:
     cancelled = pytest.importorskip("distributed").CancelledError()
     for error, status in ((OSError(), "finished"), (cancelled, "cancelled")):
-        with pytest.raises(LossError, match=type(error).__name__):
+        with pytest.raises(EngineFailure, match=type(error).__name__):
             ends(error, status)
 
 
@@ -189,8 +188,8 @@ def test_a_killed_worker_costs_its_item_and_a_cluster_of_our_own() -> None:
     killed = pytest.importorskip("distributed").KilledWorker("task", None, 0)
     number, result = ends(killed, "error") or (None, None)
     assert number == 7
-    assert isinstance(result, Lost)
-    with pytest.raises(LossError, match="KilledWorker"):
+    assert isinstance(result, ItemFailure)
+    with pytest.raises(EngineFailure, match="KilledWorker"):
         ends(killed, "error", own=1)
 
 
@@ -232,16 +231,16 @@ def test_a_lost_worker_of_ray_costs_its_item_if_the_cluster_is_still_there() -> 
         assert ray.threads() == 1
         number, result = ray.wait(0.0) or (None, None)
         assert number == 7
-        assert isinstance(result, Lost)
+        assert isinstance(result, ItemFailure)
 
 
 def test_a_lost_cluster_of_ray_is_the_loss_of_everything() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         ray = _Ray(PretendedRay(), f"127.0.0.1:{server.getsockname()[1]}")
     ray.start(abs, 7, 1)
-    with pytest.raises(LossError, match="the cluster is gone"):
+    with pytest.raises(EngineFailure, match="the cluster is gone"):
         ray.wait(0.0)
-    with pytest.raises(LossError, match="the cluster is gone"):
+    with pytest.raises(EngineFailure, match="the cluster is gone"):
         ray.threads()
 
 
@@ -249,4 +248,4 @@ def test_a_lost_cluster_of_ray_is_the_loss_of_everything() -> None:
 def test_an_address_needs_host_and_port(address: str) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(InvalidInput, match="expected an address with a host and a port"):
-        list(engine.run_all(abs, [1], engine="dask", address=address))
+        list(runner.run_all(abs, [1], engine="dask", address=address))

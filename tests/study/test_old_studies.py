@@ -10,7 +10,7 @@ from study.studies import FAST, small_study
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import read_about, read_rows, read_runs, run_study
 from paretofoil.study.parquet import export_parquet, read_parquet
-from paretofoil.study.schema import OLD_SCHEMA, OLD_TABLES
+from paretofoil.study.store import OLD_SCHEMA, OLD_TABLES
 
 OLD_NAMES = {"step": "time", "status": "outcome", "closest_distance": "distance"}
 OLD_VALUES = {"proven closest": "proven optimal", "not found": "not found within the budget"}
@@ -48,7 +48,7 @@ def test_an_old_file_has_the_rows_of_a_new_one(studies: tuple[Path, Path]) -> No
 
 
 def test_an_old_file_is_not_continued(studies: tuple[Path, Path], tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=f"old.sqlite of {OLD_SCHEMA}: it can be read, not continued"):
+    with pytest.raises(InvalidInput, match=f"old.sqlite of {OLD_SCHEMA}, which can be read but not continued"):
         run_study(small_study(tmp_path, FAST), studies[1], workers=1)
 
 

@@ -11,7 +11,7 @@ from paretofoil.core.answer import Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import (
-    Episode,
+    EpisodeTotal,
     Interval,
     PairedTest,
     Proportion,
@@ -72,12 +72,12 @@ def test_holm_is_that_of_his_paper() -> None:
 
 def test_rows_of_one_command_are_one_episode() -> None:
     episodes = episodes_of(rows_of("a", [True, False, True, True, False]), lambda r: int(r.found))
-    assert episodes == [Episode("agent", "agent", 4, 3), Episode("agent", "agent", 1, 0)]
+    assert episodes == [EpisodeTotal("agent", "agent", 4, 3), EpisodeTotal("agent", "agent", 1, 0)]
 
 
 def test_with_many_equal_episodes_the_interval_is_that_of_their_mean() -> None:
     """Known value: 400 episodes of 10 cases, half at 20 %, half at 80 %: 50 % +- 1.966 x 30 / sqrt(399)."""
-    episodes = [Episode("s", "a", 10, 2 if number % 2 else 8) for number in range(400)]
+    episodes = [EpisodeTotal("s", "a", 10, 2 if number % 2 else 8) for number in range(400)]
     interval = cluster_interval(episodes)
     half = 1.966 * 0.3 / np.sqrt(399)
     assert interval.low == pytest.approx(0.5 - half, abs=0.003)
@@ -95,7 +95,7 @@ def test_strata_do_not_change_places() -> None:
 
 def test_agents_are_drawn_as_a_whole() -> None:
     """Five agents that differ and whose episodes do not: that there are many episodes is no comfort."""
-    episodes = [Episode("s", f"a{a}", 10, 2 * a) for a in range(1, 6) for _ in range(200)]
+    episodes = [EpisodeTotal("s", f"a{a}", 10, 2 * a) for a in range(1, 6) for _ in range(200)]
     interval = cluster_interval(episodes)
     assert interval.low < 0.3
     assert interval.high > 0.9
@@ -103,28 +103,28 @@ def test_agents_are_drawn_as_a_whole() -> None:
 
 @pytest.mark.parametrize("clusters", [0, 1, 2, 4])
 def test_fewer_than_five_clusters_have_no_interval(clusters: int) -> None:
-    episodes = [Episode("s", "a", 10, 2 * number) for number in range(5)]
+    episodes = [EpisodeTotal("s", "a", 10, 2 * number) for number in range(5)]
     assert str(cluster_interval(episodes[:clusters])) == "–"
     assert str(cluster_interval(episodes)) != "–"
 
 
 def test_a_stratum_that_alone_is_uncertain_decides_whether_there_is_an_interval() -> None:
-    sure = [Episode("sure", "a", 10, 10) for _ in range(50)]
-    unsure = [Episode("unsure", "b", 10, 2 * number) for number in range(3)]
+    sure = [EpisodeTotal("sure", "a", 10, 10) for _ in range(50)]
+    unsure = [EpisodeTotal("unsure", "b", 10, 2 * number) for number in range(3)]
     assert str(cluster_interval(sure + unsure)) == "–"
 
 
 def test_the_interval_is_the_same_in_every_run_and_needs_no_global_seed() -> None:
-    episodes = [Episode("s", "a", 10, total) for total in range(10)]
+    episodes = [EpisodeTotal("s", "a", 10, total) for total in range(10)]
     assert cluster_interval(episodes) == cluster_interval(episodes)
     assert cluster_interval(episodes) != cluster_interval(episodes, seed=1)
 
 
-def simulated(rng: np.random.Generator, agents: int, spread: float) -> list[Episode]:
+def simulated(rng: np.random.Generator, agents: int, spread: float) -> list[EpisodeTotal]:
     """Ten episodes of 20 cases for each agent; log-odds vary by that much between agents, and between episodes."""
     odds = rng.normal(1, spread * (agents > 1), agents)[:, None] + rng.normal(0, spread, (agents, 10))
     totals = rng.binomial(20, 1 / (1 + np.exp(-odds)))
-    return [Episode("s", f"a{a}", 20, int(total)) for a, line in enumerate(totals) for total in line]
+    return [EpisodeTotal("s", f"a{a}", 20, int(total)) for a, line in enumerate(totals) for total in line]
 
 
 @pytest.mark.parametrize("agents", [1, 5])

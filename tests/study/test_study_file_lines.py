@@ -11,7 +11,7 @@ from studies import FAST, small_agent, small_study
 from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study import CaseRule, Progress, enumerate_cases, make_study, read_rows, read_runs, run_study
+from paretofoil.study import CaseRule, StudyProgress, enumerate_cases, make_study, read_rows, read_runs, run_study
 from paretofoil.study.case import Case
 from paretofoil.study.database import StoreError
 from paretofoil.study.statistics import Proportion
@@ -55,7 +55,7 @@ def test_a_run_has_asked_what_all_its_chunks_have(tmp_path: Path) -> None:
 def test_a_file_with_one_answer_takes_no_other_study(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         store.add([row(0, 0, 1)], 0, 1.0)
-    with pytest.raises(InvalidInput, match="answers are never mixed"):
+    with pytest.raises(InvalidInput, match="got seed = 1; write another study"):
         Store(tmp_path / "s.sqlite", {**CONFIGURATION, "seed": 1})
     Store(tmp_path / "s.sqlite", CONFIGURATION).close()
 
@@ -95,7 +95,7 @@ def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("left", "told"), [(5, "0:05"), (90, "1:30"), (3600, "60:00")])
 def test_the_time_left_is_told_in_minutes_and_seconds(left: int, told: str) -> None:
-    assert str(Progress(done=10, total=10 + left, found=5, asked=10, seconds=10.0)).endswith(f", {told} left")
+    assert str(StudyProgress(done=10, total=10 + left, found=5, asked=10, seconds=10.0)).endswith(f", {told} left")
 
 
 def test_a_proportion_that_is_missing_shifts_no_column() -> None:

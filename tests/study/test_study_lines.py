@@ -11,7 +11,7 @@ from studies import small_study
 from paretofoil.core.answer import Status
 from paretofoil.core.atomic import write_whole
 from paretofoil.search import NearestFront
-from paretofoil.study import CaseRule, Progress, read_rows, read_runs, run_study
+from paretofoil.study import CaseRule, StudyProgress, read_rows, read_runs, run_study
 from paretofoil.study.case import Case, evenly
 from paretofoil.study.runner import _without_timings
 from paretofoil.study.statistics import Proportion, summarise
@@ -56,11 +56,11 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
 
 
 def test_progress_tells_what_was_found_and_what_is_left() -> None:
-    progress = Progress(done=30, total=40, found=5, asked=20, seconds=10.0)
+    progress = StudyProgress(done=30, total=40, found=5, asked=20, seconds=10.0)
     assert progress.rate == 2.0
     assert progress.left == 5.0
     assert str(progress) == "2.0/s, 25% found, 0:05 left"
-    assert Progress(30, 40, 0, 0, 10.0).left == np.inf
+    assert StudyProgress(30, 40, 0, 0, 10.0).left == np.inf
 
 
 def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ import pytest
 from sessions import processes_of
 from studies import SMALL, rows_without_timings, small_study
 
-from paretofoil.study import Progress, cluster, read_rows, run_study
-from paretofoil.study.engine import run_all
-from paretofoil.study.loss import WorkersLostError
+from paretofoil.study import StudyProgress, cluster, read_rows, run_study
+from paretofoil.study.cluster import WorkersFailed
+from paretofoil.study.runner import run_all
 
 SRC, TESTS = Path(__file__).parents[2] / "src", Path(__file__).parents[1]
 
@@ -99,7 +99,7 @@ class _StopError(Exception):
 
 
 def test_an_interrupted_study_goes_on_where_it_was(once: list[tuple], tmp_path: Path) -> None:
-    def stop(line: Progress) -> None:
+    def stop(line: StudyProgress) -> None:
         if line.asked >= 20:
             raise _StopError
 
@@ -190,7 +190,7 @@ def test_an_address_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
         address = f"127.0.0.1:{server.getsockname()[1]}"
         if not hangs:
             server.close()
-        with pytest.raises(WorkersLostError, match=f"expected a cluster that answers at {address} within 1 s"):
+        with pytest.raises(WorkersFailed, match=f"expected a cluster that answers at {address} within 1 s"):
             list(run_all(abs, [1], engine=engine, address=address))
 
 

@@ -18,7 +18,16 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.search import CFZoo, Exact, NearestFront
 from paretofoil.search.registry import Method, methods
-from paretofoil.study import CaseRule, Progress, make_study, read_about, read_rows, read_runs, resume_study, run_study
+from paretofoil.study import (
+    CaseRule,
+    StudyProgress,
+    make_study,
+    read_about,
+    read_rows,
+    read_runs,
+    resume_study,
+    run_study,
+)
 from paretofoil.study.database import StoreError
 from paretofoil.study.store import Store
 from paretofoil.study.study import describe_search, fingerprint, restore_search
@@ -133,7 +142,7 @@ def test_a_policy_of_ones_own_is_known_by_its_answers(tmp_path: Path) -> None:
 def test_a_file_tells_how_it_was_computed(tmp_path: Path) -> None:
     path, study = tmp_path / "study.sqlite", small_study(tmp_path, FAST)
 
-    def stop(line: Progress) -> None:
+    def stop(line: StudyProgress) -> None:
         if line.asked >= 8:
             raise KeyboardInterrupt
 
@@ -193,7 +202,7 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
         """
     )
     (tmp_path / "script.py").write_text(script)
-    with pytest.raises(AssertionError, match="the answers that are in it are safe"):
+    with pytest.raises(AssertionError, match="the answers in it are safe"):
         run_script([tmp_path / "script.py"])
     kept = read_rows(path)
     assert 0 < len(kept) < len(read_rows(whole))
@@ -249,7 +258,9 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
 def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
-        with pytest.raises(InvalidInput, match=r"to be a study's file of schema paretofoil/study/5, got another"):
+        with pytest.raises(
+            InvalidInput, match="schema paretofoil/study/5, got a SQLite file of other tables"
+        ):
             read(written)
 
 
@@ -263,7 +274,7 @@ def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list
         (lambda c: c.update(seed=-1), "seed: expected a number from 0"),
         (lambda c: c.update(seed="0"), "seed: expected a whole number"),
         (lambda c: c.update(kappa="0.05"), "kappa: expected a number"),
-        (lambda c: c.update(only=[["small", 0]]), "only: expected a case as agent, front, step, foil"),
+        (lambda c: c.update(only=[["small", 0]]), "only: expected a case as .agent, front, step, foil"),
         (lambda c: c.update(only=[[0, 0, 0, 0]]), "only: expected a text"),
         (lambda c: c.update(agents=["small"]), "agents: expected values by name"),
         (lambda c: c.update(searches=[]), "searches: expected values by name"),
@@ -287,7 +298,7 @@ def test_a_configuration_of_the_wrong_form_is_refused_by_every_reader(
         (lambda s: s["mine"].update(eta="fast"), "eta: expected a number"),
         (lambda s: s["mine"].update(sampling="luck"), "sampling: expected one of mirror, reject"),
         (lambda s: s["mine"].update(colour="red"), "settings of CFZoo among .*, got 'colour'"),
-        (lambda s: s["mine"].update({"class": "Popen"}), "searches of this library, got 'Popen'"),
+        (lambda s: s["mine"].update({"class": "Popen"}), "a registered search, got 'Popen'"),
         (lambda s: s["mine"].update({"class": ["CFZoo"]}), "class: expected a text"),
         (lambda s: s["proof"].update(max_boxes=10**8), "max_boxes: expected a number from"),
         (lambda s: s["proof"].update(start=3), "start: expected a Search, got 3"),
@@ -306,7 +317,7 @@ def test_a_search_that_a_file_cannot_ask_for_is_refused(
 
 def test_a_file_without_sources_says_where_to_run_it(written: Path) -> None:
     execute(written, "DELETE FROM about WHERE name = 'sources'")
-    with pytest.raises(InvalidInput, match=r"got \['small'\] made in Python; run it there"):
+    with pytest.raises(InvalidInput, match=r"got \['small'\], defined in Python; call run_study"):
         resume_study(written)
 
 

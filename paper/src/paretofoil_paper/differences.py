@@ -12,7 +12,7 @@ from paretofoil.core.answer import Status
 from paretofoil.explanation.ask import ask
 from paretofoil.search import Exact
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.audit import as_run_audit
@@ -261,7 +261,7 @@ def counts_of(rows: Iterable[Row], search: str) -> Counts:
 
 def asked_as_run(agent: Agent) -> tuple[int, int, int]:
     """The stress test of an agent as the authors ran it: its cases, those that are possible, those that are found."""
-    questions = [pose_case(agent, *case, box="paper") for case in enumerate_cases(agent, STRESSED)]
+    questions = [make_case_question(agent, *case, box="paper") for case in enumerate_cases(agent, STRESSED)]
     parts = [questions[first : first + 64] for first in range(0, len(questions), 64)]
     zoo, exact = (
         [answer.found for part in parts for answer in ask(part, search)]

@@ -10,7 +10,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.margin import margin_network, require_white_box
 from paretofoil.study import Case, Row
-from paretofoil.study.case import pose_case
+from paretofoil.study.case import make_case_question
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.measurement import mean_interval, measured, share
@@ -70,7 +70,7 @@ def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slo
     if not rows:
         return
     episodes = rollouts(agent, agent.front, seed=seed)
-    questions = [pose_case(agent, row.case, episodes[row.case.front][row.case.step]) for row in rows]
+    questions = [make_case_question(agent, row.case, episodes[row.case.front][row.case.step]) for row in rows]
     gradients = np.stack([_gradient(question) for question in questions])
     lines = _line_search(questions, gradients)
     for row, question, gradient, line in zip(rows, questions, gradients, lines, strict=True):

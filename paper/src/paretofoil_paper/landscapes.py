@@ -9,7 +9,7 @@ from paretofoil.core.question import Question
 from paretofoil.show.landscape import draw_landscape, landscape, margin_label, two_objectives
 from paretofoil.show.numbers import short
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report
@@ -102,7 +102,7 @@ def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
     agent = load_agent(plan.as_run[environment])
     decision = dict(enumerate_cases(agent, COMPARED, plan.seed))[case]
     issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
-    return pose_case(agent, case, decision, box=COMPARED.box), issued
+    return make_case_question(agent, case, decision, box=COMPARED.box), issued
 
 
 def _told(found: Answer) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.parquet import ABOUT, open_parquet, require_pyarrow
-from paretofoil.study.statistics import Episode, Interval, Proportion, cluster_interval
+from paretofoil.study.statistics import EpisodeTotal, Interval, Proportion, cluster_interval
 from paretofoil.study.study import check_same, fingerprint
 from paretofoil_paper.plan import Plan
 
@@ -82,7 +82,7 @@ def mean_interval(rows: Iterable[Somewhere], value: Callable[[Somewhere], float]
     groups: dict[tuple[str, int], list[float]] = {}
     for row in rows:
         groups.setdefault((row.agent, row.front), []).append(float(value(row)))
-    return cluster_interval([Episode(name, name, len(g), sum(g)) for (name, _), g in groups.items()])
+    return cluster_interval([EpisodeTotal(name, name, len(g), sum(g)) for (name, _), g in groups.items()])
 
 
 def share(rows: Sequence[Measurement], holds: Callable[[Measurement], bool]) -> Proportion:

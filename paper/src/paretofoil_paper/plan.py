@@ -12,10 +12,9 @@ from paretofoil.agents.shelf import shipped
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
-from paretofoil.study import Case, CaseRule, Progress, Row, Run, make_study, read_rows, read_runs, run_study
-from paretofoil.study.engine import EngineName
-from paretofoil.study.machine import describe_machine
+from paretofoil.study import Case, CaseRule, Row, Run, StudyProgress, make_study, read_rows, read_runs, run_study
 from paretofoil.study.parquet import read_parquet
+from paretofoil.study.runner import EngineName, describe_machine
 from paretofoil.study.study import check_same
 from paretofoil_paper.budget import Budgets
 from paretofoil_paper.paper import ENVIRONMENTS
@@ -28,7 +27,7 @@ REALISED = {
 LEARNED_FROM_LUCK = {agent: environment for environment, agent in REALISED.items()}
 """The same the other way round."""
 
-Tell = Callable[[str], Callable[[Progress], None] | None]
+Tell = Callable[[str], Callable[[StudyProgress], None] | None]
 """The name of a study -> what to call with its progress."""
 
 

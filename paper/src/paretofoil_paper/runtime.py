@@ -11,7 +11,7 @@ from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import CFZoo
 from paretofoil.study import Case, Row
-from paretofoil.study.case import enumerate_cases, evenly, pose_case
+from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.comparison import comparison_rows
@@ -75,7 +75,7 @@ def _warm_up(plan: Plan) -> None:
     """Ask once with every search, untimed, so that nobody's first question pays for imports."""
     agent = load_agent(next(iter(plan.as_run.values())))
     for case, decision in enumerate_cases(agent, COMPARED, plan.seed):
-        question = pose_case(agent, case, decision, box=COMPARED.box)
+        question = make_case_question(agent, case, decision, box=COMPARED.box)
         for search in plan.budgets.comparison.values():
             ask([question], plan.seeded(search))
         return

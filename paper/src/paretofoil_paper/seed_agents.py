@@ -12,7 +12,7 @@ from paretofoil.agents.training import make_agent, make_trainer, preset, resume_
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.study import Progress
+from paretofoil.study import StudyProgress
 from paretofoil_paper.plan import LEARNED_FROM_LUCK, Plan
 
 
@@ -26,7 +26,7 @@ def seed_agents(plan: Plan, kind: str) -> list[Path]:
     folders: list[Path] = []
     for seed in plan.agent_seeds:
         if show:
-            show(Progress(len(folders), total, 0, 0, 0.0))
+            show(StudyProgress(len(folders), total, 0, 0, 0.0))
         folders.append(seed_agent(plan, kind, seed))
     return folders
 

@@ -12,7 +12,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.show.palette import GREEN
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Row
-from paretofoil.study.case import enumerate_cases, pose_case
+from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
@@ -133,7 +133,7 @@ def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
     for agent in map(load_agent, plan.both_kinds):
         asked = [(case, decision) for case, decision in enumerate_cases(agent, STRESSED, plan.seed) if case in found]
         if asked:
-            batch = QuestionBatch([pose_case(agent, case, decision, box="paper") for case, decision in asked])
+            batch = QuestionBatch([make_case_question(agent, case, decision, box="paper") for case, decision in asked])
             answers = [found[case] for case, _ in asked]
             commands = np.array([answer.closest for answer in answers], dtype=np.float64)
             by_rays = np.array(["bisection" in answer.queries for answer in answers])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import typer
 
 if TYPE_CHECKING:
-    from paretofoil.study import Progress
+    from paretofoil.study import StudyProgress
 
 PATIENCE = 1.0
 """Seconds before a bar is shown: what is quicker needs none."""
@@ -71,14 +71,16 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 
 
 @contextmanager
-def progress_of(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str], "Callable[[Progress], None] | None"]]:
+def progress_of(
+    quiet: bool, log: Path | None = None
+) -> Iterator[Callable[[str], "Callable[[StudyProgress], None] | None"]]:
     """A function that makes one bar for each study, by name."""
     with _logging_into(log), bars(quiet) as start:
 
-        def watch(name: str) -> "Callable[[Progress], None]":
+        def watch(name: str) -> "Callable[[StudyProgress], None]":
             show = start(name)
 
-            def line(now: "Progress") -> None:
+            def line(now: "StudyProgress") -> None:
                 told = f"{now.rate:.1f}/s, {now.found / now.asked:.0%} found" if now.asked else ""
                 show(now.done, now.total, told)
 

@@ -24,7 +24,7 @@ from paretofoil.core.whole_number import MOST_SEED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from paretofoil.study import Progress, Row, Run
+    from paretofoil.study import Row, Run, StudyProgress
     from paretofoil.study.table import Table
 
 app = typer.Typer(help="Ask many questions; survive a crash; go on where it was.", no_args_is_help=True)
@@ -149,7 +149,7 @@ def export(
     say(f"Wrote {what} into {out}.")
 
 
-def _finish(path: Path, done: "Progress") -> None:
+def _finish(path: Path, done: "StudyProgress") -> None:
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows
 

@@ -1,7 +1,7 @@
-"""Studies: many questions, asked so that a crash, a second machine or another order changes no row."""
+"""Studies: resumable batches of questions over agents and searches, whose rows are the same in every run."""
 
 from paretofoil.study.case import COMPARISON, STRESS, Case, CaseRule, enumerate_cases
-from paretofoil.study.runner import Progress, resume_study, run_study
+from paretofoil.study.runner import StudyProgress, resume_study, run_study
 from paretofoil.study.store import Row, Run, read_about, read_rows, read_runs
 from paretofoil.study.study import Study, make_study
 
@@ -10,10 +10,10 @@ __all__ = [
     "STRESS",
     "Case",
     "CaseRule",
-    "Progress",
     "Row",
     "Run",
     "Study",
+    "StudyProgress",
     "enumerate_cases",
     "make_study",
     "read_about",

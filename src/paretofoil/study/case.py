@@ -1,4 +1,4 @@
-"""Cases: the questions of an experiment, named so that any process can ask them again."""
+"""Cases: the questions of a study, identified so that any process can ask them again."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -13,54 +13,53 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
-from paretofoil.explanation.pose import Box, paper_box, pose, pose_each
+from paretofoil.explanation.pose import Box, paper_box, pose_each
 
 
 @dataclass(frozen=True, order=True)
 class Case:
-    """One question of a study: this agent, under this command of its front, at this step, why not this foil?"""
+    """One question of a study: why not this foil, at this step of this agent's episode?"""
 
     agent: str
     front: int
-    """The number of the front command that was issued at the start."""
+    """Index of the front command issued at the start of the episode."""
     step: int
     foil: int
 
 
 @dataclass(frozen=True)
 class CaseRule:
-    """Which of all cases are asked; a field that is None restricts nothing.
+    """Which cases a study asks; None means no restriction.
 
-    The stress test asks every front command x every moment of its greedy rollout x every valid foil. The
-    paper's white-box comparison is "restricted to fewer front commands, early timesteps and fewer foils":
-    `COMPARISON` is how the authors' code restricts them.
+    The stress test (`STRESS`) asks every front command x every step of its greedy rollout x every valid foil. The
+    paper's white-box comparison (`COMPARISON`) is a subset of it.
     """
 
     commands: int | None = None
-    """At most so many commands of the front, evenly spread over it in its order (first and last included)."""
+    """Maximum number of front commands, evenly spread over the front, first and last included."""
     steps: int | None = None
-    """Only the first so many steps of an episode."""
+    """Maximum number of steps of an episode, from its start."""
     foils: int | None = None
-    """At most so many foils of a decision: the valid ones that the policy thinks most probable."""
+    """Maximum number of foils per decision: the most probable valid actions."""
     box: Box = "reachable"
-    """Which commands are searched: what can still be fulfilled, or the whole of the paper's box."""
+    """Search region: commands that can still be fulfilled, or the paper's whole box."""
 
     def __post_init__(self) -> None:
         for name in ("commands", "steps", "foils"):
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InvalidInput.expected(f"{name} of at least 1, or none for all", value)
+                raise InvalidInput.expected(f"{name} of at least 1, or None for all", value)
         if self.box not in get_args(Box):
             raise InvalidInput.expected(f"a box among {', '.join(get_args(Box))}", repr(self.box))
 
-    def pick_commands(self, size: int) -> list[int]:
-        """The numbers of the front commands that are asked about, of a front of that size."""
-        return evenly(size, size if self.commands is None else self.commands)
+    def pick_commands(self, count: int) -> list[int]:
+        """Return the indices of the chosen commands of a front with `count` commands."""
+        return evenly(count, count if self.commands is None else self.commands)
 
     def pick_foils(self, policy: Policy, decision: Decision) -> list[int]:
-        """In the order of the actions; of equally probable ones the first are taken.
+        """Return the chosen foils in the order of the actions; of equally probable foils the first.
 
-        The policy is asked about each decision alone, so that no neighbour's rounding can turn the order.
+        The policy is queried for each decision separately: rounding in a batch could change the order.
         """
         foils = decision.others
         if self.foils is None or len(foils) <= self.foils:
@@ -70,42 +69,42 @@ class CaseRule:
 
 
 def evenly(size: int, count: int) -> list[int]:
-    """At most so many of the numbers below `size`, evenly spread, the first and the last included."""
+    """Return at most `count` of the numbers 0 ... size - 1, evenly spread, first and last included."""
     return np.unique(np.linspace(0, size - 1, min(count, size)).round().astype(int)).tolist() if size else []
 
 
 STRESS = CaseRule()
 COMPARISON = CaseRule(commands=12, steps=10, foils=2)
-"""The white-box subset of the authors' code: at most 12 front commands at round(linspace(0, n - 1, 12)), moments 0 to
+"""The white-box subset of the authors' code: at most 12 front commands at round(linspace(0, n - 1, 12)), steps 0 to
 9, and the two most probable foils."""
 
 
 def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Iterator[tuple[Case, Decision]]:
-    """Every case of an agent with the decision that it asks about, in a fixed order."""
-    numbers = rule.pick_commands(len(agent.front))
-    if not numbers:
+    """Yield every case of an agent with its decision, in a fixed order."""
+    indices = rule.pick_commands(len(agent.front))
+    if not indices:
         return
-    for number, episode in zip(numbers, rollouts(agent, agent.front[numbers], seed=seed), strict=True):
+    for index, episode in zip(indices, rollouts(agent, agent.front[indices], seed=seed), strict=True):
         for decision in episode.decisions[: rule.steps]:
             for foil in rule.pick_foils(agent.policy, decision):
-                yield Case(agent.name, number, decision.step, foil), decision
+                yield Case(agent.name, index, decision.step, foil), decision
 
 
-def pose_case(
+def make_case_question(
     agent: Agent, case: Case, decision: Decision, kappa: float | None = None, box: Box = "reachable"
 ) -> Question:
-    """The question of a case, about the decision that was enumerated with it."""
-    whole = paper_box(agent, box)
-    return pose(agent.policy, decision, case.foil, agent.space, agent.front, kappa=kappa, box=whole)
+    """Return the question of one case of `enumerate_cases`."""
+    [(_, question)] = make_case_questions(agent, [(case, decision)], kappa, box)
+    return question
 
 
-def pose_cases(
+def make_case_questions(
     agent: Agent, cases: Iterable[tuple[Case, Decision]], kappa: float | None = None, box: Box = "reachable"
 ) -> Iterator[tuple[Case, Question]]:
-    """The questions of cases in the order of `enumerate_cases`; those about one decision are posed together."""
+    """Yield cases, in the order of `enumerate_cases`, with their questions."""
     whole = paper_box(agent, box)
-    for _, together in groupby(cases, key=lambda pair: (pair[0].front, pair[0].step)):
-        some, (decision, *_) = zip(*together, strict=True)
-        foils = [case.foil for case in some]
-        posed = pose_each(agent.policy, decision, foils, agent.space, agent.front, kappa=kappa, box=whole)
-        yield from zip(some, posed, strict=True)
+    for _, group in groupby(cases, key=lambda pair: (pair[0].front, pair[0].step)):
+        same_decision, (decision, *_) = zip(*group, strict=True)
+        foils = [case.foil for case in same_decision]
+        questions = pose_each(agent.policy, decision, foils, agent.space, agent.front, kappa=kappa, box=whole)
+        yield from zip(same_decision, questions, strict=True)

@@ -1,6 +1,7 @@
-"""Dask and Ray: items are handed out one by one, and come back as they are finished, or as lost."""
+"""Dask and Ray: start items one by one, return each result or worker failure, give up after repeated failures."""
 
 import logging
+import socket
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -8,158 +9,191 @@ from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.address import connect, knock
-from paretofoil.study.loss import LossError, Losses, WorkersLostError
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 30.0
-"""Seconds until it is told that a cluster does not answer, or has no worker."""
+"""Seconds until a cluster that does not answer, or that has no worker, is an error."""
 LOOK = 2.0
-"""Seconds between two looks at the workers of a cluster: they come and go."""
+"""Seconds between two looks at the number of workers: they come and go."""
+MAX_FAILURES = 3
+"""How often in a row workers may fail without a finished item in between."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Lost:
-    """In the place of a result: the worker was lost."""
+class WorkersFailed(ChildProcessError):
+    """Workers kept failing, or never started; finished items are safe."""
+
+
+class EngineFailure(Exception):
+    """A failure that costs all running items: the engine must be started again. The text is the reason."""
+
+
+class ItemFailure:
+    """Takes the place of a result: the worker of this item failed."""
 
     def __init__(self, error: Exception) -> None:
         self.reason = type(error).__name__
 
 
+class FailureCounter:
+    """Counts worker failures."""
+
+    def __init__(self) -> None:
+        self.total = self._in_a_row = 0
+
+    def add(self, reason: str) -> None:
+        """Count one failure; raise an error if there were too many in a row."""
+        self.total += 1
+        self._in_a_row += 1
+        log.warning("workers failed (%s): their items are started again", reason)
+        if self._in_a_row >= MAX_FAILURES:
+            raise WorkersFailed(
+                f"workers failed {self._in_a_row} times in a row ({reason}); "
+                "finished questions are safe, resume with fewer workers or more memory"
+            )
+
+    def reset(self) -> None:
+        """Note that an item was finished."""
+        self._in_a_row = 0
+
+
 class Cluster(Protocol):
-    """What an engine must be able to do."""
+    """What an engine must provide."""
 
     def threads(self) -> int:
-        """How many items it can work on at this moment."""
+        """Return how many items the cluster can work on now."""
 
     def start(self, work: Callable, number: int, item: object) -> None:
-        """Hand an item out."""
+        """Start the work on an item."""
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
-        """The number of a finished item, and its result or that it is lost; None if nothing is finished by then."""
+        """Return the number of a finished item with its result or `ItemFailure`; None if none finished in time."""
 
 
-def answer_on(
-    cluster: Cluster, work: Callable[[Item], Result], items: Mapping[int, Item], losses: Losses
+def run_on(
+    cluster: Cluster, work: Callable[[Item], Result], items: Mapping[int, Item], failures: FailureCounter
 ) -> Iterator[tuple[int, Result]]:
-    """Results as they come; a lost item is asked again, after all others."""
-    waiting, under_way, watch = deque(items), dict[int, int](), _Watch(cluster)
-    while waiting or under_way:
-        room = max(2, 2 * watch.threads())  # so that a worker has its next item at hand
-        while waiting and len(under_way) < room:
+    """Yield results as they are finished. An item whose worker failed is started again, after all others."""
+    waiting, running, watch = deque(items), dict[int, int](), _Watch(cluster)
+    while waiting or running:
+        room = max(2, 2 * watch.threads())  # each worker has its next item at hand
+        while waiting and len(running) < room:
             number = waiting.popleft()
-            under_way[number] = losses.total
+            running[number] = failures.total
             cluster.start(work, number, items[number])
         if (finished := cluster.wait(LOOK)) is None:
             continue
         number, result = finished
-        losses_before = under_way.pop(number)
-        if not isinstance(result, Lost):
+        failures_before = running.pop(number)
+        if not isinstance(result, ItemFailure):
             yield number, result
             continue
         waiting.append(number)
-        if losses_before == losses.total:  # else it was under way when others were lost: that is one loss
-            losses.add(result.reason)
+        if failures_before == failures.total:  # items that fail together count as one failure
+            failures.add(result.reason)
 
 
 class _Watch:
-    """Looks at the workers of a cluster now and then."""
+    """Looks at the number of workers of a cluster every `LOOK` seconds."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster, self._threads = cluster, 0
-        self._seen, self._looked = time.monotonic(), float("-inf")
+        self._last_worker, self._last_look = time.monotonic(), float("-inf")
 
     def threads(self) -> int:
-        """As many as there were at the last look; an error if there were none for long."""
+        """Return the number of threads at the last look; raise an error if there were none for `PATIENCE` seconds."""
         now = time.monotonic()
-        if now - self._looked >= LOOK:
-            self._threads, self._looked = self._cluster.threads(), now
+        if now - self._last_look >= LOOK:
+            self._threads, self._last_look = self._cluster.threads(), now
             if self._threads:
-                self._seen = now
-            elif now - self._seen > PATIENCE:
-                raise WorkersLostError(
-                    f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; what was finished is safe"
+                self._last_worker = now
+            elif now - self._last_worker > PATIENCE:
+                raise WorkersFailed(
+                    f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; finished questions are safe"
                 )
         return self._threads
 
 
 @contextmanager
 def dask_cluster(workers: int, address: str | None) -> Iterator["_Dask"]:
-    """The one at the address, or one on this machine."""
+    """Yield the Dask cluster at an address, or a new one on this machine."""
     distributed = _require("distributed", "dask")
-    with distributed.utils.silence_logging_cmgr(logging.CRITICAL):  # losses are told by us
+    with distributed.utils.silence_logging_cmgr(logging.CRITICAL):  # we report failures ourselves
         if address is None:
-            with _own_dask(distributed, workers) as client:
-                yield _Dask(client, own=workers)
+            with _local_dask(distributed, workers) as client:
+                yield _Dask(client, local=workers)
         else:
-            if address.startswith("tcp://") or "://" not in address:  # others encrypt, or are no sockets
-                knock(address, PATIENCE, greets=True)
-            with _told(f"a Dask scheduler that answers at {address}"):
+            if address.startswith("tcp://") or "://" not in address:  # other protocols encrypt, or use no socket
+                wait_for_cluster(address, PATIENCE, greets=True)
+            with _raise_as(WorkersFailed, f"expected a Dask scheduler that answers at {address}, got"):
                 client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
             with client:
                 yield _Dask(client)
 
 
 @contextmanager
-def _own_dask(distributed: Any, workers: int) -> Iterator[Any]:
-    """The client of a cluster on this machine, which ends with the block."""
-    with _lost("Dask did not start"):
+def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
+    """Yield the client of a new cluster on this machine, and stop the cluster afterwards."""
+    with _raise_as(EngineFailure, "Dask did not start"):
         cluster = distributed.LocalCluster(
             n_workers=workers,
             threads_per_worker=1,
             processes=True,
             dashboard_address=None,
-            silence_logs=logging.CRITICAL,  # those of its workers
+            silence_logs=logging.CRITICAL,
             scheduler_kwargs={
-                "allowed_failures": 0,  # a loss is told, not retried in silence
-                "dashboard_address": "127.0.0.1:0",  # its web server starts all the same; two clusters want two ports
+                "allowed_failures": 0,  # report a failure instead of retrying silently
+                "dashboard_address": "127.0.0.1:0",  # its web server starts anyway; two clusters need two ports
             },
         )
-    # the scheduler is in this process: on a busy machine it is late, but it is there
+    # the scheduler runs in this process: on a busy machine it answers late, but it does answer
     with cluster, distributed.Client(cluster, timeout=20 * PATIENCE, set_as_default=False) as client:
         for nanny in cluster.workers.values():
-            nanny.close_gracefully()  # it starts no worker again, see below
+            nanny.close_gracefully()  # do not restart workers, see _Dask
         yield client
 
 
 class _Dask:
     """Items as tasks of a Dask cluster.
 
-    Dask's nannies start a lost worker again, but one that is killed before it has said that it is up is given up in
-    silence, and a task that kills workers would wait for the next one for ever. So a cluster of our own, which has so
-    many workers, ends with its first loss.
+    Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
+    up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
     """
 
-    def __init__(self, client: Any, own: int | None = None) -> None:
-        self._client, self._own = client, own
+    def __init__(self, client: Any, local: int | None = None) -> None:
+        self._client, self._local = client, local
         self._finished: SimpleQueue = SimpleQueue()
 
     def threads(self) -> int:
-        self._expect_scheduler()
+        self._check_scheduler()
         try:
             threads = sum(self._client.nthreads().values())
         except OSError as error:
-            raise LossError(type(error).__name__) from error
-        if self._own is not None and threads < self._own:
-            raise LossError("a worker is gone")
+            raise EngineFailure(type(error).__name__) from error
+        if self._local is not None and threads < self._local:
+            raise EngineFailure("a worker is gone")
         return threads
 
     def start(self, work: Callable, number: int, item: object) -> None:
-        self._expect_scheduler()
+        self._check_scheduler()
         self._client.loop.add_callback(self._fetch, number, self._client.submit(work, item, pure=False))
 
-    def _expect_scheduler(self) -> None:
-        """A client that lost its scheduler would wait for it, and close itself after a while."""
+    def _check_scheduler(self) -> None:
+        """Raise an error if the scheduler is gone; the client would wait for it."""
         if self._client.status != "running":
-            raise LossError("the scheduler is gone")
+            raise EngineFailure("the scheduler is gone")
 
     async def _fetch(self, number: int, future: Any) -> None:
-        """In Dask's thread: a result stays with its worker until it is fetched, and is computed again if that is lost.
+        """Fetch a result in Dask's thread.
 
-        With no worker left that takes for ever, so that nothing else may wait for it.
+        Dask recomputes a result whose worker fails before it is fetched. Without workers that takes for ever, and
+        nothing else may wait for it.
         """
         try:
             self._finished.put((number, await future, None, "finished"))
@@ -171,61 +205,62 @@ class _Dask:
             number, result, error, status = self._finished.get(timeout=seconds)
         except Empty:
             return None
-        return number, result if error is None else self._lost(error, status)
+        return number, result if error is None else self._failure(error, status)
 
-    def _lost(self, error: Exception, status: str) -> Lost:
-        """Unless it is an error of the work, which may be of any kind."""
+    def _failure(self, error: Exception, status: str) -> ItemFailure:
+        """Return a worker's failure; raise an engine failure, or the error of the work itself."""
         from distributed import CancelledError, KilledWorker
 
         killed = isinstance(error, KilledWorker)
-        if killed and self._own is None:
-            return Lost(error)
+        if killed and self._local is None:
+            return ItemFailure(error)
         if killed or (status != "error" and isinstance(error, (CancelledError, OSError))):
-            raise LossError(type(error).__name__) from error  # results come through the scheduler
+            raise EngineFailure(type(error).__name__) from error  # results come through the scheduler
         raise error
 
 
 @contextmanager
 def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
-    """The one at the address, or one on this machine."""
+    """Yield the Ray cluster at an address ("auto": the one that runs on this machine), or a new one."""
     ray = _require("ray", "ray")
     quiet = {"log_to_driver": False, "logging_level": "error"}
-    named = None if address == "auto" else address  # "auto": one that runs on this machine
-    if named is not None:
-        knock(named, PATIENCE)
-    with _lost("Ray did not start") if address is None else _told(f"a Ray cluster that answers at {address}"):
-        own = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
-        ray.init(address=address or "local", **own, **quiet)
+    host = None if address == "auto" else address
+    if host is not None:
+        wait_for_cluster(host, PATIENCE)
+    answers = f"expected a Ray cluster that answers at {address}, got"
+    with _raise_as(EngineFailure, "Ray did not start") if address is None else _raise_as(WorkersFailed, answers):
+        local = {"num_cpus": workers, "include_dashboard": False} if address is None else {}
+        ray.init(address=address or "local", **local, **quiet)
     try:
-        yield _Ray(ray, named or ray.get_runtime_context().gcs_address)
+        yield _Ray(ray, host or ray.get_runtime_context().gcs_address)
     finally:
         ray.shutdown()
 
 
 class _Ray:
-    """Items as tasks of a Ray cluster, which starts a lost worker again, whenever it was killed.
+    """Items as tasks of a Ray cluster, which restarts failed workers.
 
-    Whoever asks a lost cluster for something waits for it, and Ray ends the whole process after a minute. So the
-    cluster's address is looked at first.
+    A call to a cluster that is gone waits, and Ray ends the whole process after a minute. The cluster's address is
+    therefore tried first.
     """
 
     def __init__(self, ray: Any, address: str) -> None:
         self._ray, self._address = ray, address
-        self._call = ray.remote(_call).options(max_retries=0)  # a loss is told, not retried in silence
+        self._call = ray.remote(_call).options(max_retries=0)  # report a failure instead of retrying silently
         self._numbers: dict[Any, int] = {}
 
     def threads(self) -> int:
-        self._expect_cluster()
+        self._check_cluster()
         return int(self._ray.cluster_resources().get("CPU", 0))
 
     def start(self, work: Callable, number: int, item: object) -> None:
         self._numbers[self._call.remote(work, item)] = number
 
-    def _expect_cluster(self) -> None:
+    def _check_cluster(self) -> None:
         try:
             connect(self._address, PATIENCE)
         except OSError as error:
-            raise LossError(f"the cluster is gone: {error}") from error
+            raise EngineFailure(f"the cluster is gone: {error}") from error
 
     def wait(self, seconds: float) -> tuple[int, Any] | None:
         finished, _ = self._ray.wait(list(self._numbers), timeout=seconds)
@@ -235,45 +270,73 @@ class _Ray:
         try:
             return number, self._ray.get(finished[0])
         except errors.RayTaskError:
-            raise  # what the work raised, which may also be one of the errors below
+            raise  # an error of the work itself, which may also be one of the classes below
         except (
             errors.WorkerCrashedError,
             errors.NodeDiedError,
             errors.LocalRayletDiedError,
             errors.OutOfMemoryError,
             errors.ObjectLostError,
-        ) as lost:
-            self._expect_cluster()  # else all are lost
-            return number, Lost(lost)
+        ) as error:
+            self._check_cluster()
+            return number, ItemFailure(error)
 
 
 def _call(work: Callable[[Item], Result], item: Item) -> Result:
-    """Ray takes functions only, work may be any callable."""
+    """Call the work; Ray accepts only functions, the work may be any callable."""
     return work(item)
 
 
 @contextmanager
-def _told(expected: str) -> Iterator[None]:
-    """Each library has its own errors for a cluster that cannot be used, plain Exception among them."""
+def _raise_as(kind: type[Exception], prefix: str) -> Iterator[None]:
+    """Turn any error into one of this kind: the libraries raise many, plain Exception among them.
+
+    A local cluster that does not start is an `EngineFailure` and tried again: Ray allows its daemons only 30 s.
+    """
     try:
         yield
     except Exception as error:
-        raise WorkersLostError(f"expected {expected}, got: {error}") from error
-
-
-@contextmanager
-def _lost(reason: str) -> Iterator[None]:
-    """A cluster of our own that does not start is tried again: Ray's daemons are given 30 s, however busy it is."""
-    try:
-        yield
-    except Exception as error:
-        raise LossError(f"{reason}: {' '.join(str(error).split())}") from error
+        raise kind(f"{prefix}: {' '.join(str(error).split())}") from error
 
 
 def _require(module: str, extra: str) -> Any:
     try:
         return import_module(module)
-    except ImportError:
+    except ImportError as error:
         raise InvalidInput.expected(
-            f"the {extra} engine to be installed (pip install 'paretofoil[{extra}]')", "a Python without it"
+            f"the {extra} engine to be installed (pip install 'paretofoil[{extra}]')", error
         ) from None
+
+
+def wait_for_cluster(address: str, seconds: float, *, greets: bool = False) -> None:
+    """Wait until a cluster answers; one that has just been started may refuse connections for a while.
+
+    Ray itself would wait for minutes, and Dask for ever for a scheduler that hangs.
+    """
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            return connect(address, seconds, greets=greets)
+        except OSError as error:
+            if time.monotonic() >= until:
+                raise WorkersFailed(
+                    f"expected a cluster that answers at {address} within {seconds:.0f} s, got: {error}"
+                ) from error
+        time.sleep(0.2)
+
+
+def connect(address: str, seconds: float, *, greets: bool = False) -> None:
+    """Raise an OSError unless something listens at the address, and sends something first if it `greets`."""
+    with socket.create_connection(_host_and_port(address), timeout=seconds) as connection:
+        if greets and not connection.recv(1):
+            raise ConnectionError("the connection was closed")
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        if parts.hostname and parts.port:
+            return parts.hostname, parts.port
+    except ValueError:  # the port is not a number
+        pass
+    raise InvalidInput.expected("an address with a host and a port, as in tcp://scheduler:8786", repr(address))

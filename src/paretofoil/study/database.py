@@ -1,23 +1,27 @@
-"""A SQLite file that one process writes: locked against the others, every change on the disk whole or not at all."""
+"""A SQLite file that one process writes: locked against other processes, changed in whole transactions only."""
 
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from threading import RLock
 
 from filelock import FileLock, Timeout
 
+from paretofoil.core.document import MAX_CHARACTERS
+from paretofoil.core.errors import InvalidInput
+
 
 class StoreError(OSError):
-    """The file could not be written; what it held before is intact."""
+    """The file could not be written; its previous contents are intact."""
 
 
 class Database:
-    """The file and its lock. It may be used from several threads, by turns."""
+    """The file and its lock. Several threads may use it, one at a time."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).resolve()  # one lock, whatever the path that leads here
+        self.path = Path(path).resolve()  # links to the same file share one lock
         self._turn = RLock()
         self._lock = FileLock(f"{self.path}.lock")
         self._take_lock()
@@ -31,24 +35,24 @@ class Database:
     def _take_lock(self) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            open(self._lock.lock_file, "a").close()  # an error that says why, where the lock would only wait
+            open(self._lock.lock_file, "a").close()  # raises an error that says why; the lock would only wait
             self._lock.acquire(timeout=0)
         except Timeout:
             raise StoreError(
-                f"expected {self.path} to be free, got one that another process is writing; wait for it, or stop it"
+                f"expected {self.path} to be free, got a file that another process is writing; wait for it, or stop it"
             ) from None
         except OSError as error:
             raise StoreError(f"expected a place to write {self.path}, got: {error.strerror or error}") from None
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """The connection, for this thread alone."""
+        """Yield the connection, for this thread alone."""
         with self._turn:
             yield self.connection
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction: what is done in it is kept if it ends well, and never happened if it does not."""
+        """Yield the connection in a transaction, which an error rolls back."""
         with self.reading() as connection:
             connection.execute("BEGIN IMMEDIATE")
             try:
@@ -60,7 +64,7 @@ class Database:
                 raise
 
     def make_tables(self, statements: str) -> bool:
-        """Make the tables of an empty file, within a transaction; False if there are some already."""
+        """Create the tables of an empty file, within a transaction; return False if the file is not empty."""
         if self.connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return False
         for statement in filter(str.strip, statements.split(";")):
@@ -71,3 +75,39 @@ class Database:
         if hasattr(self, "connection"):
             self.connection.close()
         self._lock.release()
+
+
+@contextmanager
+def open_to_read(path: Path, what: str) -> Iterator[sqlite3.Connection]:
+    """Yield a connection to an existing file, which another process may be writing."""
+    if not path.is_file():
+        raise InvalidInput.expected(f"{what} at {path}", "no such file")
+    connection = sqlite3.connect(path, timeout=60)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHARACTERS)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def has_tables(connection: sqlite3.Connection, statements: str) -> bool:
+    """Return whether a file holds exactly the tables of these statements, and no view, index or trigger.
+
+    Views and triggers are programs, possibly endless ones: a file with any is not read.
+    """
+    return _layout(connection) == _layout_of(statements)
+
+
+def _layout(connection: sqlite3.Connection) -> set[tuple[str, str, str]]:
+    entries = connection.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+    return {(str(kind), str(name), " ".join(str(sql).split())) for kind, name, sql in entries}
+
+
+@cache
+def _layout_of(statements: str) -> set[tuple[str, str, str]]:
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.executescript(statements)
+        return _layout(connection)
+    finally:
+        connection.close()

@@ -1,4 +1,4 @@
-"""Rows as Parquet: how a study is kept beside its reports, small, and with what it was computed with."""
+"""Rows as Parquet: a study as it is published, small, with its configuration and runs."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -8,40 +8,40 @@ from typing import Any
 
 from paretofoil.core.document import by_name, read_document, record, several
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.schema import RUN, read_columns
-from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_runs
+from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_run, read_runs
 from paretofoil.study.study import read_configuration, upgrade_configuration
 from paretofoil.study.table import rows_table
 
 ABOUT = b"paretofoil"
-"""The name in the file's metadata under which configuration and runs stand."""
+"""Key of the configuration and the runs in the file's metadata."""
 
 
 @dataclass(frozen=True, eq=False)
-class KeptStudy:
-    """A study as its Parquet file holds it."""
+class ParquetStudy:
+    """The contents of a study's Parquet file."""
 
     configuration: Mapping[str, Any]
     runs: Sequence[Run]
     rows: Sequence[Row]
-    """In the order of the study's file; an answer that was left out is empty."""
+    """In the order of the study's file; `answer` is empty if answers were left out."""
 
 
 def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> int:
-    """Write the rows of a study's file, with or without the whole answers, and return how many there are."""
+    """Write the rows of a study's file, with or without the whole answers, and return their number."""
     pyarrow, parquet = require_pyarrow()
     rows, runs = read_rows(study), read_runs(study)
-    table = rows_table(path.stem, rows)
-    names = [name for name in table.columns if answers or name != "answer"]
-    columns = {name: [row[table.columns.index(name)] for row in table.rows] for name in names}
+    cells = rows_table(path.stem, rows)
+    columns = {name: [row[i] for row in cells.rows] for i, name in enumerate(cells.columns)}
+    if not answers:
+        del columns["answer"]
     about = {"configuration": read_about(study)["configuration"], "runs": [asdict(run) for run in runs]}
-    made = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
-    parquet.write_table(made, path, compression="zstd", compression_level=9)
+    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
+    parquet.write_table(table, path, compression="zstd", compression_level=9)
     return len(rows)
 
 
 def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
-    """The table in a file, and the document that was written with it."""
+    """Return the table of a file, and the document in its metadata."""
     pyarrow, parquet = require_pyarrow()
     if not path.is_file():
         raise InvalidInput.expected(f"{what} at {path}", "no such file")
@@ -52,32 +52,22 @@ def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
     return table, read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
 
 
-def read_parquet(path: Path) -> KeptStudy:
-    """What `export_parquet` wrote."""
+def read_parquet(path: Path) -> ParquetStudy:
+    """Return what `export_parquet` wrote, in this version or an older one."""
     table, about = open_parquet(path, "the rows of a study")
     try:
-        told = record({"configuration": read_configuration, "runs": several(by_name(lambda value: value))})(about)
+        stored = record({"configuration": read_configuration, "runs": several(by_name(lambda value: value))})(about)
     except KeyError as error:
-        raise InvalidInput.expected(f"{path} to say what its rows were computed with", f"no {error}") from None
-    runs = [Run(**read_columns(RUN, _values(RUN, run), path)) for run in told["runs"]]
-    return KeptStudy(
-        upgrade_configuration(about["configuration"]),
-        runs,
-        [read_row({"answer": "", **line}, path) for line in table.to_pylist()],
-    )
-
-
-def _values(columns: Mapping[str, Any], run: Mapping[str, Any]) -> list[Any]:
-    """A run as the study's own file has it, where the machine is JSON."""
-    return [json.dumps(run.get(name)) if name == "machine" else run.get(name) for name in columns]
+        raise InvalidInput.expected(f"{path} to hold the study's configuration and runs", f"no {error}") from None
+    runs = [read_run({**run, "machine": json.dumps(run.get("machine"))}, path) for run in stored["runs"]]
+    rows = [read_row({"answer": "", **line}, path) for line in table.to_pylist()]
+    return ParquetStudy(upgrade_configuration(about["configuration"]), runs, rows)
 
 
 def require_pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         from pyarrow import parquet
-    except ImportError:
-        raise InvalidInput.expected(
-            "pyarrow to be installed (pip install 'paretofoil[parquet]')", "a Python without it"
-        ) from None
+    except ImportError as error:
+        raise InvalidInput.expected("pyarrow to be installed (pip install 'paretofoil[parquet]')", error) from None
     return pyarrow, parquet

@@ -1,31 +1,40 @@
-"""The runner: asks what a study's file does not hold yet, in chunks, and writes each chunk as it is finished."""
+"""The runner: answers the open questions of a study in chunks, locally or on a cluster, and writes each chunk."""
 
 import json
 import logging
+import os
+import platform
+import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeVar, get_args
 
-from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
+from paretofoil.core.version import __version__
 from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
-from paretofoil.study.engine import EngineName, check_engine, count_workers, run_all
-from paretofoil.study.machine import describe_machine
+from paretofoil.study.cluster import EngineFailure, FailureCounter, dask_cluster, ray_cluster, run_on
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
 
 log = logging.getLogger(__name__)
 
+EngineName = Literal["local", "dask", "ray"]
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """Questions on one agent for one search; it holds all that a worker needs: no files, no environment."""
+    """Questions about one agent for one search, with everything that a worker needs to answer them."""
 
     label: str
     search: Search
@@ -39,18 +48,18 @@ class Chunk:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """How far a study is."""
 
     done: int
-    """Finished questions, those of earlier runs included."""
+    """Number of finished questions, earlier runs included."""
     total: int
     found: int
-    """Counterfactuals found in this run."""
+    """Number of counterfactuals found in this run."""
     asked: int
-    """Questions finished in this run."""
+    """Number of questions finished in this run."""
     seconds: float
-    """Since this run began."""
+    """Wall time of this run."""
 
     @property
     def rate(self) -> float:
@@ -59,11 +68,11 @@ class Progress:
 
     @property
     def left(self) -> float:
-        """Seconds until the end, at this rate."""
+        """Estimated seconds until the end."""
         return (self.total - self.done) / self.rate if self.asked else float("inf")
 
     def __str__(self) -> str:
-        """ "35.2/s, 78 % found, 0:42 left"."""
+        """Return text such as "35.2/s, 78% found, 0:42 left"."""
         if not self.asked:
             return ""
         minutes, seconds = divmod(round(self.left), 60)
@@ -78,60 +87,59 @@ def run_study(
     engine: EngineName = "local",
     address: str | None = None,
     chunk: int | None = None,
-    show: Callable[[Progress], None] | None = None,
-) -> Progress:
-    """Ask all that the file does not hold yet. Stopped or killed at any moment, it goes on when called again.
+    show: Callable[[StudyProgress], None] | None = None,
+) -> StudyProgress:
+    """Answer the questions that have no row in the file yet. A study that was stopped or killed is continued.
 
-    A crash costs the unfinished chunks; `chunk` is their size, by default what suits each search.
+    A crash loses only the running chunks, of `chunk` questions each; the default size depends on the search.
     """
     if chunk is not None and chunk < 1:
         raise InvalidInput.expected("chunks of at least 1 question", chunk)
-    check_engine(engine, address)  # before there is a file
+    _check_engine(engine, address)  # before the file is created
     count = None if address else count_workers(workers)
     configuration = study.configuration()
     with Store(path, configuration, {"sources": dict(study.sources or {})}) as store:
-        total, chunks = _chunks(study, configuration["agents"], store.finished(), chunk)
+        total, chunks = _open_chunks(study, configuration["agents"], store.finished(), chunk)
         started = time.perf_counter()
-        progress = Progress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
+        progress = StudyProgress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
         if show:
             show(progress)
         log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
         run = store.begin_run(engine, count, total, describe_machine()) if chunks else 0
         with closing(run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address)) as results:
             for number, rows in results:
-                seconds = time.perf_counter() - started
+                answered, seconds = chunks[number], time.perf_counter() - started
                 store.add(rows, run, seconds)
-                size = len(chunks[number])
                 progress = replace(
                     progress,
-                    done=progress.done + size,
+                    done=progress.done + len(answered),
                     found=progress.found + sum(row.found for row in rows),
-                    asked=progress.asked + size,
+                    asked=progress.asked + len(answered),
                     seconds=seconds,
                 )
-                asked = f"{chunks[number].label} on {chunks[number].cases[0].agent}"
-                log.info("%s: %s, %d of %d; %s", path, asked, progress.done, total, progress)
+                source = f"{answered.label} on {answered.cases[0].agent}"
+                log.info("%s: %s, %d of %d; %s", path, source, progress.done, total, progress)
                 if show:
                     show(progress)
     return progress
 
 
-def resume_study(path: str | Path, **options: Any) -> Progress:
-    """Go on with the study of a file."""
+def resume_study(path: str | Path, **options: Any) -> StudyProgress:
+    """Continue the study of a file; the options are those of `run_study`."""
     about = read_about(path)
     return run_study(restore_study(about["configuration"], about["sources"], path), path, **options)
 
 
-def _chunks(
+def _open_chunks(
     study: Study, hashes: Mapping[str, str], finished: set[tuple[str, Case]], chunk: int | None
 ) -> tuple[int, list[Chunk]]:
-    """The number of all questions of a study, and those that are left, in chunks."""
+    """Return the number of all questions of a study, and the chunks of unanswered ones."""
     total, chunks = 0, []
     for agent in study.agents:
-        asked = list(study.questions(agent))
+        pairs = list(study.questions(agent))
         for label, search in study.searches.items():
-            total += len(asked)
-            left = [(case, question) for case, question in asked if (label, case) not in finished]
+            total += len(pairs)
+            left = [(case, question) for case, question in pairs if (label, case) not in finished]
             size = search.questions_at_once if chunk is None else chunk
             for first in range(0, len(left), size):
                 cases, questions = zip(*left[first : first + size], strict=True)
@@ -140,27 +148,159 @@ def _chunks(
 
 
 def answer_chunk(chunk: Chunk) -> list[Row]:
-    """In a worker: answer the questions together."""
+    """Answer the questions of a chunk together, in a worker."""
     answers = ask(chunk.questions, chunk.search, actions=chunk.actions)
-    return list(_rows(chunk, answers))
-
-
-def _rows(chunk: Chunk, answers: list[Answer]) -> Iterator[Row]:
-    for case, found in zip(chunk.cases, answers, strict=True):
-        yield Row(
+    return [
+        Row(
             case,
             chunk.label,
             chunk.agent_hash,
-            found.status,
-            found.closest_distance,
-            found.total_queries,
-            json.dumps(_without_timings(found.to_dict()), allow_nan=False),
-            found.seconds,
+            answer.status,
+            answer.closest_distance,
+            answer.total_queries,
+            json.dumps(_without_timings(answer.to_dict()), allow_nan=False),
+            answer.seconds,
         )
+        for case, answer in zip(chunk.cases, answers, strict=True)
+    ]
 
 
 def _without_timings(value: Any) -> Any:
-    """The same JSON with every `seconds` 0: what is left is the same in every run."""
+    """Return the JSON value with every `seconds` 0, so that it is the same in every run."""
     if isinstance(value, dict):
         return {key: 0.0 if key == "seconds" else _without_timings(item) for key, item in value.items()}
     return [_without_timings(item) for item in value] if isinstance(value, list) else value
+
+
+def count_workers(workers: int | None) -> int:
+    """Return the number of workers; one per core that this process may use if None."""
+    if workers is None:
+        from joblib import cpu_count
+
+        return int(cpu_count())
+    if workers < 1:
+        raise InvalidInput.expected("at least 1 worker", workers)
+    return workers
+
+
+def _check_engine(engine: str, address: str | None) -> None:
+    if engine not in get_args(EngineName):
+        raise InvalidInput.expected(f"an engine among {', '.join(get_args(EngineName))}", repr(engine))
+    if address is not None and engine == "local":
+        raise InvalidInput.expected("an address with the engine dask or ray only", f"{address!r} with local")
+
+
+def run_all(
+    work: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    engine: EngineName = "local",
+    workers: int | None = None,
+    address: str | None = None,
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield (index, result) of each item as they are finished, in any order. Items of failed workers are retried.
+
+    Close the generator to leave it early: the workers run until then.
+    """
+    _check_engine(engine, address)
+    count = count_workers(workers)
+    left, failures = dict(enumerate(items)), FailureCounter()
+    while left:
+        try:
+            with closing(_results(partial(_on_one_thread, work), left, engine, count, address, failures)) as results:
+                for number, result in results:
+                    del left[number]
+                    failures.reset()
+                    yield number, result
+        except EngineFailure as error:
+            failures.add(str(error))
+            left = _suspects_last(left, 2 * count)
+
+
+def _results(
+    work: Callable[[Item], Result],
+    items: Mapping[int, Item],
+    engine: EngineName,
+    workers: int,
+    address: str | None,
+    failures: FailureCounter,
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield results until all items are finished, or the engine fails."""
+    if engine == "local":
+        yield from _run_locally(work, dict(items), workers)
+    else:
+        with (dask_cluster if engine == "dask" else ray_cluster)(workers, address) as cluster:
+            yield from run_on(cluster, work, dict(items), failures)
+
+
+def _suspects_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
+    """Move the first `count` items, one of which may have killed its worker, to the end, the first to the very end."""
+    numbers = list(left)
+    return {number: left[number] for number in (*numbers[count:], *reversed(numbers[:count]))}
+
+
+def _on_one_thread(work: Callable[[Item], Result], item: Item) -> Result:
+    """Do the work on one thread, in a worker: rows must not depend on the number of threads."""
+    with one_thread():
+        return work(item)
+
+
+def _run_locally(
+    work: Callable[[Item], Result], items: Mapping[int, Item], workers: int
+) -> Iterator[tuple[int, Result]]:
+    """Yield results of joblib's processes; a single worker is this process itself."""
+    from joblib import Parallel, delayed, parallel_config
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+        parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
+    try:
+        yield from parallel(delayed(_numbered)(work, *pair, os.getpid()) for pair in items.items())
+    except TerminatedWorkerError as error:
+        raise EngineFailure(type(error).__name__) from error
+
+
+def _numbered(work: Callable[[Item], Result], number: int, item: Item, parent: int) -> tuple[int, Result]:
+    if parent != os.getpid():
+        _end_with(parent)
+    return number, work(item)
+
+
+@cache
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone: workers of a killed study would wait for work for minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+PACKAGES = ("numpy", "scipy", "torch", "gymnasium", "mo-gymnasium", "joblib", "adversarial-robustness-toolbox")
+
+
+def describe_machine() -> dict[str, Any]:
+    """Return versions and hardware, without names of people or hosts."""
+    versions = {"paretofoil": __version__, "python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "versions": versions,
+        "system": f"{platform.system()} {platform.machine()}",
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+    }
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.processor() or "unknown"

@@ -1,4 +1,4 @@
-"""Numbers that summarise rows, how sure they are, and whether two searches differ."""
+"""Statistics of rows: success rates with intervals, summaries, and paired tests of two searches."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,9 @@ class Proportion:
 
     def __post_init__(self) -> None:
         if not 0 <= self.successes <= self.cases:
-            raise InvalidInput.expected("between 0 and all cases as successes", f"{self.successes} of {self.cases}")
+            raise InvalidInput.expected(
+                "successes between 0 and the number of cases", f"{self.successes} of {self.cases}"
+            )
 
     @property
     def rate(self) -> float:
@@ -31,11 +33,11 @@ class Proportion:
             return float("nan"), float("nan")
         from scipy.stats import binomtest
 
-        found = binomtest(self.successes, self.cases).proportion_ci(method="wilson")
-        return float(found.low), float(found.high)
+        wilson = binomtest(self.successes, self.cases).proportion_ci(method="wilson")
+        return float(wilson.low), float(wilson.high)
 
     def __str__(self) -> str:
-        """As the paper prints it: 71.4 [54.9,83.7]."""
+        """Return percent as the paper prints them: 71.4 [54.9,83.7]."""
         if not self.cases:
             return "–"
         low, high = self.interval
@@ -44,59 +46,60 @@ class Proportion:
 
 @dataclass(frozen=True)
 class Summary:
-    """Rows of one search taken together."""
+    """Summary of the rows of one search."""
 
     success: Proportion
     closest_distance: float | None
-    """The mean scaled distance over the successes."""
+    """Mean scaled distance of the closest commands, over the successes."""
     seconds: float | None
-    """The mean wall time of a case."""
+    """Mean wall time of a case."""
     median_seconds: float | None
     std_seconds: float | None
     queries: float | None
-    """The mean number of queries of a case."""
+    """Mean number of queries of a case."""
 
 
 def summarise(rows: Iterable[Row]) -> Summary:
-    taken = list(rows)
-    distances = [row.closest_distance for row in taken if row.closest_distance is not None]
-    seconds = np.array([row.seconds for row in taken])
+    """Return the summary of rows."""
+    rows = list(rows)
+    distances = [row.closest_distance for row in rows if row.closest_distance is not None]
+    seconds = np.array([row.seconds for row in rows])
     return Summary(
-        success=Proportion(len(distances), len(taken)),
+        success=Proportion(len(distances), len(rows)),
         closest_distance=float(np.mean(distances)) if distances else None,
-        seconds=float(seconds.mean()) if taken else None,
-        median_seconds=float(np.median(seconds)) if taken else None,
-        std_seconds=float(seconds.std()) if taken else None,
-        queries=float(np.mean([row.queries for row in taken])) if taken else None,
+        seconds=float(seconds.mean()) if rows else None,
+        median_seconds=float(np.median(seconds)) if rows else None,
+        std_seconds=float(seconds.std()) if rows else None,
+        queries=float(np.mean([row.queries for row in rows])) if rows else None,
     )
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a share, or a difference of shares, lies with 95 % confidence; nan if that cannot be told."""
+    """A 95 % confidence interval of a rate, or of a difference of rates; nan if it cannot be estimated."""
 
     low: float
     high: float
 
     def __str__(self) -> str:
-        """In percent, as a rate's own interval is printed: [53.4,80.0]."""
+        """Return percent as the interval of a rate is printed: [53.4,80.0]."""
         return f"[{100 * self.low:.1f},{100 * self.high:.1f}]" if self.low == self.low else "–"
 
 
 @dataclass(frozen=True)
-class Episode:
-    """The cases of one episode taken together: what a bootstrap draws."""
+class EpisodeTotal:
+    """The cases of one episode, which a bootstrap draws together."""
 
     stratum: str
-    """What is the same in every repetition of the experiment: agents are drawn within it."""
+    """Fixed in every repetition of the experiment: agents are drawn within a stratum."""
     agent: str
     cases: int
     total: float
-    """Of what is counted: successes, or successes more than another search has."""
+    """Number of successes, or difference of the successes of two searches."""
 
 
 def stratum_of_agent(row: Row) -> str:
-    """Each agent is a stratum of its own: the interval is about these very agents."""
+    """Return the agent as its own stratum: the interval is about these agents only."""
     return row.case.agent
 
 
@@ -105,35 +108,35 @@ Stratum = Callable[[Row], str]
 
 def episodes_of(
     rows: Iterable[Row], count: Callable[[Row], float], stratum: Stratum = stratum_of_agent
-) -> list[Episode]:
-    """The rows of one search by episode, which is an agent under one command of its front."""
+) -> list[EpisodeTotal]:
+    """Return the rows of one search by episode: an agent under one command of its front."""
     groups: dict[tuple[str, int], list[Row]] = {}
     for row in rows:
         groups.setdefault((row.case.agent, row.case.front), []).append(row)
-    return [Episode(stratum(g[0]), name, len(g), sum(map(count, g))) for (name, _), g in groups.items()]
+    return [EpisodeTotal(stratum(g[0]), name, len(g), sum(map(count, g))) for (name, _), g in groups.items()]
 
 
 RESAMPLES = 10_000
 LEAST_FREEDOM = 4 - 1e-9
-"""That of five clusters: no resample leaves what the clusters span, which holds a median in 1 - 2 / 2^n of all cases,
-94 % for five of them; of fewer there is no interval to tell."""
+"""That of five clusters. Resamples stay within the span of the clusters, which covers a median with probability
+1 - 2 / 2^n: 94 % for n = 5. For fewer clusters there is no interval."""
 UNKNOWN = Interval(float("nan"), float("nan"))
 
 
-def cluster_interval(episodes: Sequence[Episode], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
-    """The 95 % interval of total / cases by a cluster bootstrap.
+def cluster_interval(episodes: Sequence[EpisodeTotal], *, seed: int = 0, resamples: int = RESAMPLES) -> Interval:
+    """Return the 95 % interval of total / cases by a cluster bootstrap.
 
-    Cases of one episode share states and commands, those of one agent its network: they are no independent trials, and
-    Wilson's interval, which takes them for such, is too narrow. So agents are drawn with replacement within their
-    stratum, then episodes within each drawn agent, with all their cases; a stratum of one agent keeps it.
+    Cases of one episode share states and commands, episodes of one agent its network. They are not independent, and
+    Wilson's interval, which assumes that they are, is too narrow. Therefore agents are drawn with replacement within
+    their stratum, then episodes within each drawn agent, with all their cases; a single agent is kept.
 
-    The interval is the expanded percentile one (Hesterberg 2015, "What teachers should know about the bootstrap"):
-    percentiles of the resampled rates, at levels that make up for few clusters as Student's t does. BCa would need a
-    jackknife over as few as five agents, and has no value where all of them agree. Drawing on both levels makes it
-    wide rather than narrow (it covers 93 to 100 % in simulations). Where every case succeeds, no resample can fail: the
-    interval is then a point, and Wilson's says more.
+    The interval is the expanded percentile interval (Hesterberg 2015, "What teachers should know about the
+    bootstrap"): percentiles of the resampled rates, at levels corrected for few clusters as Student's t does. BCa
+    would need a jackknife over as few as five agents, and is undefined where all of them agree. Drawing on both levels
+    makes the interval rather too wide (it covers 93 to 100 % in simulations). If every case succeeds, so does every
+    resample: the interval is a point, and Wilson's is more informative.
     """
-    by_agent: dict[tuple[str, str], list[Episode]] = {}
+    by_agent: dict[tuple[str, str], list[EpisodeTotal]] = {}
     for episode in episodes:
         by_agent.setdefault((episode.stratum, episode.agent), []).append(episode)
     strata = [[by_agent[key] for key in by_agent if key[0] == name] for name in dict.fromkeys(s for s, _ in by_agent)]
@@ -151,11 +154,10 @@ def cluster_interval(episodes: Sequence[Episode], *, seed: int = 0, resamples: i
     return Interval(float(low), float(high))
 
 
-def _resample(agents: list[list[Episode]], rng: np.random.Generator, resamples: int) -> np.ndarray:
-    """Total and cases of one stratum, drawn again and again: (resamples, 2).
+def _resample(agents: list[list[EpisodeTotal]], rng: np.random.Generator, resamples: int) -> np.ndarray:
+    """Return the totals and cases of one stratum in each resample: (resamples, 2).
 
-    An agent that is drawn k times has its n episodes drawn k n times, whichever time they belong to: that is one
-    multinomial draw for all resamples together.
+    The n episodes of an agent that is drawn k times are drawn k n times: one multinomial draw for all resamples.
     """
     times = rng.multinomial(len(agents), np.full(len(agents), 1 / len(agents)), size=resamples)  # (resamples, agents)
     sums = np.zeros((resamples, 2))
@@ -167,9 +169,9 @@ def _resample(agents: list[list[Episode]], rng: np.random.Generator, resamples: 
 
 
 def _freedom(drawn: np.ndarray, units: np.ndarray) -> tuple[float, float]:
-    """Degrees of freedom, and by how much a bootstrap of n units, which has the variance of n - 1, is too narrow.
+    """Return the degrees of freedom, and the factor by which a bootstrap of n units is too narrow.
 
-    Strata differ in both: as Welch and Satterthwaite do, each counts with its share in the variance.
+    As in the Welch-Satterthwaite equation, each stratum is weighted by its share of the variance.
     """
     totals, cases = np.moveaxis(drawn, -1, 0)  # (strata, resamples)
     variances = np.var(totals - totals.sum() / cases.sum() * cases, axis=1)
@@ -181,7 +183,7 @@ def _freedom(drawn: np.ndarray, units: np.ndarray) -> tuple[float, float]:
 
 
 def _level(freedom: float, widening: float) -> float:
-    """The percentile that stands for 2.5 %: a bootstrap's tails are the normal's, not Student's."""
+    """Return the percentile that replaces 2.5 %: the bootstrap has normal tails, not Student's."""
     from scipy.stats import norm, t
 
     return float(norm.cdf(widening * t.ppf(0.025, freedom)))
@@ -189,13 +191,13 @@ def _level(freedom: float, widening: float) -> float:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """Two searches on the same cases: McNemar's exact test of whether one finds more than the other."""
+    """McNemar's exact test of two searches on the same cases."""
 
     both: int
     first: int
-    """Found by the first search alone."""
+    """Found by the first search only."""
     second: int
-    """Found by the second search alone."""
+    """Found by the second search only."""
     neither: int
 
     @property
@@ -204,12 +206,12 @@ class PairedTest:
 
     @property
     def difference(self) -> float:
-        """The first search's rate less the second's."""
+        """Rate of the first search minus that of the second."""
         return (self.first - self.second) / self.cases
 
     @property
     def p_value(self) -> float:
-        """Two-sided: were both as good, each discordant case would be either's with probability one half."""
+        """Two-sided p-value. If both searches are equally good, discordant cases are fair coin flips."""
         if not self.first + self.second:
             return 1.0
         from scipy.stats import binomtest
@@ -218,31 +220,35 @@ class PairedTest:
 
 
 def pair_rows(first: Iterable[Row], second: Iterable[Row]) -> list[tuple[Row, Row]]:
-    """The rows of two searches, case by case; both must have been asked about the same cases."""
+    """Return the rows of two searches case by case; both must have answered the same cases."""
     mine, theirs = ({row.case: row for row in rows} for rows in (first, second))
     if mine.keys() != theirs.keys() or not mine:
-        raise InvalidInput.expected("two searches with the same cases", f"{len(mine):,} and {len(theirs):,}")
+        raise InvalidInput.expected(
+            "two searches with the same cases",
+            f"{len(mine):,} and {len(theirs):,}, of which {len(mine.keys() & theirs.keys()):,} are the same",
+        )
     return [(row, theirs[case]) for case, row in mine.items()]
 
 
 def paired_test(pairs: Iterable[tuple[Row, Row]]) -> PairedTest:
+    """Return McNemar's test of the pairs of `pair_rows`."""
     counts = Counter((first.found, second.found) for first, second in pairs)
     return PairedTest(counts[True, True], counts[True, False], counts[False, True], counts[False, False])
 
 
 def difference_interval(pairs: Sequence[tuple[Row, Row]], stratum: Stratum = stratum_of_agent) -> Interval:
-    """Of the first search's rate less the second's, by the cluster bootstrap: McNemar's test knows no clusters."""
+    """Return the cluster-bootstrap interval of the difference of rates; McNemar's test ignores clusters."""
     more = {first.case: first.found - second.found for first, second in pairs}
     return cluster_interval(episodes_of((first for first, _ in pairs), lambda row: more[row.case], stratum))
 
 
 def rate_interval(rows: Iterable[Row], stratum: Stratum = stratum_of_agent) -> Interval:
-    """Of the success rate, by the cluster bootstrap."""
+    """Return the cluster-bootstrap interval of the success rate."""
     return cluster_interval(episodes_of(rows, lambda row: int(row.found), stratum))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """The p-values of several tests, so that the chance of any false alarm among them stays what it is for one."""
+    """Return the p-values of several tests with Holm's correction for multiple tests."""
     order = np.argsort(p_values, kind="stable")
     factors = np.arange(len(p_values), 0, -1)
     adjusted = np.empty(len(p_values))

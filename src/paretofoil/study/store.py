@@ -1,38 +1,75 @@
-"""One SQLite file per study: a row for each finished case and search, written in transactions."""
+"""The SQLite file of a study: one row per finished case and search. A file of other contents is refused."""
 
 import json
+import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from paretofoil.core.answer import Answer, Status
-from paretofoil.core.document import MAX_CHARACTERS, text
+from paretofoil.core.document import (
+    MAX_NUMBER,
+    Reader,
+    brief,
+    by_name,
+    finite,
+    one_of,
+    optional,
+    read_document,
+    record,
+    renamed,
+    text,
+    whole,
+    within,
+)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.case import Case
-from paretofoil.study.database import Database, StoreError
-from paretofoil.study.schema import CASE, ROW, RUN, SCHEMA, TABLES, check_about, read_columns, upgrade_row
-from paretofoil.study.study import check_same
+from paretofoil.study.database import Database, StoreError, has_tables, open_to_read
+from paretofoil.study.study import check_same, count, read_configuration, upgrade_configuration
+
+SCHEMA = "paretofoil/study/5"
+TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE answer (
+    agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, step INTEGER NOT NULL, foil INTEGER NOT NULL,
+    agent_hash TEXT NOT NULL, status TEXT NOT NULL, closest_distance REAL, queries INTEGER NOT NULL,
+    answer TEXT NOT NULL, seconds REAL NOT NULL,
+    PRIMARY KEY (agent, search, front, step, foil)
+);
+CREATE TABLE run (
+    number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
+    total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
+);
+"""
+OLD_SCHEMA = "paretofoil/study/4"
+OLD_COLUMNS = {"time": "step", "outcome": "status", "distance": "closest_distance"}
+_OLD_NAMES = {new: old for old, new in OLD_COLUMNS.items()}
+OLD_TABLES = re.sub(rf"\b({'|'.join(_OLD_NAMES)})\b", lambda name: _OLD_NAMES[name[0]], TABLES)
+OLD_STATUSES = {
+    "proven optimal": Status.PROVEN_CLOSEST.value,
+    "not found within the budget": Status.NOT_FOUND.value,
+}
 
 
 @dataclass(frozen=True)
 class Row:
-    """One finished case: everything but `seconds` is the same in every run."""
+    """The answer to one case by one search. Everything but `seconds` is the same in every run."""
 
     case: Case
     search: str
-    """The label of the search in its study."""
+    """Label of the search in the study."""
     agent_hash: str
     status: Status
     closest_distance: float | None
     """Scaled distance of the closest command, before it is rounded to the quoted one; None if none was found."""
     queries: int
     answer: str
-    """The whole answer as JSON, with its timings set to 0."""
+    """The whole answer as JSON, with all timings set to 0."""
     seconds: float
-    """Its share of its chunk's wall time, kept apart because no two runs agree on it."""
+    """Wall time: an equal share of that of its chunk."""
 
     @property
     def found(self) -> bool:
@@ -44,29 +81,81 @@ class Row:
 
 @dataclass(frozen=True)
 class Run:
-    """One call that asked something; a study that was stopped and resumed has several."""
+    """One call of `run_study` that finished questions; a study that was stopped and resumed has several."""
 
     engine: str
     workers: int | None
-    """Local processes; None on a cluster of which only the address is known."""
+    """Number of local processes; None on a cluster at an address."""
     total: int
-    """All questions of the study."""
+    """Number of questions of the study."""
     asked: int
-    """Those that this run finished."""
+    """Number of questions that this run finished."""
     seconds: float
     """Wall time until the last of them was written."""
     machine: Mapping[str, Any]
     """Versions and hardware of the process that wrote them."""
 
 
+def _document(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput.expected("JSON as text", brief(value))
+    return value
+
+
+_nonnegative = within(finite, 0.0, MAX_NUMBER)
+CASE: dict[str, Reader] = {"agent": text, **dict.fromkeys(("front", "step", "foil"), count)}
+ROW: dict[str, Reader] = {
+    "search": text,
+    "agent_hash": text,
+    "status": one_of(*(status.value for status in Status)),
+    "closest_distance": optional(_nonnegative),
+    "queries": count,
+    "answer": _document,
+    "seconds": _nonnegative,
+}
+RUN: dict[str, Reader] = {
+    "engine": text,
+    "workers": optional(count),
+    **dict.fromkeys(("total", "asked"), count),
+    "seconds": _nonnegative,
+    "machine": lambda value: by_name(lambda item: item)(read_document(_document(value), "a machine")),
+}
+"""The columns with their readers: SQLite itself accepts a text in a column of numbers."""
+
+
+def _read_columns(columns: Mapping[str, Reader], stored: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    try:
+        return record(columns)({name: stored.get(name) for name in columns})
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+
+
+def upgrade_row(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a stored row with the column names and status values of this version."""
+    row = renamed(stored, **OLD_COLUMNS)
+    return {**row, "status": OLD_STATUSES.get(str(row.get("status")), row.get("status"))}
+
+
+def read_row(stored: Mapping[str, Any], path: Path) -> Row:
+    """Return a row of a SQLite or Parquet file, of this version or an older one."""
+    values = _read_columns({**CASE, **ROW}, upgrade_row(stored), path)
+    case = Case(**{name: values.pop(name) for name in CASE})
+    return Row(**{**values, "case": case, "status": Status(values["status"])})
+
+
+def read_run(stored: Mapping[str, Any], path: Path) -> Run:
+    """Return a run of a SQLite or Parquet file; its machine is JSON text."""
+    return Run(**_read_columns(RUN, stored, path))
+
+
 class Store:
-    """A study's file, opened by the one process that writes it."""
+    """The file of a study, opened by the one process that writes it."""
 
     def __init__(
         self, path: str | Path, configuration: Mapping[str, Any], about: Mapping[str, Any] | None = None
     ) -> None:
         self.path = Path(path)
-        with _explained(self.path):
+        with _explain_errors(self.path):
             self._database = Database(self.path)
             try:
                 self._begin(configuration, about or {})
@@ -75,21 +164,20 @@ class Store:
                 raise
 
     def _begin(self, configuration: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        """Make the tables of a new file, or check that an old one holds this very study.
+        """Create the tables of a new file, or check that an existing one holds the same study.
 
-        A file without any answer, which a failed start leaves, has nothing that could be mixed: it begins anew.
+        A file without answers, which a failed start leaves, is written anew.
         """
         with self._database.writing() as connection:
             if not self._database.make_tables(TABLES):
-                about_file = check_about(connection, self.path)
-                if about_file["schema"] != SCHEMA:
+                stored = _read_about(connection, self.path)
+                if stored["schema"] != SCHEMA:
                     raise InvalidInput(
-                        f"expected a study of schema {SCHEMA}, got {self.path} of {about_file['schema']}: "
-                        "it can be read, not continued; write the study to another file (--out)"
+                        f"expected a study of schema {SCHEMA}, got {self.path} of {stored['schema']}, "
+                        "which can be read but not continued; write the study to another file (--out)"
                     )
-                stored = about_file["configuration"]
                 if connection.execute("SELECT count(*) FROM answer").fetchone()[0]:
-                    check_same(stored, json.loads(json.dumps(configuration)), self.path)
+                    check_same(stored["configuration"], json.loads(json.dumps(configuration)), self.path)
                     return
                 connection.execute("DELETE FROM about")
                 connection.execute("DELETE FROM run")
@@ -99,20 +187,21 @@ class Store:
             )
 
     def finished(self) -> set[tuple[str, Case]]:
-        """The (search, case) pairs that need not be asked again."""
-        with _explained(self.path), self._database.reading() as connection:
-            rows = connection.execute(f"SELECT search, {', '.join(CASE)} FROM answer").fetchall()
-        return {(text(search), Case(**read_columns(CASE, case, self.path))) for search, *case in rows}
+        """Return the (search, case) pairs that have an answer."""
+        columns = {"search": text, **CASE}
+        with _explain_errors(self.path), self._database.reading() as connection:
+            rows = [_read_columns(columns, stored, self.path) for stored in _select(connection, columns, "answer")]
+        return {(row.pop("search"), Case(**row)) for row in rows}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
-        """The number of a run that begins now; rows that are added under it count for it."""
-        with _explained(self.path), self._database.writing() as connection:
+        """Return the number of a new run, for `add`."""
+        with _explain_errors(self.path), self._database.writing() as connection:
             values = (engine, workers, total, json.dumps(machine))
-            made = connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0, ?)", values)
-        return int(made.lastrowid or 0)
+            inserted = connection.execute("INSERT INTO run VALUES (NULL, ?, ?, ?, 0, 0.0, ?)", values)
+        return int(inserted.lastrowid or 0)
 
     def add(self, rows: Sequence[Row], run: int, seconds: float) -> None:
-        """All of them, or none; `seconds` is how long the run has taken so far."""
+        """Write all rows in one transaction; `seconds` is the wall time of the run until now."""
         values = [
             (
                 *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
@@ -120,7 +209,7 @@ class Store:
             )
             for r in rows
         ]
-        with _explained(self.path), self._database.writing() as connection:
+        with _explain_errors(self.path), self._database.writing() as connection:
             connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
             connection.execute(
                 "UPDATE run SET asked = asked + ?, seconds = ? WHERE number = ?", (len(rows), seconds, run)
@@ -136,73 +225,72 @@ class Store:
         self.close()
 
 
+def read_about(path: str | Path) -> dict[str, Any]:
+    """Return the configuration of a study and its agents' sources, also while the study runs."""
+    with _reading(path) as (_, about):
+        return about
+
+
+def read_runs(path: str | Path) -> list[Run]:
+    """Return the runs of a study in their order; a run that was stopped at once has asked nothing."""
+    with _reading(path) as (connection, _):
+        return [read_run(stored, Path(path)) for stored in _select(connection, RUN, "run ORDER BY number")]
+
+
+def read_rows(path: str | Path) -> list[Row]:
+    """Return all rows, ordered by agent, search, front, step and foil."""
+    with _reading(path) as (connection, _):
+        stored = _select(connection, "*", "answer ORDER BY agent, search, front, 4, foil")  # 4: step, once called time
+        return [read_row(values, Path(path)) for values in stored]
+
+
+def _select(connection: sqlite3.Connection, columns: Iterable[str], source: str) -> list[dict[str, Any]]:
+    """Return the selected rows as values by column name."""
+    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {source}")
+    names = [column[0] for column in cursor.description]
+    return [dict(zip(names, values, strict=True)) for values in cursor]
+
+
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    """SQLite's errors as sentences that say what is safe and what to do."""
+def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, Any]]]:
+    """Yield a connection to a study's file, and what the file says about itself."""
+    path = Path(path)
+    with _explain_errors(path), open_to_read(path, "a study's file") as connection:
+        yield connection, _read_about(connection, path)
+
+
+def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
+    """Return schema, configuration and sources of a file, which is refused unless it is a study's."""
+    schema = next((s for s, t in ((SCHEMA, TABLES), (OLD_SCHEMA, OLD_TABLES)) if has_tables(connection, t)), None)
+    if schema is None:
+        raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")
+    try:
+        stored = connection.execute("SELECT name, value FROM about").fetchall()
+        about = {text(name): read_document(_document(value), name) for name, value in stored}
+        with whole(about, schema, "study"):
+            read = record({"configuration": read_configuration}, {"sources": by_name(text)})(about)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+    configuration = upgrade_configuration(about["configuration"])
+    return {**about, "configuration": configuration, "sources": read.get("sources", {})}
+
+
+@contextmanager
+def _explain_errors(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into messages that say what to do."""
     try:
         yield
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             raise StoreError(
-                f"{path} could not be written ({error}): the answers that are in it are safe. "
-                f"Free some space, then go on with `paretofoil study resume {path}`"
+                f"{path} could not be written ({error}): the answers in it are safe. "
+                f"Free some space, then continue with `paretofoil study resume {path}`"
             ) from None
         if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
             raise StoreError(f"expected a place where {path} can be written, got: {error}") from None
         if isinstance(error, sqlite3.IntegrityError):
-            raise StoreError(
-                f"expected each answer once in {path}, got one twice ({error}); what is there is safe"
-            ) from None
+            raise StoreError(f"expected each answer once in {path}, got one twice ({error})") from None
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise StoreError(f"expected {path} to be free, got one that another process holds ({error})") from None
-        raise InvalidInput.expected(f"{path} to be a study's file", f"another one ({error})") from None
-
-
-@contextmanager
-def _reading(path: Path) -> Iterator[sqlite3.Connection]:
-    if not path.is_file():
-        raise InvalidInput.expected(f"a study's file at {path}", "no such file")
-    with _explained(path):
-        connection = sqlite3.connect(path, timeout=60)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHARACTERS)
-        try:
-            yield connection
-        finally:
-            connection.close()
-
-
-def read_about(path: str | Path) -> dict[str, Any]:
-    """The configuration of a study and where it came from; may be read while the study runs."""
-    with _reading(Path(path)) as connection:
-        return check_about(connection, Path(path))
-
-
-def read_runs(path: str | Path) -> list[Run]:
-    """How a study was computed, run by run; one that was stopped at once has asked nothing."""
-    with _reading(Path(path)) as connection:
-        check_about(connection, Path(path))
-        found = connection.execute(f"SELECT {', '.join(RUN)} FROM run ORDER BY number")
-        return [Run(**read_columns(RUN, values, Path(path))) for values in found]
-
-
-def read_rows(path: str | Path) -> list[Row]:
-    """All rows in the order of agent, search, front, step, foil."""
-    with _reading(Path(path)) as connection:
-        check_about(connection, Path(path))
-        return list(_read_rows(connection, Path(path)))
-
-
-def _read_rows(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
-    stored = connection.execute("SELECT * FROM answer ORDER BY agent, search, front, 4, foil")  # column 4 is the step
-    names = [column[0] for column in stored.description]
-    for values in stored:
-        yield read_row(dict(zip(names, values, strict=True)), path)
-
-
-def read_row(stored: Mapping[str, Any], path: Path) -> Row:
-    """Return one row of a study's file or of a Parquet file, whichever version wrote it."""
-    columns, values = {**CASE, **ROW}, upgrade_row(stored)
-    read = read_columns(columns, [values.get(name) for name in columns], path)
-    case = Case(**{name: read.pop(name) for name in CASE})
-    return Row(**{**read, "case": case, "status": Status(read["status"])})
+            raise StoreError(f"expected {path} to be free, got a file that another process holds ({error})") from None
+        raise InvalidInput.expected(f"{path} to be a study's file", f"a file of another kind ({error})") from None

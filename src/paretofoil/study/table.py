@@ -1,4 +1,4 @@
-"""Tables as values, and as Markdown, HTML, LaTeX with booktabs, CSV and JSON."""
+"""Tables: values in named columns, written as Markdown, HTML, LaTeX (booktabs), CSV or JSON."""
 
 import csv
 import io
@@ -31,15 +31,15 @@ FORMATS = ("markdown", "html", "latex", "csv", "json")
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of values: texts, numbers, proportions, or None where there is nothing to say."""
+    """Named columns of texts, numbers, proportions, intervals, or None for an empty cell."""
 
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
     note: str = ""
-    """What a reader must know to read it."""
+    """Text below the table."""
     rules: tuple[int, ...] = ()
-    """Before these rows, which begin a group, a line is drawn in LaTeX and HTML."""
+    """Indices of rows that begin a group; LaTeX and HTML draw a line before them."""
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -47,11 +47,11 @@ class Table:
                 raise InvalidInput.expected(f"rows of {len(self.columns)} cells", f"{len(row)}: {row}")
 
     def to(self, form: str) -> str:
-        """As one of `FORMATS`."""
+        """Return the table in one of `FORMATS`."""
         if form not in FORMATS:
             raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
-        made: str = getattr(self, f"to_{form}")()
-        return made
+        written: str = getattr(self, f"to_{form}")()
+        return written
 
     def to_markdown(self) -> str:
         right = self.numeric()
@@ -65,17 +65,17 @@ class Table:
         return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
 
     def to_html(self) -> str:
-        """With a line between groups, in which the first cell is said once."""
+        """Return HTML with a line between groups; within a group, equal first cells are written once."""
         sides = [' class="number"' if right else "" for right in self.numeric()]
         head = "".join(f"<th{side}>{escape(name)}</th>" for name, side in zip(self.columns, sides, strict=True))
-        lines, said = [f"<figure><figcaption>{escape(self.title)}</figcaption>", f"<table><tr>{head}</tr>"], None
+        lines, previous = [f"<figure><figcaption>{escape(self.title)}</figcaption>", f"<table><tr>{head}</tr>"], None
         for number, row in enumerate(self.rows):
             begins = number in self.rules
             cells = [escape(text(cell)) for cell in row]
-            if self.rules and cells[0] == said and not begins:
+            if self.rules and cells[0] == previous and not begins:
                 cells[0] = ""
             else:
-                said = cells[0]
+                previous = cells[0]
             inside = "".join(f"<td{side}>{cell}</td>" for cell, side in zip(cells, sides, strict=True))
             lines.append(f'<tr class="begins">{inside}</tr>' if begins else f"<tr>{inside}</tr>")
         return "\n".join([*lines, "</table>", f"<p>{escape(self.note)}</p>" if self.note else "", "</figure>", ""])
@@ -97,7 +97,7 @@ class Table:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """Numbers in full; a proportion takes five columns, an interval two."""
+        """Return CSV with numbers in full; a proportion has five columns, an interval two."""
         parts = [self._parts(number) for number in range(len(self.columns))]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -112,7 +112,7 @@ class Table:
         return file.getvalue()
 
     def _parts(self, number: int) -> tuple[str, ...]:
-        """What the cells of a column are made of: the longest of them tells."""
+        """Return the parts of a column's cells: those of the cell with most parts."""
         return max((_PARTS.get(type(row[number]), ("",)) for row in self.rows), key=len, default=("",))
 
     def to_json(self) -> str:
@@ -120,7 +120,7 @@ class Table:
         return json.dumps({"title": self.title, "note": self.note, "rows": rows}, indent=1, allow_nan=False) + "\n"
 
     def numeric(self) -> list[bool]:
-        """Which columns hold numbers, and are set to the right."""
+        """Return which columns hold only numbers, and are aligned to the right."""
         kinds = (int, float, np.number, Proportion, Interval)
         return [
             any(isinstance(row[i], kinds) for row in self.rows)
@@ -133,7 +133,7 @@ _PARTS = {Proportion: ("successes", "cases", "rate", "low", "high"), Interval: (
 
 
 def text(cell: Any) -> str:
-    """A cell as people read it."""
+    """Return a cell as text for people."""
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return "–"
     if isinstance(cell, bool | str):
@@ -147,7 +147,7 @@ def text(cell: Any) -> str:
 
 def _number(number: float) -> str:
     if 0 < abs(number) < 0.0005:
-        return f"{number:.0e}"  # a p-value of 0.000 would say nothing
+        return f"{number:.0e}"  # otherwise a small p-value would be 0.000
     return f"{number:.3f}" if abs(number) < 10 else f"{number:,.1f}"
 
 
@@ -177,7 +177,7 @@ def _latex(words: str) -> str:
 
 
 def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: str = "") -> Table:
-    """Agents and searches down: cases, successes, rate, distance, queries, time."""
+    """Return one line per agent and search: cases, successes, rate, mean distance, queries and seconds."""
     rows = [
         (agent, search, s.success.cases, s.success.successes, s.success, s.closest_distance, s.queries, s.seconds)
         for (agent, search), s in summaries.items()
@@ -187,7 +187,7 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
 
 
 def paired_table(rows: Iterable[Row], reference: str, *, stratum: Stratum = stratum_of_agent) -> Table:
-    """One search against each of the others on the same cases: McNemar's exact test, and the difference of rates."""
+    """Return the paired tests of one search against each other search on the same cases."""
     by_search: dict[str, list[Row]] = {}
     for row in rows:
         by_search.setdefault(row.search, []).append(row)
@@ -206,7 +206,7 @@ def pairs_table(
     *,
     stratum: Stratum = stratum_of_agent,
 ) -> Table:
-    """Two searches case by case, in each group: a paired test for each."""
+    """Return one paired test of two searches per group."""
     tests = {name: paired_test(paired) for name, paired in pairs.items()}
     adjusted = holm([test.p_value for test in tests.values()])
     lines = []
@@ -222,7 +222,7 @@ def pairs_table(
 
 
 LEAST_P = 1e-300
-"""Smaller ones cannot be told from 0 by a floating-point number."""
+"""Smaller p-values are printed as an upper bound: floating-point numbers end near here."""
 
 
 def _p(value: float) -> float | str:
@@ -230,28 +230,21 @@ def _p(value: float) -> float | str:
 
 
 PAIRED_NOTE = (
-    "Each search is asked the same cases. McNemar's exact two-sided test looks at the discordant ones (found by one "
-    "search alone) and takes them for independent; Holm's correction is for the tests of this table. The interval of "
-    "the difference is a cluster bootstrap's, which knows that cases of one episode and of one agent go together: "
-    "where it holds 0, do not trust a small p."
+    "All searches answer the same cases. McNemar's exact two-sided test compares the discordant cases (found by one "
+    "search only) and assumes that they are independent; Holm's correction covers the tests of this table. The "
+    "interval of the difference is that of a cluster bootstrap, which accounts for the dependence of cases of one "
+    "episode and of one agent: if it contains 0, do not rely on a small p."
+)
+
+
+ROW_COLUMNS = (
+    *("agent", "search", "front", "step", "foil", "agent_hash", "status", "closest_distance", "queries", "seconds"),
+    "answer",
 )
 
 
 def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Table:
-    """Every row of a study, flat; the whole answer is its last column: as text, or parsed, for JSON."""
-    columns = (
-        "agent",
-        "search",
-        "front",
-        "step",
-        "foil",
-        "agent_hash",
-        "status",
-        "closest_distance",
-        "queries",
-        "seconds",
-        "answer",
-    )
+    """Return every row of a study; the last column is the whole answer, as JSON text or (`parsed`) as values."""
     cells = tuple(
         (
             *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
@@ -260,4 +253,4 @@ def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Tabl
         )
         for r in rows
     )
-    return Table(title, columns, cells)
+    return Table(title, ROW_COLUMNS, cells)
