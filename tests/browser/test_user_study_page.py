@@ -16,7 +16,7 @@ import httpx
 import pytest
 from visit import Visit
 
-from paretofoil.web.study.export import replies_csv
+from paretofoil.web.user_study.replies import replies_csv
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "user-study.json"

@@ -7,8 +7,8 @@ from weighing import agent
 
 import paretofoil as pf
 from paretofoil.study import CaseRule, make_study, read_about, read_rows, resume_study, run_study
-from paretofoil.web.models import AnswerAsked, FlipMapAsked
-from paretofoil.web.task import run_task
+from paretofoil.web.models import AnswerRequest, FlipMapRequest
+from paretofoil.web.tasks import run_task
 
 COMMAND, FOIL = [0.3, 0.7], "right"
 
@@ -19,17 +19,17 @@ def told(answer):
 
 def by_the_page(kind, asked):
     fields = {"agent": "weighing:agent", "command": COMMAND}
-    task = {"kind": kind, "address": "weighing:agent", "asked": asked(**fields)}
+    task = {"kind": kind, "address": "weighing:agent", "request": asked(**fields)}
     return run_task(task, lambda progress, known: None)
 
 
 def ask_for_a_flip_map(**fields):
-    return FlipMapAsked(**fields, times=[0]).model_dump(mode="json")
+    return FlipMapRequest(**fields, times=[0]).model_dump(mode="json")
 
 
 def ask_for_an_answer(**fields):
     foil = agent.actions.index(FOIL)
-    return {**AnswerAsked(**fields, time=0, foil=foil).model_dump(mode="json"), "foil": foil}
+    return {**AnswerRequest(**fields, time=0, foil=foil).model_dump(mode="json"), "foil": foil}
 
 
 @pytest.fixture

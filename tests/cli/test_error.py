@@ -34,7 +34,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*DEEP_SEA, *STATE, "--at", "0"], "expected --at with --command only, since a state of your own is no moment"),
         ([*DEEP_SEA, *STATE[:2], "--foil", "down"], "expected --state together with --remaining"),
         ([*EXAMPLE, "--remaining", "8,-2"], "expected --state together with --remaining"),
-        ([*EXAMPLE, "--at", "99"], "expected a moment from 0"),
+        ([*EXAMPLE, "--at", "99"], "expected a step from 0"),
         ([*EXAMPLE, "--search", "luck"], "a search among"),
         ([*EXAMPLE, "--seconds", "-1"], "expected a limit of more than 0 seconds, got -1"),
         ([*EXAMPLE, "--queries", "0"], "a limit of at least 1 query, got 0"),
@@ -99,7 +99,7 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
 
 
 def test_a_page_of_too_many_moments_is_refused_before_they_are_asked_about(run, monkeypatch):
-    monkeypatch.setattr("paretofoil.web.standalone.MOST_MOMENTS", 1)
+    monkeypatch.setattr("paretofoil.web.standalone.MAX_STEPS", 1)
     told = run("episode", "branch-path", "--command", "3,1", "--html", "a.html", code=2)
-    assert "at most 1 moments to save (choose some with --steps)" in told.err
+    assert "at most 1 steps to save (choose some with --steps)" in told.err
     assert told.out == ""

@@ -1,6 +1,5 @@
 """Files that the pages take for granted."""
 
-import json
 import shutil
 import warnings
 from pathlib import Path
@@ -12,7 +11,8 @@ from torch import Tensor, nn
 
 import paretofoil as pf
 from paretofoil.agents.translation import as_numbers
-from paretofoil.web.study.replies import Replies
+from paretofoil.web.user_study.plan import read_user_study
+from paretofoil.web.user_study.replies import Replies
 
 
 def put_networks(folder: Path) -> None:
@@ -72,4 +72,4 @@ def put_user_study(folder: Path) -> None:
     example = folder / "docs" / "user-study.json"
     example.parent.mkdir()
     shutil.copy(Path(__file__).parents[2] / "docs" / "user-study.json", example)
-    Replies(folder / "user-study.sqlite", json.loads(example.read_text())).close()
+    Replies(folder / "user-study.sqlite", read_user_study(example)).close()

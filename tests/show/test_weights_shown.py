@@ -4,7 +4,7 @@ import pytest
 from weighing import agent
 
 import paretofoil as pf
-from paretofoil.web.document import command_text
+from paretofoil.web.documents import command_text
 
 COMMAND = [0.3, 0.7]
 ASKED = "0.3 treasure and 0.7 time"

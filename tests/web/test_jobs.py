@@ -10,16 +10,16 @@ import pytest
 from visitor import QUESTION, Visitor, visiting
 
 import paretofoil as pf
-from paretofoil.web import desk as desk_module
 from paretofoil.web import jobs as jobs_module
-from paretofoil.web.memory import ENTRY_BYTES, Memory
+from paretofoil.web import pool as pool_module
+from paretofoil.web.cache import ENTRY_BYTES, SizedCache
 
 SLOW = {"agents": ("slow_agent:patient", "deep-sea-treasure")}
 ENDLESS = {**QUESTION, "agent": "slow_agent:patient", "seconds": 60.0, "search": "cf-zoo:thorough"}
 
 
 def jobs_of(visitor: Visitor) -> Any:
-    return visitor.app.state.house.jobs
+    return visitor.app.state.server.jobs
 
 
 def pids(visitor: Visitor) -> list[int]:
@@ -56,13 +56,13 @@ def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
 
 def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -> None:
     heard: list[dict[str, Any]] = []
-    original = jobs_of(visitor)._hear
+    original = jobs_of(visitor)._update
 
     def hear(job: Any, line: bytes) -> None:
         original(job, line)
         heard.append({"progress": job.progress, "partial": len(job.partial)})
 
-    jobs_of(visitor)._hear = hear
+    jobs_of(visitor)._update = hear
     job = visitor.wait(visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0]}))
     expected = pf.explain_episode(pf.load_agent("branch-path"), (1, 1))
     told = job["result"]["flip_map"]
@@ -126,7 +126,7 @@ def test_a_worker_that_is_lost_fails_its_job_and_is_replaced() -> None:
         [worker] = pids(visitor)
         os.kill(worker, signal.SIGKILL)
         job = visitor.wait(key)
-        assert (job["state"], job["error"]) == ("failed", "its process was lost; please ask again")
+        assert (job["state"], job["error"]) == ("failed", "the worker process ended; please ask again")
         assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"
         assert pids(visitor) != [worker]
 
@@ -141,14 +141,14 @@ def test_a_worker_that_died_while_it_was_idle_fails_nothing() -> None:
 
 
 def test_work_without_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "HARD_SECONDS", 0.2)
+    monkeypatch.setattr(jobs_module, "JOB_SECONDS", 0.2)
     with visiting(**SLOW) as visitor:
         job = visitor.wait(visitor.ask("/api/answers", ENDLESS))
-        assert job["error"] == "it took longer than 0.2 seconds and was stopped; please ask again"
+        assert job["error"] == "the task exceeded 0.2 seconds and was stopped; please ask again"
 
 
 def test_a_worker_is_replaced_after_so_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "TASKS_EACH", 1)
+    monkeypatch.setattr(jobs_module, "TASKS_PER_PROCESS", 1)
     with visiting() as visitor:
         seen = set(pids(visitor))
         for time_ in (2, 5):
@@ -193,11 +193,11 @@ def test_results_are_forgotten_when_there_are_too_many() -> None:
             wait_until(lambda key=key: key not in jobs_of(visitor)._open)
         assert visitor.get(f"/api/jobs/{keys[0]}").status_code == 404
         assert visitor.job(keys[-1])["state"] == "done"
-        assert jobs_of(visitor)._kept.used <= 12_000
+        assert jobs_of(visitor)._finished.used <= 12_000
 
 
 def test_memory_forgets_what_was_not_asked_for_longest() -> None:
-    memory: Memory[str] = Memory(3 * (ENTRY_BYTES + 100))
+    memory: SizedCache[str] = SizedCache(3 * (ENTRY_BYTES + 100))
     for key in "abc":
         memory.put(key, key, 100)
     memory.get("a")
@@ -229,16 +229,16 @@ def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
 
 def test_a_desk_that_is_lost_is_replaced() -> None:
     with visiting(agents=("deep-sea-treasure",)) as visitor:
-        desk = visitor.app.state.house.desk._process
+        desk = visitor.app.state.server.quick._process
         os.kill(desk.pid, signal.SIGKILL)
         wait_until(lambda: desk._process.poll() is not None)
         assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
 
 
 def test_quick_work_that_is_not_quick_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk_module, "HARD_SECONDS", 0.01)
+    monkeypatch.setattr(pool_module, "QUICK_SECONDS", 0.01)
     with visiting(agents=("slow_agent:patient",)) as visitor:
         many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}
         refused = visitor.post("/api/probabilities", {"agent": "slow_agent:patient", **many})
         assert refused.status_code == 503
-        assert "took longer than 0.01 seconds" in refused.json()["error"]
+        assert "exceeded 0.01 seconds" in refused.json()["error"]

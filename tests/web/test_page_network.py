@@ -36,7 +36,7 @@ def evaluate(document: dict[str, Any], commands: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("name", pf.list_agents())
 def test_the_pages_probabilities_are_the_policys(visitor: Visitor, name: str) -> None:
     agent = pf.load_agent(name)
-    assert visitor.get(f"/api/agents/{name}").json()["computable"]
+    assert visitor.get(f"/api/agents/{name}").json()["white_box"]
     random = np.random.default_rng(0)
     commands = random.uniform(agent.space.low, agent.space.high, size=(500, agent.space.dim))
     for decision in list(pf.rollout(agent, agent.front[-1]))[:5]:
@@ -51,10 +51,10 @@ def test_a_policy_whose_inside_is_not_known_is_asked_instead() -> None:
     decision = pf.decision_in(agent, (8, -8), 5)
     asked = {"agent": "slow_agent:blunt", "state": decision.state.tolist()}
     with visiting(agents=("slow_agent:blunt",)) as visitor:
-        assert not visitor.get("/api/agents/slow_agent:blunt").json()["computable"]
+        assert not visitor.get("/api/agents/slow_agent:blunt").json()["white_box"]
         refused = visitor.post("/api/folded", asked)
         assert refused.status_code == 404
-        assert "which can only be asked" in refused.json()["error"]
+        assert "which has a black-box policy" in refused.json()["error"]
         commands = [[8.0, -3.0], [5.0, -2.0], [1.0, -1.0]]
         more = {"valid_actions": list(decision.valid_actions), "commands": commands}
         told = visitor.post("/api/probabilities", {**asked, **more}).json()

@@ -7,7 +7,7 @@ import pytest
 from visitor import QUESTION, Visitor
 
 from paretofoil.web import guard
-from paretofoil.web.guard import known_host
+from paretofoil.web.guard import is_own_host
 from paretofoil.web.settings import Settings
 
 EPISODE = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
@@ -37,7 +37,7 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"command": [1e101, -8.0]}, 422, "command.0: expected"),
     ({"command": "8,-8"}, 422, "command: expected"),
     ({"command": [[8.0], [-8.0]]}, 422, "command.0: expected"),
-    ({"time": 8}, 422, "expected a moment from 0 to 7 of this episode, got 8"),
+    ({"time": 8}, 422, "expected a step from 0 to 7 of this episode, got 8"),
     ({"time": -1}, 422, "time: expected"),
     ({"time": 10**400}, 422, "expected whole numbers of at most"),
     ({"foil": "dwn"}, 422, "did you mean down?"),
@@ -60,7 +60,7 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"queries": 10**9}, 422, "queries: expected"),
     ({"seed": -1}, 422, "seed: expected"),
     ({"seed": 2**64}, 422, "seed: expected"),
-    ({"tiem": 5}, 422, "expected no field that is not known, got 'tiem'"),
+    ({"tiem": 5}, 422, "got 'tiem' (did you mean time?)"),
 ]
 
 
@@ -94,9 +94,9 @@ def test_a_body_that_is_no_question_is_refused(visitor: Visitor, body: str) -> N
 BAD_OTHERS: list[tuple[str, dict[str, Any], int, str]] = [
     ("/api/episodes", {**EPISODE, "command": [8.0]}, 422, "2 numbers"),
     ("/api/episodes", {**EPISODE, "agent": "nobody"}, 404, "expected an agent among"),
-    ("/api/consequences", {**EPISODE, "time": 99, "issued": [5.0, -2.0]}, 422, "a moment from 0 to 7"),
+    ("/api/consequences", {**EPISODE, "time": 99, "issued": [5.0, -2.0]}, 422, "a step from 0 to 7"),
     ("/api/consequences", {**EPISODE, "time": 1, "issued": [5.0]}, 422, "2 numbers"),
-    ("/api/flip-maps", {**EPISODE, "times": [0, 99]}, 422, "moments from 0 to 7"),
+    ("/api/flip-maps", {**EPISODE, "times": [0, 99]}, 422, "steps from 0 to 7"),
     ("/api/flip-maps", {**EPISODE, "search": "none"}, 422, "expected a search among"),
     ("/api/folded", {"agent": "deep-sea-treasure", "state": [1.0, 2.0]}, 422, "expected the state to have 22 numbers"),
     (
@@ -130,9 +130,9 @@ def test_other_routes_refuse_as_well(
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ("agent=deep-sea-treasure&command=8,-8&time=9", 422, "expected a moment from 0 to 8"),
+        ("agent=deep-sea-treasure&command=8,-8&time=9", 422, "expected a step from 0 to 8"),
         ("agent=deep-sea-treasure&command=8,nan&time=0", 422, "expected finite numbers"),
-        ("agent=deep-sea-treasure&command=8,x&time=0", 422, "expected numbers with commas between them"),
+        ("agent=deep-sea-treasure&command=8,x&time=0", 422, "expected numbers separated by commas"),
         ("agent=deep-sea-treasure&command=8,-8&time=0&since=1", 422, "expected both since and issued, or neither"),
         ("agent=..%2F..&command=8,-8&time=0", 404, "expected an agent among"),
         ("agent=deep-sea-treasure&command=8,-8", 422, "time: expected a value, got none"),
@@ -225,16 +225,16 @@ def test_the_own_page_is_let_in_and_may_be_linked_to(visitor: Visitor) -> None:
     "host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "[", "192.168.0.9", ""]
 )
 def test_a_name_that_was_bound_to_this_machine_is_refused(visitor: Visitor, host: str) -> None:
-    refused(visitor.get("/api/agents", headers={"Host": host}), 400, "by its own name")
+    refused(visitor.get("/api/agents", headers={"Host": host}), 400, "expected this server's own name as host")
 
 
 def test_a_server_that_others_can_reach_is_known_by_its_numbers_and_not_by_any_name() -> None:
     wide = Settings(host="0.0.0.0")
     assert not wide.loopback
-    assert known_host("192.168.0.9:8765", wide)
-    assert known_host("[fe80::1]:8765", wide)
-    assert known_host("localhost", wide)
-    assert not known_host("evil.example", wide)
+    assert is_own_host("192.168.0.9:8765", wide)
+    assert is_own_host("[fe80::1]:8765", wide)
+    assert is_own_host("localhost", wide)
+    assert not is_own_host("evil.example", wide)
 
 
 HEADERS = {
@@ -265,9 +265,9 @@ def test_an_error_inside_tells_nothing_of_it(visitor: Visitor, monkeypatch: pyte
     async def broken(*asked: Any) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(visitor.app.state.house.desk, "do", broken)
+    monkeypatch.setattr(visitor.app.state.server.quick, "run", broken)
     answer = visitor.post("/api/episodes", EPISODE)
-    refused(answer, 500, "something went wrong inside the server")
+    refused(answer, 500, "internal error")
     assert "secret" not in answer.text
     assert HEADERS.items() <= dict(answer.headers).items()
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import schemathesis
@@ -12,7 +12,7 @@ from visitor import QUESTION, Visitor, visiting
 
 from paretofoil.web.app import create_app
 from paretofoil.web.settings import Settings
-from paretofoil.web.study.routes import router
+from paretofoil.web.user_study.session import UserStudySession, study_router
 
 pytestmark = pytest.mark.long
 
@@ -27,7 +27,7 @@ FUZZ = settings(
 )
 
 study_app = FastAPI()
-study_app.include_router(router, prefix="/api")
+study_app.include_router(study_router(cast(UserStudySession, None)), prefix="/api")
 server_schema = schemathesis.openapi.from_dict(create_app(Settings()).openapi())
 study_schema = schemathesis.openapi.from_dict(study_app.openapi())
 

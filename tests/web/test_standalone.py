@@ -15,8 +15,7 @@ import pytest
 
 import paretofoil as pf
 from paretofoil.web.app import page_folder
-from paretofoil.web.bundle import bundled, page_with
-from paretofoil.web.standalone import SEEN, save_page
+from paretofoil.web.standalone import PICTURE, bundle_modules, page_with, save_page
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
     path = tmp_path_factory.mktemp("saved") / "episode.html"
     flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), times=[5, 6], search="nearest-front")
     options = {"search": "nearest-front", "seconds": None, "queries": None, "box": None}
-    save_page(path, "deep-sea-treasure", flips, seed=0, options=options, tell=lambda done, total: None)
+    save_page(path, "deep-sea-treasure", flips, seed=0, options=options, report=lambda done, total: None)
     return path.read_text()
 
 
@@ -73,7 +72,7 @@ def test_a_picture_stands_in_the_file_once(saved: str) -> None:
     assert all(picture.startswith("data:image/png;base64,") for picture in data["pictures"])
     [episode] = find(saved, "/api/episodes")
     shown = [decision["picture"] for decision in episode["decisions"]] + [episode["end_picture"]]
-    assert all(int(name.removeprefix(SEEN)) < len(data["pictures"]) for name in shown)
+    assert all(int(name.removeprefix(PICTURE)) < len(data["pictures"]) for name in shown)
     assert "/api/pictures" not in json.dumps(data)
 
 
@@ -118,7 +117,7 @@ second().then((sum) => console.log(start(), sum));
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 def test_names_of_different_modules_never_meet(tmp_path: Path) -> None:
-    script = bundled(write(tmp_path, one=ONE, two=TWO, main=MAIN), "main")
+    script = bundle_modules(write(tmp_path, one=ONE, two=TWO, main=MAIN), "main")
     done = subprocess.run(["node", "-e", script], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["1", "3"]
 
@@ -135,13 +134,13 @@ def test_names_of_different_modules_never_meet(tmp_path: Path) -> None:
 def test_a_module_that_cannot_be_bundled_is_refused(tmp_path: Path, source: str) -> None:
     write(tmp_path, main=source, one="")
     with pytest.raises(pf.InvalidInput, match=r"expected imports and exports of main\.js by their names"):
-        bundled(tmp_path, "main")
+        bundle_modules(tmp_path, "main")
 
 
 def test_modules_that_need_each_other_are_refused(tmp_path: Path) -> None:
     write(tmp_path, main='import { a } from "./one.js";\n', one='import { b } from "./main.js";\nexport const a = 1;\n')
-    with pytest.raises(pf.InvalidInput, match="in a circle"):
-        bundled(tmp_path, "main")
+    with pytest.raises(pf.InvalidInput, match="circular imports, got main -> one -> main"):
+        bundle_modules(tmp_path, "main")
 
 
 def test_the_pages_own_modules_are_all_in_the_file(saved: str) -> None:
@@ -154,8 +153,8 @@ def test_the_pages_own_modules_are_all_in_the_file(saved: str) -> None:
 def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
     flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), times=[0], search="nearest-front")
     long = replace(flips, times=tuple(range(201)), answers=flips.answers[:1] * 201)
-    with pytest.raises(pf.InvalidInput, match="expected at most 200 moments to save"):
-        save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, tell=lambda done, total: None)
+    with pytest.raises(pf.InvalidInput, match="expected at most 200 steps to save"):
+        save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, report=lambda done, total: None)
 
 
 def test_the_verb_saves_a_page(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def test_an_uploaded_agent_can_be_asked_and_goes_with_the_server() -> None:
         made = visitor.post("/api/agents", upload())
         assert made.status_code == 201
         assert made.json()["uploaded"]
-        assert "deep-sea-treasure" in made.json()["beside"]
-        folder = Path(visitor.app.state.house.shelf.place("mine").address)
+        assert "deep-sea-treasure" in made.json()["siblings"]
+        folder = Path(visitor.app.state.server.agents.source("mine").address)
         assert folder.is_dir()
         job = visitor.wait(visitor.ask("/api/answers", {**QUESTION, "agent": "mine"}))
         twin = visitor.wait(visitor.ask("/api/answers", QUESTION))
@@ -57,7 +57,7 @@ def test_an_upload_never_takes_the_name_of_another_agent(visitor: Visitor, name:
 def test_an_upload_has_a_plain_name(visitor: Visitor, name: str) -> None:
     refused = visitor.post("/api/agents", upload(name))
     assert refused.status_code == 422
-    assert "expected a name of at most 63 small letters" in refused.json()["error"]
+    assert "expected a name of at most 63 lower-case letters" in refused.json()["error"]
 
 
 WRONG = {
@@ -78,7 +78,7 @@ def test_an_upload_that_is_no_agent_is_refused_and_leaves_nothing(visitor: Visit
     assert refused.json()["error"].removeprefix("mine: ").removeprefix("mine/weights.safetensors: ")
     assert "/tmp" not in refused.json()["error"]
     assert visitor.get("/api/agents/mine").status_code == 404
-    uploads = visitor.app.state.house.shelf._uploads
+    uploads = visitor.app.state.server.agents._uploads
     assert uploads is None or list(uploads.iterdir()) == []
 
 
@@ -128,7 +128,7 @@ def test_one_broken_agent_does_not_hide_the_others(tmp_path: Path) -> None:
     with visiting(folders=(tmp_path,)) as visitor:
         assert visitor.get("/api/agents/broken").status_code == 404
         assert visitor.get("/api/agents/minecart").status_code == 200
-        assert "broken" in visitor.app.state.house.shelf.broken
+        assert "broken" in visitor.app.state.server.agents.broken
 
 
 def test_an_agent_that_was_asked_for_must_load(tmp_path: Path) -> None:

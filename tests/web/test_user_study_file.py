@@ -10,9 +10,8 @@ import pytest
 
 from paretofoil.agents.shelf import load_agent
 from paretofoil.core.errors import InvalidInput
-from paretofoil.web.study.file import parse_user_study, read_user_study
-from paretofoil.web.study.plan import END
-from paretofoil.web.study.posed import poses_of
+from paretofoil.web.user_study.plan import END, parse_user_study, read_user_study
+from paretofoil.web.user_study.tasks import prepare_tasks
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
 PREDICT, LAST, CHOOSE, STEER = range(4)
@@ -37,43 +36,43 @@ def changed(*place: Any, to: Any = None) -> dict[str, Any]:
 
 
 def test_the_example_can_be_served_and_its_tasks_have_different_answers() -> None:
-    poses = poses_of(read_user_study(EXAMPLE), load_agent)
-    told = {key: posed.truth for key, posed in poses.items()}
+    prepared = prepare_tasks(read_user_study(EXAMPLE), load_agent)
+    told = {key: task.truth for key, task in prepared.items()}
     assert told["nothing", "predict-turn"] == "down"
     assert told["nothing", "predict-last"] == "right"
     assert told["nothing", "choose-agent"] == "deep-sea-treasure"
     assert told["early", "predict-last"] == "down"
-    assert poses["early", "predict-last"].films[0].agent == "deep-sea-treasure-early"
+    assert prepared["early", "predict-last"].episodes[0].agent == "deep-sea-treasure-early"
 
 
 MALFORMED: list[tuple[dict[str, Any], str]] = [
-    (changed("schema", to="paretofoil/user-study/9"), "expected user study of schema paretofoil/user-study/1"),
-    (changed("consent"), "expected a field consent, got none"),
+    (changed("schema", to="paretofoil/user-study/9"), "schema: expected 'paretofoil/user-study/1'"),
+    (changed("consent"), "consent: expected a value, got none"),
     (changed("consnt", to=["x"]), "did you mean consent?"),
-    (changed("consent", to="one line"), "consent: expected a list"),
-    (changed("title", to=" "), "title: expected words"),
+    (changed("consent", to="one line"), "consent: expected a list, got 'one line'"),
+    (changed("title", to=" "), "title: expected a line of text, got ' '"),
     (changed("title", to="a\nb"), "title: expected a line"),
-    (changed("seed", to=-1), "seed: expected a number from 0"),
-    (changed("seed", to=True), "seed: expected a whole number"),
-    (changed("tasks", to=[]), "expected at least one condition and one task"),
-    (changed("conditions", to=[]), "expected at least one condition and one task"),
-    (changed("conditions", 0, "name", to="early"), "conditions: expected each name once, got early twice"),
-    (changed("conditions", 0, "name", to="no spaces"), "expected a name of at most 63"),
-    (changed("conditions", 1, "shows", to=["miracles"]), "shows: expected one of counterfactuals"),
-    (changed("conditions", 1, "shows", to=["proofs"]), "expected proofs only with the counterfactuals"),
+    (changed("seed", to=-1), "seed: expected a number of at least 0, got -1"),
+    (changed("seed", to=True), "seed: expected a whole number, got True"),
+    (changed("tasks", to=[]), "tasks: expected at least 1 items, got []"),
+    (changed("conditions", to=[]), "conditions: expected at least 1 items, got []"),
+    (changed("conditions", 0, "name", to="early"), "conditions: expected a different name for each item, got 2 items"),
+    (changed("conditions", 0, "name", to="no spaces"), "conditions.0.name: expected a name of at most 63"),
+    (changed("conditions", 1, "shows", to=["miracles"]), "conditions.1.shows.0: expected 'counterfactuals', 'proofs'"),
+    (changed("conditions", 1, "shows", to=["proofs"]), "conditions.1: expected counterfactuals wherever proofs"),
     (changed("conditions", 1, "shwos", to=["proofs"]), "did you mean shows?"),
-    (changed("tasks", PREDICT, "kind", to="guess"), "'predict-turn': kind: expected one of predict, choose, steer"),
-    (changed("tasks", PREDICT, "kind"), "expected a field kind, got none"),
-    (changed("tasks", PREDICT, "time"), "'predict-turn': expected a field time, got none"),
-    (changed("tasks", PREDICT, "foil", to="down"), "'predict-turn': expected fields among"),
-    (changed("tasks", PREDICT, "name", to=END), "expected a name of at most 63"),
-    (changed("tasks", PREDICT, "command", to=[]), "command: expected a command of some numbers"),
-    (changed("tasks", PREDICT, "command", to=["x"]), "command: expected a number"),
-    (changed("tasks", PREDICT, "explained", to=[5]), "expected explained moments before the one that is predicted"),
-    (changed("tasks", CHOOSE, "agents", to=["deep-sea-treasure"] * 2), "expected two agents to choose from"),
-    (changed("tasks", PREDICT, to=7), "tasks: expected an object"),
-    (changed("ratings", 0, "points", to=1), "points: expected a number from 2 to 11"),
-    (changed("ratings", 0, "asked", to="never"), "asked: expected one of task, end"),
+    (changed("tasks", PREDICT, "kind", to="guess"), "tasks.0: expected 'predict', 'steer', 'choose' as 'kind', got"),
+    (changed("tasks", PREDICT, "kind"), "tasks.0: expected an object with 'kind', got"),
+    (changed("tasks", PREDICT, "time"), "tasks.0.predict.time: expected a value, got none"),
+    (changed("tasks", PREDICT, "foil", to="down"), "tasks.0.predict: expected fields among"),
+    (changed("tasks", PREDICT, "name", to=END), "tasks.0.predict.name: expected a name of at most 63"),
+    (changed("tasks", PREDICT, "command", to=[]), "tasks.0.predict.command: expected at least 1 items, got []"),
+    (changed("tasks", PREDICT, "command", to=["x"]), "tasks.0.predict.command.0: expected a finite number, got 'x'"),
+    (changed("tasks", PREDICT, "explained", to=[5]), "expected explained steps before step 5"),
+    (changed("tasks", CHOOSE, "agents", to=["deep-sea-treasure"] * 2), "expected two different agents"),
+    (changed("tasks", PREDICT, to=7), "tasks.0: expected an object, got 7"),
+    (changed("ratings", 0, "points", to=1), "ratings.0.points: expected a number of at least 2, got 1"),
+    (changed("ratings", 0, "asked", to="never"), "ratings.0.asked: expected 'task' or 'end', got 'never'"),
 ]
 
 
@@ -88,18 +87,18 @@ def test_a_file_with_something_amiss_is_refused_with_a_sentence_that_says_where(
 
 @pytest.mark.parametrize("document", [None, 7, [], "study", {}])
 def test_what_is_no_study_at_all_is_refused(document: Any) -> None:
-    with pytest.raises(InvalidInput, match="expected user study of schema"):
+    with pytest.raises(InvalidInput, match="expected"):
         parse_user_study(document)
 
 
 IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     (changed("tasks", PREDICT, "agent", to="deep-sea-tresure"), "did you mean deep-sea-treasure?"),
-    (changed("tasks", PREDICT, "time", to=9), "expected a moment from 0 to 8 of the episode of deep-sea-treasure"),
+    (changed("tasks", PREDICT, "time", to=9), "expected a step from 0 to 8 of the episode of deep-sea-treasure"),
     (changed("tasks", PREDICT, "command", to=[16]), "expected the command to have 2 numbers, got 1"),
     (changed("tasks", STEER, "foil", to="right"), "expected a foil that the agent does not choose, got right"),
     (changed("tasks", STEER, "foil", to="dwn"), "did you mean down?"),
-    (changed("tasks", CHOOSE, "explained", to=[7]), "expected explained moments from 0 to 6, got 7"),
-    (changed("tasks", CHOOSE, "command", to=[1, -1]), "expected two agents of which one serves better"),
+    (changed("tasks", CHOOSE, "explained", to=[7]), "expected explained steps from 0 to 6, got 7"),
+    (changed("tasks", CHOOSE, "command", to=[1, -1]), "expected two agents of which one does better"),
     (changed("tasks", CHOOSE, "agents", to=["deep-sea-treasure", "minecart"]), "expected agents of one environment"),
     (changed("conditions", 3, "instead", to={"deep-sea-treasure": "minecart"}), "expected agents of one environment"),
     (changed("conditions", 3, "instead", to={"deep-sea-treasure": "nobody"}), "nobody"),
@@ -109,7 +108,7 @@ IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("document", "words"), IMPOSSIBLE, ids=lambda value: value if isinstance(value, str) else "")
 def test_a_task_that_cannot_be_done_is_refused(document: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        poses_of(parse_user_study(document), load_agent)
+        prepare_tasks(parse_user_study(document), load_agent)
     assert words in str(refused.value)
 
 
@@ -119,7 +118,7 @@ def test_a_foil_that_no_command_leads_to_is_refused() -> None:
     with pytest.raises(
         InvalidInput, match=r"steer-down.*a foil that some command leads to, got up \(proven infeasible\)"
     ):
-        poses_of(parse_user_study(document), load_agent)
+        prepare_tasks(parse_user_study(document), load_agent)
 
 
 def test_every_block_of_participants_has_each_condition_once_and_not_always_in_the_same_order() -> None:

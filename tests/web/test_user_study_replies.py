@@ -19,11 +19,12 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.study.database import StoreError
 from paretofoil.web.app import create_app
 from paretofoil.web.settings import Settings
-from paretofoil.web.study.export import replies_csv
-from paretofoil.web.study.replies import Replies, read_replies
+from paretofoil.web.user_study.plan import read_user_study
+from paretofoil.web.user_study.replies import Replies, read_replies, replies_csv
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
 AGENTS = ("deep-sea-treasure", "deep-sea-treasure-early")
+STUDY = read_user_study(EXAMPLE)
 TIMES = {"seconds": 2.5, "away": 0.5, "loads": 1}
 
 
@@ -153,8 +154,9 @@ def test_a_server_that_starts_again_goes_on(replies: Path) -> None:
 KILLED = """
 import sys
 from pathlib import Path
-from paretofoil.web.study.replies import Replies, Reply
-kept = Replies(Path(sys.argv[1]), {"a": "study"})
+from paretofoil.web.user_study.replies import Replies, Reply
+from paretofoil.web.user_study.plan import read_user_study
+kept = Replies(Path(sys.argv[1]), read_user_study(Path(sys.argv[2])))
 somebody = kept.join("0" * 32, lambda number: "nothing")
 kept.add(Reply(0, 0, "first", "predict", "a", "down", "down", True, {"sure": 3}, 1.0, 0.0, 1))
 print("taken", flush=True)
@@ -163,35 +165,35 @@ sys.stdin.read()
 
 
 def test_a_reply_that_was_taken_survives_a_kill(replies: Path) -> None:
-    command = [sys.executable, "-c", KILLED, str(replies)]
+    command = [sys.executable, "-c", KILLED, str(replies), str(EXAMPLE)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "taken\n"
         process.send_signal(signal.SIGKILL)
         process.wait()
     study, people, kept = read_replies(replies)
-    assert study == {"a": "study"}
+    assert study == STUDY
     assert [person.id for person in people] == [key(0)]
     assert [(reply.step, reply.correct, reply.ratings) for reply in kept] == [("first", True, {"sure": 3})]
-    Replies(replies, {"a": "study"}).close()
+    Replies(replies, STUDY).close()
 
 
 def test_replies_to_another_study_are_not_mixed(replies: Path) -> None:
-    Replies(replies, {"a": "study"}).close()
-    with pytest.raises(InvalidInput, match="to hold replies to this very study"):
-        Replies(replies, {"another": "study"})
-    Replies(replies, {"a": "study"}).close()
+    Replies(replies, STUDY).close()
+    with pytest.raises(InvalidInput, match="to hold replies to this study"):
+        Replies(replies, STUDY.model_copy(update={"seed": 1}))
+    Replies(replies, STUDY).close()
 
 
 def test_one_server_writes_a_file(replies: Path) -> None:
-    first = Replies(replies, {})
+    first = Replies(replies, STUDY)
     with pytest.raises(StoreError, match="another process is writing"):
-        Replies(replies, {})
+        Replies(replies, STUDY)
     first.close()
 
 
 def test_many_who_come_at_once_get_a_number_each(replies: Path) -> None:
-    file = Replies(replies, {})
+    file = Replies(replies, STUDY)
     with ThreadPoolExecutor(8) as threads:
         people = list(threads.map(lambda number: file.join(key(number), str), range(200)))
     file.close()
@@ -210,7 +212,7 @@ def test_files_that_hold_no_replies_are_refused(tmp_path: Path) -> None:
         with pytest.raises(InvalidInput, match="to hold the replies of a user study"):
             read_replies(path)
         with pytest.raises(InvalidInput, match="to hold the replies of a user study"):
-            Replies(path, {})
+            Replies(path, STUDY)
     with pytest.raises(InvalidInput, match="no such file"):
         read_replies(tmp_path / "nothing.sqlite")
 
@@ -239,7 +241,7 @@ BAD_REPLIES: list[tuple[dict[str, Any], str]] = [
     ({"seconds": 1e9}, "seconds: expected"),
     ({"away": "long"}, "away: expected"),
     ({"loads": 0}, "loads: expected"),
-    ({"name": "Anna"}, "expected no field that is not known, got 'name'"),
+    ({"name": "Anna"}, "expected fields among step, reply"),
 ]
 
 
@@ -331,6 +333,6 @@ def test_a_study_that_is_amiss_starts_no_server(tmp_path: Path) -> None:
     document = {**json.loads(EXAMPLE.read_text()), "tasks": []}
     file = tmp_path / "study.json"
     file.write_text(json.dumps(document))
-    with pytest.raises(InvalidInput, match="at least one condition and one task"):
+    with pytest.raises(InvalidInput, match="tasks: expected at least 1 items"):
         create_app(Settings(agents=AGENTS, study=file, replies=tmp_path / "replies.sqlite"))
     assert not (tmp_path / "replies.sqlite").exists()

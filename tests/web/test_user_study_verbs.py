@@ -1,6 +1,5 @@
 """`serve --study` and `user-study` as they are typed."""
 
-import json
 import re
 import signal
 import subprocess
@@ -10,7 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from paretofoil.web.study.replies import Replies
+from paretofoil.web.user_study.plan import read_user_study
+from paretofoil.web.user_study.replies import Replies
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
 
@@ -43,7 +43,7 @@ def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: 
     ("content", "words"),
     [
         ("{", "expected a user study as JSON"),
-        ("{}", "expected user study of schema paretofoil/user-study/1"),
+        ("{}", "schema: expected a value, got none"),
         ('{"schema": NaN}', "expected finite numbers, got NaN"),
         (None, "got no file"),
     ],
@@ -69,7 +69,7 @@ def test_a_study_is_checked_without_being_served(tmp_path: Path) -> None:
 
 
 def test_replies_are_exported_into_a_file(tmp_path: Path) -> None:
-    Replies(tmp_path / "some.sqlite", json.loads(EXAMPLE.read_text())).close()
+    Replies(tmp_path / "some.sqlite", read_user_study(EXAMPLE)).close()
     done = typed("user-study", "export", "some.sqlite", "--out", "deep/some.csv", folder=tmp_path)
     assert "Wrote 0 replies into deep/some.csv." in done.stdout
     assert (tmp_path / "deep" / "some.csv").read_text().startswith("participant,")

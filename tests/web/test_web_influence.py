@@ -24,4 +24,4 @@ def test_a_profile_is_the_librarys_and_its_lines_give_it(visitor: Visitor) -> No
 def test_a_moment_that_there_is_not_is_refused(visitor: Visitor) -> None:
     refused = visitor.post("/api/influence", {**ASKED, "times": [99]})
     assert refused.status_code == 422
-    assert "expected moments from 0 to" in refused.json()["error"]
+    assert "expected steps from 0 to" in refused.json()["error"]

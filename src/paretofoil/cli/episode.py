@@ -107,7 +107,7 @@ def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dic
 
     with bars(quiet) as start:
         bar = start("saving")
-        save_page(path, agent, flips, seed=seed, options=options, tell=bar)
+        save_page(path, agent, flips, seed=seed, options=options, report=bar)
 
 
 Show = Callable[[Sequence["Answer"], int], None]

@@ -63,7 +63,7 @@ def _run(settings: "Settings", open_page: bool) -> None:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.create_server((settings.host, settings.port), family=family, backlog=128) as listening:
         address = _address(settings.host, listening.getsockname()[1])
-        for name, reason in app.state.house.shelf.broken.items():
+        for name, reason in app.state.server.agents.broken.items():
             note((name, "bold red"), f" cannot be loaded: {reason}")
         if not settings.loopback:
             note(
@@ -71,8 +71,8 @@ def _run(settings: "Settings", open_page: bool) -> None:
                 " whoever can reach this machine can use this server, and there is no password.",
             )
         say(f"The page is at {address} (stop with Ctrl+C).")
-        if app.state.house.study is not None:
-            say(f"Replies to the study go into {app.state.house.study.path}.")
+        if app.state.server.study is not None:
+            say(f"Replies to the study go into {app.state.server.study.path}.")
         if open_page:
             webbrowser.open(address)
         config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=3)

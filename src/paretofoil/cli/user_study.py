@@ -16,14 +16,14 @@ def check(file: Annotated[Path, typer.Argument(help="The study's file (JSON).")]
     """Read a study's file, try every task on its agents, and show what is right in each condition."""
     check_web()
     from paretofoil.agents.shelf import load_agent
-    from paretofoil.web.study.file import read_user_study
-    from paretofoil.web.study.posed import poses_of
+    from paretofoil.web.user_study.plan import read_user_study
+    from paretofoil.web.user_study.tasks import prepare_tasks
 
     study = read_user_study(file)
-    poses = poses_of(study, load_agent)
+    prepared = prepare_tasks(study, load_agent)
     rows = [
-        [condition, name, posed.task.kind, ", ".join(film.agent for film in posed.films), posed.truth]
-        for (condition, name), posed in poses.items()
+        [condition, name, task.task.kind, ", ".join(episode.agent for episode in task.episodes), task.truth]
+        for (condition, name), task in prepared.items()
     ]
     print_rows(study.title, ("Condition", "Task", "Kind", "Agents", "Right"), rows)
     say(f"{len(study.conditions)} conditions, {len(study.tasks)} tasks, {len(study.ratings)} ratings: ready to serve.")
@@ -37,7 +37,7 @@ def export(
     """The replies as CSV, one line for each step; also while the study runs."""
     check_web()
     from paretofoil.core.atomic import write_whole
-    from paretofoil.web.study.export import replies_csv
+    from paretofoil.web.user_study.replies import replies_csv
 
     told = replies_csv(file)
     if out is None:

@@ -1,91 +1,306 @@
-"""The application: its routes, behind the guard."""
+"""The application: what a server holds, its routes and the page."""
 
+import asyncio
+import base64
+import json
 import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
+from fastapi import Path as InPath
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
+from paretofoil.core.document import MAX_NUMBER
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
-from paretofoil.web import routes_agents, routes_episodes, routes_jobs
-from paretofoil.web.guard import Guard
-from paretofoil.web.house import Here, House
-from paretofoil.web.models import Health, Refused
-from paretofoil.web.refusal import handle_errors
+from paretofoil.web.agent_store import AgentStore
+from paretofoil.web.documents import agent_document, agent_summary, searches_document
+from paretofoil.web.guard import Guard, handle_errors
+from paretofoil.web.jobs import Job, JobQueue
+from paretofoil.web.models import (
+    MAX_COMMAND,
+    AgentDetails,
+    AgentSummary,
+    AnswerRequest,
+    ConsequenceRequest,
+    EpisodeRequest,
+    ErrorMessage,
+    FlipMapRequest,
+    FoldedNetwork,
+    FoldedRequest,
+    Health,
+    InfluenceRequest,
+    JobStatus,
+    ProbabilitiesRequest,
+    SearchSummary,
+    Seed,
+    Step,
+    Upload,
+)
+from paretofoil.web.pool import QuickWorker
 from paretofoil.web.settings import Settings
-from paretofoil.web.study import routes as routes_study
+from paretofoil.web.user_study.plan import read_user_study
+from paretofoil.web.user_study.session import UserStudySession, study_router
 
 ABOUT = """
-Why this action, and not that one? Questions to command-conditioned agents, with the JSON of the library.
+Questions to command-conditioned agents: why this action, and not that one? Responses hold the library's JSON.
 
 Errors are `{"error": "one sentence"}`.
 """
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": Refused, "description": told}
-    for status, told in {404: "Not known", 422: "Not understood", 503: "Too much to do; come again"}.items()
+Responses = dict[int | str, dict[str, Any]]
+ERRORS: Responses = {
+    status: {"model": ErrorMessage, "description": description}
+    for status, description in {404: "Not found", 422: "Invalid request", 503: "Too many requests; retry"}.items()
 }
-TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-"""Told here, since some machines know others, and a browser that is told not to guess would not run them."""
-
-router = APIRouter(tags=["server"])
-
-
-@router.get("/health", response_model=Health)
-async def tell_health(here: Here) -> Any:
-    """Whether the server is well, and how much there is to do."""
-    return {"status": "well", "version": __version__, "waiting": here.jobs.waiting, "running": here.jobs.running}
+PNG: Responses = {200: {"content": {"image/png": {}}, "description": "A picture"}}
+LIBRARY_JSON: Responses = {
+    200: {"content": {"application/json": {}}, "description": "The library's JSON, with texts and links to pictures"}
+}
+FINISHED_JOB: Responses = {200: {"model": JobStatus, "description": "The job"}}
+NEW_JOB: Responses = {**FINISHED_JOB, 202: {"model": JobStatus, "description": "The job has started"}}
+MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+"""Set here, since some machines have other types, and browsers then refuse to run the scripts."""
 
 
-def page_folder() -> Path:
-    return Path(str(files("paretofoil.web"))) / "page"
+@dataclass(frozen=True)
+class Server:
+    """What the routes share."""
+
+    settings: Settings
+    agents: AgentStore
+    quick: QuickWorker
+    jobs: JobQueue
+    study: UserStudySession | None = None
+
+    @classmethod
+    def open(cls, settings: Settings) -> "Server":
+        """Load the agents and the user study."""
+        study = None if settings.study is None else read_user_study(settings.study)
+        agents = AgentStore(settings)
+        session = None if study is None else UserStudySession(study, agents.agent, settings.replies_path)
+        return cls(settings, agents, QuickWorker(settings), JobQueue(settings), session)
+
+    def start(self) -> None:
+        """Start the worker processes."""
+        self.quick.start()
+        self.jobs.start()
+
+    async def run_quick(self, kind: str, request: dict[str, Any]) -> bytes:
+        """Return the result of a quick task about the request's agent, as JSON."""
+        return await self.quick.run(kind, self.agents.source(request["agent"]).address, request)
+
+    def close(self) -> None:
+        self.jobs.close()
+        self.quick.close()
+        self.agents.close()
+        if self.study is not None:
+            self.study.close()
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The server of the page; its agents are loaded now, its workers start with it and stop with it."""
-    house = House.open(settings or Settings())
+    """Return the application. It loads its agents now; workers start and stop with its lifespan."""
+    server = Server.open(settings or Settings())
 
     @asynccontextmanager
-    async def life(app: FastAPI) -> AsyncIterator[None]:
-        house.start()
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        server.start()
         try:
             yield
         finally:
-            house.close()
+            server.close()
 
     app = FastAPI(
         title="Paretofoil",
         version=__version__,
         description=ABOUT,
         openapi_url="/api/openapi.json",
-        docs_url=None,  # its page would be fetched from elsewhere
+        docs_url=None,  # its page would load scripts from another site
         redoc_url=None,
         redirect_slashes=False,
-        lifespan=life,
+        lifespan=lifespan,
     )
-    app.state.house = house
-    for part in _routers(house):
-        app.include_router(part, prefix="/api", responses=REFUSALS)
-    _serve_page(app, "/page/" if house.study is None else "/page/study.html")
+    app.state.server = server
+    app.include_router(router, prefix="/api", responses=ERRORS)
+    if server.study is not None:
+        app.include_router(study_router(server.study), prefix="/api", responses=ERRORS)
+    for suffix, mime_type in MIME_TYPES.items():
+        mimetypes.add_type(mime_type, suffix)
+    app.mount("/page", StaticFiles(directory=page_folder(), html=True))
+    start_page = "/page/" if server.study is None else "/page/study.html"
+
+    @app.get("/", include_in_schema=False)
+    async def redirect_to_page() -> RedirectResponse:
+        return RedirectResponse(start_page)
+
     handle_errors(app)
-    app.add_middleware(Guard, settings=house.settings)
+    app.add_middleware(Guard, settings=server.settings)
     return app
 
 
-def _routers(house: House) -> list[APIRouter]:
-    always = [router, routes_agents.router, routes_episodes.router, routes_jobs.router]
-    return [*always, routes_study.router] if house.study is not None else always
+def page_folder() -> Path:
+    """Return the folder of the page's files."""
+    return Path(str(files("paretofoil.web"))) / "page"
 
 
-def _serve_page(app: FastAPI, first: str) -> None:
-    for ending, kind in TYPES.items():
-        mimetypes.add_type(kind, ending)
-    app.mount("/page", StaticFiles(directory=page_folder(), html=True))
+def _server(request: Request) -> Server:
+    server: Server = request.app.state.server
+    return server
 
-    @app.get("/", include_in_schema=False)
-    async def show_page() -> RedirectResponse:
-        return RedirectResponse(first)
+
+router = APIRouter()
+ServerDep = Annotated[Server, Depends(_server)]
+Name = Annotated[str, InPath(max_length=200, examples=["deep-sea-treasure"])]
+JobKey = Annotated[str, InPath(max_length=200)]
+NumberList = Annotated[str, Query(max_length=2000, examples=["8,-8"], description="Numbers, separated by commas.")]
+
+
+@router.get("/health", tags=["server"])
+async def health(server: ServerDep) -> Health:
+    """Return the version and the number of jobs."""
+    return Health(version=__version__, waiting=server.jobs.num_waiting, running=server.jobs.num_running)
+
+
+@router.get("/agents", response_model=list[AgentSummary], tags=["agents"])
+async def list_agents(server: ServerDep) -> Any:
+    """List the agents."""
+    return [agent_summary(server.agents, name) for name in server.agents.names()]
+
+
+@router.get("/agents/{name}", response_model=AgentDetails, tags=["agents"])
+async def show_agent(name: Name, server: ServerDep) -> Any:
+    """Return an agent with its command space, its front and its provenance."""
+    return agent_document(server.agents, name)
+
+
+@router.get("/agents/{name}/picture.png", response_class=Response, responses=PNG, tags=["agents"])
+async def show_environment(name: Name, server: ServerDep) -> Response:
+    """Return a picture of the agent's environment at the start."""
+    return await _picture(server, "start-picture", {"agent": name})
+
+
+@router.post("/agents", response_model=AgentDetails, status_code=201, tags=["agents"])
+async def upload_agent(request: Upload, server: ServerDep) -> Any:
+    """Upload an agent in the library's format. It exists until the server stops."""
+    await asyncio.to_thread(server.agents.upload, request.name, request.description, request.weights)
+    return agent_document(server.agents, request.name)
+
+
+@router.get("/searches", response_model=list[SearchSummary], tags=["agents"])
+async def list_searches() -> Any:
+    """List the searches."""
+    return await asyncio.to_thread(searches_document)
+
+
+@router.post("/folded", response_class=Response, responses={200: {"model": FoldedNetwork}}, tags=["agents"])
+async def fold(request: FoldedRequest, server: ServerDep) -> Response:
+    """Return the policy at a state as a small network of the command, which the page computes."""
+    return _json(await server.run_quick("folded", request.model_dump()))
+
+
+@router.post("/probabilities", response_class=Response, responses={200: {"model": list[list[float]]}}, tags=["agents"])
+async def list_probabilities(request: ProbabilitiesRequest, server: ServerDep) -> Response:
+    """Return the probabilities of the actions at a state under each command. The page uses it for black boxes."""
+    return _json(await server.run_quick("probabilities", request.model_dump()))
+
+
+@router.post("/episodes", response_class=Response, responses=LIBRARY_JSON, tags=["episodes"])
+async def roll_out(request: EpisodeRequest, server: ServerDep) -> Response:
+    """Return the greedy episode under a command."""
+    return _json(await server.run_quick("episode", request.model_dump()))
+
+
+@router.post("/consequences", response_class=Response, responses=LIBRARY_JSON, tags=["episodes"])
+async def roll_on(request: ConsequenceRequest, server: ServerDep) -> Response:
+    """Return the rest of an episode after another command is issued, and what that command achieves.
+
+    In a stochastic environment `consequence` holds means over many runs; `episode` is one of these runs.
+    """
+    return _json(await server.run_quick("consequence", request.model_dump()))
+
+
+@router.get("/pictures", response_class=Response, responses=PNG, tags=["episodes"])
+async def show_step(
+    server: ServerDep,
+    agent: Annotated[str, Query(max_length=200)],
+    command: NumberList,
+    time: Annotated[Step, Query()],
+    seed: Annotated[Seed, Query()] = 0,
+    since: Annotated[Step | None, Query()] = None,
+    issued: NumberList | None = None,
+) -> Response:
+    """Return the picture of a step. With `since` and `issued`: after that command was issued at that step."""
+    if (since is None) != (issued is None):
+        raise InvalidInput.expected("both since and issued, or neither", f"since={since} and issued={issued}")
+    other = {"since": since, "issued": None if issued is None else _numbers(issued)}
+    request = {"agent": agent, "command": _numbers(command), "seed": seed, "time": time, **other}
+    return await _picture(server, "picture", request)
+
+
+@router.post("/answers", response_class=Response, responses=NEW_JOB, tags=["questions"])
+async def ask(request: AnswerRequest, server: ServerDep) -> Response:
+    """Ask why not the foil: the smallest change of the command that makes the agent choose it.
+
+    The result holds the library's `answer`, its `sentence` and `paragraph`, and `python`: lines that give the same.
+    """
+    return await _submit(server, "answer", "check-answer", request)
+
+
+@router.post("/flip-maps", response_class=Response, responses=NEW_JOB, tags=["questions"])
+async def map_flips(request: FlipMapRequest, server: ServerDep) -> Response:
+    """Ask about every step of an episode and every foil. Answers appear in `partial` while the job runs."""
+    return await _submit(server, "flip-map", "check-steps", request)
+
+
+@router.post("/influence", response_class=Response, responses=NEW_JOB, tags=["questions"])
+async def measure_influence(request: InfluenceRequest, server: ServerDep) -> Response:
+    """Measure how much the command matters: for each step, the share of commands under which each action is chosen.
+
+    Steps appear in `partial` while the job runs; `seconds` is the time limit of each step.
+    """
+    return await _submit(server, "influence", "check-steps", request)
+
+
+@router.get("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
+async def show_job(key: JobKey, server: ServerDep) -> Response:
+    """Return a job."""
+    return _json(server.jobs.to_json(server.jobs.find(key)))
+
+
+@router.delete("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
+async def cancel_job(key: JobKey, server: ServerDep) -> Response:
+    """Stop waiting for a job. It is stopped if no other client waits for it."""
+    return _json(server.jobs.to_json(server.jobs.cancel(key)))
+
+
+async def _submit(server: Server, kind: str, check: str, request: EpisodeRequest) -> Response:
+    """Check a question at once and return its job."""
+    fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
+    job: Job = server.jobs.submit(kind, server.agents.source(request.agent).address, fields)
+    return _json(server.jobs.to_json(job), 200 if job.state == "done" else 202)
+
+
+def _json(content: bytes, status: int = 200) -> Response:
+    return Response(content, status, media_type="application/json")
+
+
+async def _picture(server: Server, kind: str, request: dict[str, Any]) -> Response:
+    """Return a picture that browsers may cache for a short time."""
+    png = base64.b64decode(json.loads(await server.run_quick(kind, request)))
+    return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=600"})
+
+
+def _numbers(text: str) -> list[float]:
+    """Return [8.0, -8.0] for "8,-8"."""
+    try:
+        numbers = [float(number) for number in text.split(",")[: MAX_COMMAND + 1]]
+    except ValueError:
+        raise InvalidInput.expected("numbers separated by commas, such as 8,-8", repr(text)) from None
+    if not all(abs(number) <= MAX_NUMBER for number in numbers):
+        raise InvalidInput.expected("finite numbers", repr(text))
+    return numbers

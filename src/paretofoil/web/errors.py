@@ -1,32 +1,36 @@
-"""What the server refuses, by whose fault it is."""
+"""Errors of the server and their HTTP status. Worker processes import this module: keep FastAPI out of it."""
 
 from typing import ClassVar
 
 from paretofoil.core.errors import InvalidInput
 
 
-class Unknown(InvalidInput):
-    """Something is asked for that is not there."""
+class NotFound(InvalidInput):
+    """The request names something that does not exist."""
 
     status: ClassVar[int] = 404
 
 
-class Taken(InvalidInput):
-    """A name is to be given that something has already."""
+class Conflict(InvalidInput):
+    """The request clashes with something that exists."""
 
     status: ClassVar[int] = 409
 
 
 class Busy(Exception):
-    """There is more to do than may wait."""
+    """The queue is full."""
+
+
+class WorkerFailure(Exception):
+    """A worker process ended during a task; the message says why."""
 
 
 def status_of(error: InvalidInput) -> int:
-    """The HTTP status of a refusal."""
+    """Return the HTTP status of an error."""
     return getattr(error, "status", 422)
 
 
-def retold(sentence: str, status: int) -> InvalidInput:
-    """A refusal that another process told."""
-    kinds: dict[int, type[InvalidInput]] = {kind.status: kind for kind in (Unknown, Taken)}
-    return kinds.get(status, InvalidInput)(sentence)
+def error_with_status(message: str, status: int) -> InvalidInput:
+    """Return the error that a worker process reported."""
+    kinds: dict[int, type[InvalidInput]] = {kind.status: kind for kind in (NotFound, Conflict)}
+    return kinds.get(status, InvalidInput)(message)

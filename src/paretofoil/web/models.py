@@ -1,57 +1,102 @@
-"""What requests may hold, field by field; OpenAPI is made from it. What it all means is checked by the library."""
+"""The JSON of requests and responses, as pydantic models. OpenAPI is derived from them.
 
+They check types and sizes. The library checks what the values mean.
+"""
+
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
-from paretofoil.core.document import MAX_NUMBER
+from paretofoil.core.command import Objective
+from paretofoil.core.document import MAX_NUMBER, brief
+from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.policy import Activation
 
 MAX_COMMAND = 64
 """Numbers of a command."""
 MAX_ROWS = 10_000
-"""Commands that are asked about at once."""
+"""Commands in one request for probabilities."""
 MAX_SECONDS = 60.0
 """Of a search, for each question."""
-USUAL_SECONDS = 10.0
 
 Number = Annotated[FiniteFloat, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Command = Annotated[list[Number], Field(min_length=1, max_length=MAX_COMMAND, examples=[[8.0, -8.0]])]
 State = Annotated[list[Number], Field(min_length=1, max_length=100_000)]
 AgentName = Annotated[str, Field(min_length=1, max_length=200, examples=["deep-sea-treasure"])]
-Seed = Annotated[int, Field(ge=0, lt=2**32, description="Of chance in the environment, and of the search.")]
-Time = Annotated[int, Field(ge=0, le=1_000_000, examples=[5], description="The moment of the episode, from 0 on.")]
-Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, description="What the search of each question may take.")]
+Seed = Annotated[int, Field(ge=0, lt=2**32, description="Seed of the environment and of the search.")]
+Step = Annotated[int, Field(ge=0, le=1_000_000, examples=[5], description="Step of the episode; the first is 0.")]
+Steps = Annotated[list[Step] | None, Field(min_length=1, max_length=1000, description="These steps only; null: all.")]
+Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, description="Time limit of each search, in seconds.")]
 
 
-Times = Annotated[
-    list[Time] | None, Field(min_length=1, max_length=1000, description="These moments only; all if left out.")
-]
+class StrictModel(BaseModel):
+    """A model that refuses unknown fields and suggests the nearest known one."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_fields(cls, values: Any) -> Any:
+        names = [field.alias or name for name, field in cls.model_fields.items()]
+        for name in values if isinstance(values, Mapping) else ():
+            if name not in names:
+                raise InvalidInput.expected(f"fields among {', '.join(names)}", did_you_mean(str(name)[:80], names))
+        return values
 
 
-class Asked(BaseModel):
-    """What is asked has these fields and no others: a misspelt one is told, not ignored."""
+_EXPECTED = {
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a finite number"),
+    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "an object"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
+    "string_type": "a text",
+    "greater_than": "a number above {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than": "a number below {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "too_short": "at least {min_length} items",
+    "too_long": "at most {max_length} items",
+    "string_too_short": "at least {min_length} characters",
+    "string_too_long": "at most {max_length} characters",
+    "string_pattern_mismatch": "a text that matches {pattern}",
+    "literal_error": "{expected}",
+    "union_tag_invalid": "{expected_tags} as {discriminator}",
+    "union_tag_not_found": "an object with {discriminator}",
+    "missing": "a value",
+}
+"""What pydantic's types of errors mean."""
 
-    model_config = ConfigDict(extra="forbid", strict=False)
+
+def first_problem(errors: Sequence[Any]) -> str:
+    """Return the first problem that pydantic found, as one sentence that says where it is."""
+    first = errors[0]
+    where = ".".join(map(str, first["loc"]))
+    prefix = f"{where}: " if where else ""
+    if first["type"] == "value_error":
+        return f"{prefix}{first['ctx']['error']}"
+    expected = _EXPECTED.get(first["type"], f"a valid value ({first['msg']})").format(**first.get("ctx", {}))
+    return f"{prefix}expected {expected}, got {'none' if first['type'] == 'missing' else brief(first.get('input'))}"
 
 
-class EpisodeAsked(Asked):
-    """An agent's greedy episode under a command."""
+class EpisodeRequest(StrictModel):
+    """The greedy episode of an agent under a command."""
 
     agent: AgentName
     command: Command
     seed: Seed = 0
 
 
-class FoldedAsked(Asked):
+class FoldedRequest(StrictModel):
     """The policy at a state."""
 
     agent: AgentName
     state: State
 
 
-class ProbabilitiesAsked(Asked):
-    """What the agent would do at a state, under many commands."""
+class ProbabilitiesRequest(StrictModel):
+    """The probabilities of the actions at a state, under many commands."""
 
     agent: AgentName
     state: State
@@ -59,18 +104,18 @@ class ProbabilitiesAsked(Asked):
     commands: list[Command] = Field(min_length=1, max_length=MAX_ROWS)
 
 
-class ConsequenceAsked(EpisodeAsked):
-    """What happens if another command is issued at a moment of an episode."""
+class ConsequenceRequest(EpisodeRequest):
+    """Another command, issued at a step of an episode."""
 
-    time: Time
+    time: Step
     issued: Command
 
 
-class AnswerAsked(EpisodeAsked):
-    """Why not the foil, at a moment of an episode? The options are those of `explain_decision`."""
+class AnswerRequest(EpisodeRequest):
+    """Why not the foil, at a step of an episode? The options are those of `explain`."""
 
-    time: Time
-    foil: Annotated[int | str, Field(examples=["down"], description="By name or number.")]
+    time: Step
+    foil: Annotated[int | str, Field(examples=["down"], description="Name or number of the action.")]
     search: Annotated[str, Field(max_length=100)] = "auto"
     kappa: Annotated[FiniteFloat, Field(ge=0, le=1e6)] | None = None
     norm: Literal["l1", "l2", "linf"] = "l2"
@@ -80,73 +125,64 @@ class AnswerAsked(EpisodeAsked):
     sparse: bool = False
     k: Annotated[int, Field(ge=1, le=10)] = 1
     min_change: Annotated[FiniteFloat, Field(ge=0, le=1)] = 0.0
-    seconds: Seconds = USUAL_SECONDS
+    seconds: Seconds = 10.0
     queries: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
 
-class FlipMapAsked(EpisodeAsked):
-    """Every moment of an episode and every foil."""
+class FlipMapRequest(EpisodeRequest):
+    """Every step of an episode and every foil."""
 
-    times: Times = None
+    times: Steps = None
     search: Annotated[str, Field(max_length=100)] = "auto"
-    seconds: Seconds = USUAL_SECONDS
+    seconds: Seconds = 10.0
 
 
-class InfluenceAsked(EpisodeAsked):
-    """How much the command matters at the moments of an episode."""
+class InfluenceRequest(EpisodeRequest):
+    """How much the command matters at the steps of an episode."""
 
-    times: Times = None
+    times: Steps = None
     seconds: Seconds = 1.0
 
 
-class Upload(Asked):
-    """An agent in the library's own format: its `agent.json`, and its `weights.safetensors` in base64."""
+class Upload(StrictModel):
+    """An agent in the library's format."""
 
     name: Annotated[str, Field(max_length=200, examples=["mine"])]
-    description: dict[str, Any]
-    weights: str
+    description: dict[str, Any] = Field(description="The content of agent.json.")
+    weights: str = Field(description="The content of weights.safetensors, in base64.")
 
 
-class Refused(BaseModel):
-    """Why something was refused."""
+class ErrorMessage(BaseModel):
+    """Why a request was refused."""
 
     error: str = Field(examples=["expected the command to have 2 numbers, got 3: [1.0, 2.0, 3.0]"])
 
 
 class Health(BaseModel):
-    status: Literal["well"]
+    status: Literal["ok"] = "ok"
     version: str
     waiting: int = Field(description="Jobs that wait for a worker.")
     running: int
 
 
-class ObjectiveShown(BaseModel):
-    name: str
-    unit: str
-    cost: bool
-    probability: bool
-    natural_low: float | None
-    natural_high: float | None
-
-
-class AgentShown(BaseModel):
-    """An agent as it is listed."""
+class AgentSummary(BaseModel):
+    """An agent in the list of agents."""
 
     name: str
     title: str
     environment: str
     about: str
-    objectives: list[ObjectiveShown]
+    objectives: list[Objective]
     actions: list[str]
     front_size: int
-    early: bool = Field(description="Whether it is an under-trained twin.")
+    early: bool = Field(description="Whether it is the under-trained twin of another agent.")
     uploaded: bool
-    beside: list[str] = Field(description="Other agents of the same environment.")
-    picture: str = Field(description="Where its world is seen.")
+    siblings: list[str] = Field(description="Other agents of the same environment.")
+    picture: str = Field(description="Link to the picture of its environment.")
 
 
-class SpaceShown(BaseModel):
-    """The commands that an agent understands."""
+class CommandSpaceShape(BaseModel):
+    """The commands that an agent accepts."""
 
     kind: Literal["box", "simplex"]
     low: list[float]
@@ -154,11 +190,11 @@ class SpaceShown(BaseModel):
     scale: list[float]
 
 
-class AgentWhole(AgentShown):
-    """All that is known of an agent."""
+class AgentDetails(AgentSummary):
+    """An agent with its command space and its front."""
 
     phrases: list[str]
-    space: SpaceShown
+    space: CommandSpaceShape
     front: list[list[float]]
     front_texts: list[str]
     achieved: list[list[float]] | None
@@ -166,13 +202,13 @@ class AgentWhole(AgentShown):
     stochastic: bool
     step_limit: int
     horizon: bool
-    values: bool = Field(description="Whether it tells values instead of probabilities.")
-    paper_box: bool = Field(description="Whether questions can be asked in the paper's box.")
+    values: bool = Field(description="Whether the policy returns values instead of probabilities.")
+    paper_box: bool = Field(description="Whether the paper's search region can be chosen.")
     provenance: dict[str, Any]
-    computable: bool = Field(description="Whether the page can compute its policy (POST /api/folded).")
+    white_box: bool = Field(description="Whether the page can compute the policy (POST /api/folded).")
 
 
-class LayerShown(BaseModel):
+class Layer(BaseModel):
     outputs: int
     inputs: int
     weight: str = Field(description="(outputs, inputs) row by row: float32, little-endian, base64.")
@@ -180,26 +216,26 @@ class LayerShown(BaseModel):
     activation: Activation | Literal["none"]
 
 
-class FoldedShown(BaseModel):
-    """logits = the layers, one behind the other, of the command."""
+class FoldedNetwork(BaseModel):
+    """The layers that compute the logits from the command, first to last."""
 
-    layers: list[LayerShown]
+    layers: list[Layer]
 
 
-class SearchShown(BaseModel):
+class SearchSummary(BaseModel):
     name: str
     about: str
     needs: Literal["queries", "gradients", "inside"]
     proves: bool
 
 
-class JobShown(BaseModel):
-    """Work that takes time, and what came of it."""
+class JobStatus(BaseModel):
+    """A job and what came of it."""
 
-    job: str = Field(description="The same question has the same one.")
+    job: str = Field(description="Its key. The same question has the same key.")
     kind: Literal["answer", "flip-map", "influence"]
     state: Literal["waiting", "running", "done", "cancelled", "failed"]
     progress: float | None = Field(description="From 0 to 1, where it is known.")
-    partial: list[Any] = Field(description="What is known so far.")
+    partial: list[Any] = Field(description="Results so far.")
     result: dict[str, Any] | None
     error: str | None

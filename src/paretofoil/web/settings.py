@@ -1,4 +1,4 @@
-"""What a server is started with, and what it allows."""
+"""The settings of a server."""
 
 import os
 from dataclasses import dataclass
@@ -12,28 +12,28 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True)
 class Settings:
-    """Whom to serve, where, and with how much room."""
+    """Which agents to serve, where to listen, and the limits of the server."""
 
     agents: tuple[str, ...] = ()
-    """Names, folders, or "module:name" of agents; every shipped and local one if none is given."""
+    """Names, folders or "module:name" of agents; empty: every shipped and every local agent."""
     folders: tuple[Path, ...] = ()
-    """Folders of agents' folders, each of which is served as well."""
+    """Folders that hold folders of agents. Each of these agents is served, too."""
     host: str = "127.0.0.1"
     port: int = 8765
     workers: int = 0
-    """Processes that search and prove; one for each core if 0."""
+    """Worker processes for searches and proofs; 0: one for each core."""
     allowed_modules: tuple[str, ...] = ()
     """Modules that agents' environments may import."""
     queue: int = 64
-    """Jobs that may wait; the next one is told to come again."""
+    """Jobs that may wait."""
     memory: int = 64 << 20
-    """Bytes of results that are kept; those that were not asked for longest are forgotten."""
+    """Bytes of results that are kept."""
     uploads: int = 32
     """Agents that may be uploaded."""
     study: Path | None = None
-    """The file of a user study, which people take part in here."""
+    """The file of a user study that this server runs."""
     replies: Path | None = None
-    """Where the replies to the study go; a file of its name, in the folder where one stands, if None."""
+    """The file of the user study's replies; None: the study's name with .sqlite, in the current folder."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65535:
@@ -51,11 +51,12 @@ class Settings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach the server."""
-        return self.host in LOOPBACK or (_is_address(self.host) and ip_address(self.host).is_loopback)
+        """Return whether only this machine can reach the server."""
+        return self.host in LOOPBACK or (is_address(self.host) and ip_address(self.host).is_loopback)
 
 
-def _is_address(host: str) -> bool:
+def is_address(host: str) -> bool:
+    """Return whether a host is an IP address."""
     try:
         ip_address(host)
     except ValueError:

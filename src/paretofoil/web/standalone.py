@@ -1,8 +1,14 @@
-"""One episode as a page of its own: what the server would have answered is saved inside (`episode ... --html`)."""
+"""An episode as one HTML file that needs no server (`paretofoil episode ... --html`).
+
+The file holds the page's scripts and styles, and what the server would answer to the page's requests.
+"""
 
 import base64
+import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -11,144 +17,211 @@ from paretofoil.core.atomic import check_file, write_whole
 from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
-from paretofoil.web.bundle import page_with
-from paretofoil.web.document import (
+from paretofoil.web.documents import (
     agent_document,
     agent_summary,
     consequence_document,
-    course_document,
+    episode_document,
+    folded_document,
     searches_document,
 )
-from paretofoil.web.models import AnswerAsked
-from paretofoil.web.moment import Course, Moments
-from paretofoil.web.network import computable, folded_document
-from paretofoil.web.picture import Pictures
+from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
+from paretofoil.web.models import AnswerRequest
 from paretofoil.web.settings import Settings
-from paretofoil.web.shelf import Shelf
-from paretofoil.web.task import run_task
+from paretofoil.web.tasks import run_task
 
-MOST_MOMENTS = 200
-"""That are saved with their answers: each brings its network along."""
-SEEN = "saved:"
-"""Begins the number of a picture, which stands once in the file however often it is seen."""
+MAX_STEPS = 200
+"""Steps that can be saved with their answers."""
+PICTURE = "saved:"
+"""Prefix of the number of a picture. The file holds each picture once."""
 
-Tell = Callable[[int, int], None]
-"""Called with the number of answers so far, and of all."""
+Report = Callable[[int, int], None]
+"""Called with the number of answers so far, and the number of all answers."""
 
 
-def check_page(path: Path, moments: int) -> None:
-    """Refuse a page that could not be saved, or with more moments to ask about than it can hold."""
+def check_page(path: Path, num_steps: int) -> None:
+    """Raise an error if the page cannot be written, or has more steps than it can hold."""
     check_file(path, "a page's file")
-    if moments > MOST_MOMENTS:
-        raise InvalidInput.expected(f"at most {MOST_MOMENTS} moments to save (choose some with --steps)", moments)
+    if num_steps > MAX_STEPS:
+        raise InvalidInput.expected(f"at most {MAX_STEPS} steps to save (choose some with --steps)", num_steps)
 
 
-def save_page(path: Path, agent: str, flips: FlipMap, *, seed: int, options: Mapping[str, Any], tell: Tell) -> None:
+def save_page(
+    path: Path, agent: str, flip_map: FlipMap, *, seed: int, options: Mapping[str, Any], report: Report
+) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
     Args:
-        path: the file.
-        agent: as it is typed.
-        flips: what was asked about the episode.
-        seed: of the episode.
-        options: how it was asked: `search`, `seconds`, `queries` and `box`; what is None is as usual.
-        tell: called as the answers come.
+        path: The file.
+        agent: Name, folder or module:name of the agent.
+        flip_map: The flip map of the episode.
+        seed: Seed of the episode.
+        options: `search`, `seconds`, `queries` and `box` of the flip map; None: the default.
+        report: Called after each answer.
     """
-    check_page(path, len(set(flips.times)))
-    saved = _SavedEpisode(agent, flips, seed, options)
-    saved.gather(tell)
-    begin = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
-    write_whole(path, page_with(page_folder(), saved.to_json(), begin).encode())
+    check_page(path, len(set(flip_map.times)))
+    saved = _SavedEpisode(agent, flip_map, seed, options)
+    saved.save_all(report)
+    first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
+    write_whole(path, page_with(page_folder(), saved.to_json(), first_line).encode())
 
 
 class _SavedEpisode:
-    """Requests that a page will make, and what the server would answer; `js/saved.js` looks them up."""
+    """Requests that the page will make, and the server's responses. `js/saved.js` looks them up."""
 
-    def __init__(self, agent: str, flips: FlipMap, seed: int, options: Mapping[str, Any]) -> None:
-        self._shelf = Shelf(Settings(agents=(agent,)))
-        self._moments = Moments(self._shelf.agent)
-        self._pictures = Pictures(self._moments)
-        [name] = self._shelf.names()
-        self._course = Course(name, tuple(flips.command.tolist()), seed)
-        self._flips = flips
+    def __init__(self, agent: str, flip_map: FlipMap, seed: int, options: Mapping[str, Any]) -> None:
+        self._store = AgentStore(Settings(agents=(agent,)))
+        [self._name] = self._store.names()
+        self._agent = self._store.agent(self._name)
+        self._cache = EpisodeCache()
+        self._spec = EpisodeSpec(self._name, tuple(flip_map.command.tolist()), seed)
+        self._flip_map = flip_map
         self._options = {name: value for name, value in options.items() if value is not None}
-        self._requests: list[dict[str, Any]] = []
-        self._seen: dict[bytes, int] = {}
+        self._responses: list[dict[str, Any]] = []
+        self._pictures: dict[bytes, int] = {}
 
     @property
     def link(self) -> str:
-        """Where the page opens: at the first moment that was asked about."""
-        command = ",".join(map(repr, self._course.command))
-        where = {"agent": self._course.agent, "command": command, "seed": self._course.seed}
-        return f"#{urlencode({**where, 'time': min(self._flips.times, default=0)}, safe=',')}"
+        """The view that the page opens: the first step of the flip map."""
+        command = ",".join(map(repr, self._spec.command))
+        fields = {"agent": self._name, "command": command, "seed": self._spec.seed}
+        return f"#{urlencode({**fields, 'time': min(self._flip_map.times, default=0)}, safe=',')}"
 
-    def gather(self, tell: Tell) -> None:
-        self._about_agent()
-        where = {"agent": self._course.agent, "command": list(self._course.command), "seed": self._course.seed}
-        episode = self._episode(course_document(self._moments, self._course), self._course)
-        self._save("POST", "/api/episodes", episode, where)
-        self._save("POST", "/api/flip-maps", _done({"flip_map": self._flips.to_dict()}), where)
-        for time in sorted(set(self._flips.times)):
-            self._fold(time)
-        for done, (time, known) in enumerate(zip(self._flips.times, self._flips.answers, strict=True)):
-            tell(done, len(self._flips.answers))
-            self._answer({**where, "time": time, "foil": known.foil})
-        tell(len(self._flips.answers), len(self._flips.answers))
+    @property
+    def _episode_fields(self) -> dict[str, Any]:
+        return {"agent": self._name, "command": list(self._spec.command), "seed": self._spec.seed}
+
+    def save_all(self, report: Report) -> None:
+        self._save_agent()
+        document = episode_document(self._agent, self._spec, self._cache.episode(self._agent, self._spec))
+        episode = self._episode_document(document, self._spec)
+        self._save("POST", "/api/episodes", episode, self._episode_fields)
+        self._save("POST", "/api/flip-maps", _done({"flip_map": self._flip_map.to_dict()}), self._episode_fields)
+        white_box = agent_document(self._store, self._name)["white_box"]
+        for step in sorted(set(self._flip_map.times)) if white_box else ():
+            state = self._cache.decision(self._agent, self._spec, step).state.tolist()
+            self._save(
+                "POST", "/api/folded", folded_document(self._agent, state), {"agent": self._name, "state": state}
+            )
+        total = len(self._flip_map.answers)
+        for done, (step, answer) in enumerate(zip(self._flip_map.times, self._flip_map.answers, strict=True)):
+            report(done, total)
+            self._save_answer({**self._episode_fields, "time": step, "foil": answer.foil})
+        report(total, total)
 
     def to_json(self) -> str:
-        pictures = [f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}" for png in self._seen]
-        return write_document({"pictures": pictures, "answers": self._requests})
+        pictures = [f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}" for png in self._pictures]
+        return write_document({"pictures": pictures, "answers": self._responses})
 
     def _save(self, method: str, path: str, result: Any, body: Mapping[str, Any] | None = None) -> None:
-        self._requests.append({"method": method, "path": path, "body": dict(body or {}), "result": result})
+        self._responses.append({"method": method, "path": path, "body": dict(body or {}), "result": result})
 
-    def _about_agent(self) -> None:
-        name = self._course.agent
-        start = {"picture": self._see(self._pictures.of_start(name))}
-        self._save("GET", "/api/agents", [{**agent_summary(self._shelf, name), **start}])
-        self._save("GET", f"/api/agents/{quote(name, safe='')}", {**agent_document(self._shelf, name), **start})
+    def _save_agent(self) -> None:
+        start = {"picture": self._save_picture(self._cache.start_picture(self._agent))}
+        self._save("GET", "/api/agents", [{**agent_summary(self._store, self._name), **start}])
+        details = {**agent_document(self._store, self._name), **start}
+        self._save("GET", f"/api/agents/{quote(self._name, safe='')}", details)
         self._save("GET", "/api/searches", searches_document())
         self._save("GET", "/api/openapi.json", {"paths": {"/api/flip-maps": {}}})
 
-    def _fold(self, time: int) -> None:
-        agent = self._shelf.agent(self._course.agent)
-        if computable(agent):
-            state = self._moments.decision(self._course, time).state.tolist()
-            asked = {"agent": self._course.agent, "state": state}
-            self._save("POST", "/api/folded", folded_document(agent, state), asked)
-
-    def _answer(self, where: dict[str, Any]) -> None:
-        """The answer as it was asked for, to whoever asks plainly; and what follows the commands that it names."""
-        plain = AnswerAsked(**where).model_dump(mode="json")
-        task = {"kind": "answer", "address": self._shelf.place(self._course.agent).address}
-        result = run_task({**task, "asked": {**plain, **self._options}}, lambda progress, known: None)
-        foil = self._shelf.agent(self._course.agent).actions[where["foil"]]
-        asked = {name: None if name in ("seconds", "queries") else value for name, value in plain.items()}
-        self._save("POST", "/api/answers", _done(result), {**asked, "foil": foil})
+    def _save_answer(self, fields: dict[str, Any]) -> None:
+        """Save the answer for the page's default options, and the rollouts of the commands that it names."""
+        defaults = AnswerRequest(**fields).model_dump(mode="json")
+        task = {"kind": "answer", "address": self._store.source(self._name).address}
+        result = run_task({**task, "request": {**defaults, **self._options}}, lambda progress, partial: None)
+        request = {name: None if name in ("seconds", "queries") else value for name, value in defaults.items()}
+        self._save("POST", "/api/answers", _done(result), {**request, "foil": self._agent.actions[fields["foil"]]})
         attainable = result["answer"].get("attainable") or {}
         for issued in (result["answer"]["command"], attainable.get("command")):
             if issued is not None:
-                self._follow(where["time"], issued)
+                self._save_consequence(fields["time"], issued)
 
-    def _follow(self, time: int, issued: list[float]) -> None:
-        course = Course(self._course.agent, self._course.command, self._course.seed, time, tuple(issued))
-        told = consequence_document(self._moments, course)
-        asked = {"agent": course.agent, "command": list(course.command), "seed": course.seed}
-        result = {**told, "episode": self._episode(told["episode"], course)}
-        self._save("POST", "/api/consequences", result, {**asked, "time": time, "issued": issued})
+    def _save_consequence(self, step: int, issued: list[float]) -> None:
+        spec = EpisodeSpec(self._name, self._spec.command, self._spec.seed, step, tuple(issued))
+        result = consequence_document(self._cache, self._agent, spec)
+        result["episode"] = self._episode_document(result["episode"], spec)
+        self._save("POST", "/api/consequences", result, {**self._episode_fields, "time": step, "issued": issued})
 
-    def _episode(self, document: dict[str, Any], course: Course) -> dict[str, Any]:
-        """An episode whose pictures are in the file."""
+    def _episode_document(self, document: dict[str, Any], spec: EpisodeSpec) -> dict[str, Any]:
+        """Replace the links to pictures by the pictures in the file."""
         for decision in document["decisions"]:
-            decision["picture"] = self._see(self._pictures.of_moment(course, decision["time"]))
-        end = document["decisions"][-1]["time"] + 1
-        return {**document, "end_picture": self._see(self._pictures.of_moment(course, end))}
+            decision["picture"] = self._save_picture(self._cache.picture(self._agent, spec, decision["step"]))
+        end = document["decisions"][-1]["step"] + 1
+        return {**document, "end_picture": self._save_picture(self._cache.picture(self._agent, spec, end))}
 
-    def _see(self, png: bytes) -> str:
-        return f"{SEEN}{self._seen.setdefault(png, len(self._seen))}"
+    def _save_picture(self, png: bytes) -> str:
+        return f"{PICTURE}{self._pictures.setdefault(png, len(self._pictures))}"
 
 
 def _done(result: dict[str, Any]) -> dict[str, Any]:
-    """A job that is done."""
+    """Return a finished job."""
     return {"job": "saved", "state": "done", "progress": 1.0, "partial": [], "result": result, "error": None}
+
+
+# The page's files in one document. Each module becomes a function that returns its exports, which keeps the names of
+# different modules apart. For that, modules import by `import { a, b as c } from "./x.js"` and export declarations.
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";[ \t]*$', re.MULTILINE)
+_EXPORT = re.compile(r"^export ((?:async function|function|class|const)\*? (\w+))", re.MULTILINE)
+_OTHER = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+_STYLE = re.compile(r'<link rel="stylesheet" href="([\w./-]+)">')
+_MAIN = re.compile(r'<script type="module" src="js/(\w+)\.js"></script>')
+_ICON = re.compile(r'(href|src)="([\w./-]+\.svg)"')
+
+
+def page_with(folder: Path, data: str, first_line: str) -> str:
+    """Return the page of a folder as one HTML document with JSON data inside; its script starts with `first_line`."""
+    page = (folder / "index.html").read_text()
+    main = _MAIN.search(page)
+    if main is None:
+        raise InvalidInput.expected("a page with one module script", f"{folder / 'index.html'} without one")
+    script = f"{first_line}\n{bundle_modules(folder / 'js', main[1])}"
+    script = re.sub(r"<(?=/script|!--)", r"\\x3c", script, flags=re.IGNORECASE)  # must not end its element
+    page = _STYLE.sub(lambda match: f"<style>\n{(folder / match[1]).read_text()}</style>", page)
+    page = _ICON.sub(lambda match: f'{match[1]}="{_data_url(folder / match[2])}"', page)
+    page = page.replace(main[0], "")
+    page = page.replace("<head>", f"<head>\n  {_security_policy(script)}", 1)
+    safe_data = data.replace("<", "\\u003c")  # no element can start or end in it
+    saved = f'<script type="application/json" id="episode">{safe_data}</script>'
+    head, _, tail = page.rpartition("</body>")
+    return f'{head}{saved}\n<script type="module">{script}</script>\n</body>{tail}'
+
+
+def bundle_modules(folder: Path, main: str) -> str:
+    """Return a module and everything that it imports as one script."""
+    sources: dict[str, str] = {}
+    names = [main]
+    while names:
+        name = names.pop()
+        if name not in sources:
+            sources[name] = (folder / f"{name}.js").read_text()
+            names += [module for _, module in _IMPORT.findall(sources[name])]
+    imports = {name: {match[2] for match in _IMPORT.finditer(source)} for name, source in sources.items()}
+    try:
+        order = list(TopologicalSorter(imports).static_order())
+    except CycleError as error:
+        raise InvalidInput.expected("modules without circular imports", " -> ".join(error.args[1])) from None
+    return "\n".join(_as_function(name, sources[name]) for name in order)
+
+
+def _as_function(name: str, source: str) -> str:
+    exports = [declared for _, declared in _EXPORT.findall(source)]
+    body = _EXPORT.sub(r"\1", source)
+    body = _IMPORT.sub(lambda match: f"const {{{match[1].replace(' as ', ': ')}}} = module_{match[2]};", body)
+    other = _OTHER.search(body)
+    if other is not None:
+        raise InvalidInput.expected(f"imports and exports of {name}.js by their names", other[0])
+    return f"const module_{name} = (() => {{\n{body}\nreturn {{ {', '.join(exports)} }};\n}})();"
+
+
+def _security_policy(script: str) -> str:
+    """Return the element that allows this script only, and no requests."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data: blob:"
+    return f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+
+
+def _data_url(path: Path) -> str:
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"

@@ -1,7 +1,6 @@
-"""A worker process: reads tasks from its input line by line, and tells on its output what becomes of each.
+"""The main loop of a worker process: read tasks from stdin, line by line, and write what becomes of each to stdout.
 
-A line that it tells begins with its kind: "+" how far it is and what is known, "=" the result, "!" why there is none.
-Both sides speak JSON; nothing is unpickled.
+The first character of a line that it writes is its kind: "+" progress, "=" result, "!" error. The rest is JSON.
 """
 
 import json
@@ -15,37 +14,37 @@ from paretofoil.core.document import brief_words, write_document
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.permission import allow
 from paretofoil.web.errors import status_of
-from paretofoil.web.task import run_task
+from paretofoil.web.tasks import run_task
 
 PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
 
 
-def main(step_back: int, modules: Sequence[str]) -> None:
-    """Work until there is no more input. What anybody prints goes where errors go, not between the lines."""
-    told = os.fdopen(os.dup(1), "wb")
+def main(niceness: int, modules: Sequence[str]) -> None:
+    """Run tasks until stdin ends. Whatever else prints to stdout goes to stderr instead."""
+    output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):
-        os.nice(step_back)
+        os.nice(niceness)
     for module in modules:
         allow(module)
     for line in sys.stdin.buffer:
-        _do(line, told)
+        _run(line, output)
 
 
-def _do(line: bytes, told: BinaryIO) -> None:
-    def tell(progress: float, known: Sequence[Any]) -> None:
-        _say(told, PROGRESS, {"progress": progress, "known": list(known)})
+def _run(line: bytes, output: BinaryIO) -> None:
+    def report(progress: float, partial: Sequence[Any]) -> None:
+        _write(output, PROGRESS, {"progress": progress, "partial": list(partial)})
 
     try:
-        _say(told, RESULT, run_task(json.loads(line), tell))
+        _write(output, RESULT, run_task(json.loads(line), report))
     except InvalidInput as error:
-        _say(told, ERROR, {"error": brief_words(error), "status": status_of(error)})
+        _write(output, ERROR, {"error": brief_words(error), "status": status_of(error)})
     except Exception as error:
         traceback.print_exc()
-        told_error = f"it failed inside ({type(error).__name__}); the server's log has more"
-        _say(told, ERROR, {"error": told_error, "status": 500})
+        message = f"the task failed ({type(error).__name__}); the server's log has the details"
+        _write(output, ERROR, {"error": message, "status": 500})
 
 
-def _say(told: BinaryIO, kind: bytes, values: Any) -> None:
-    told.write(kind + write_document(values).encode() + b"\n")
-    told.flush()
+def _write(output: BinaryIO, kind: bytes, document: Any) -> None:
+    output.write(kind + write_document(document).encode() + b"\n")
+    output.flush()

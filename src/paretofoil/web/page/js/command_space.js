@@ -75,7 +75,7 @@ export function createCommandSpace(scope, store, journey) {
     }
     map = null;
     places = [];
-    if (!state.agent.computable) askServer(state, view, probe);
+    if (!state.agent.white_box) askServer(state, view, probe);
     return false;
   }
 

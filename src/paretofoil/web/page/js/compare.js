@@ -23,7 +23,7 @@ export function createCompare(scope, store, journey) {
 }
 
 function chooser(state, store) {
-  const agents = (state.agent.beside || []).map((name) => ({ label: `the agent ${name}`, value: { agent: name } }));
+  const agents = (state.agent.siblings || []).map((name) => ({ label: `the agent ${name}`, value: { agent: name } }));
   const searches = state.searches.map(({ name }) => ({ label: `the search ${name}`, value: { search: name } }));
   const all = [...agents, ...searches];
   const select = el(

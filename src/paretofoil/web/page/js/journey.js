@@ -141,7 +141,7 @@ export function createJourney(store) {
   /** The policy at this moment as a function of the command, for the map. */
   async function fold() {
     const { agent, episode, time } = store.get();
-    if (!agent.computable || store.get().folded) return;
+    if (!agent.white_box || store.get().folded) return;
     const folded = readPolicy(await readFolded(agent.name, episode.decisions[time].state));
     if (store.get().episode === episode && store.get().time === time) store.set({ folded });
   }
@@ -149,7 +149,7 @@ export function createJourney(store) {
   /** Ask about each foil of the moment in the background; what fails is simply not known beforehand. */
   async function foresee() {
     const state = store.get();
-    if (state.playing || state.view !== "episode" || !state.agent.computable) return;
+    if (state.playing || state.view !== "episode" || !state.agent.white_box) return;
     unasked = new AbortController();
     const { signal } = unasked;
     for (const foil of foilsOf(state).filter((action) => !state.foreseen[action])) {

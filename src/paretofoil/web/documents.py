@@ -1,0 +1,161 @@
+"""Agents, episodes and policies as JSON documents for the page: the library's own JSON, with texts and links added."""
+
+import base64
+from dataclasses import asdict
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command
+from paretofoil.core.attainable import DELIVERED
+from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.decision import Episode
+from paretofoil.core.document import plain
+from paretofoil.core.policy import WhiteBoxPolicy, shares, tells_values
+from paretofoil.explanation.consequence import consequence
+from paretofoil.search.registry import methods
+from paretofoil.show.numbers import values
+from paretofoil.web.agent_store import AgentStore
+from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
+from paretofoil.web.errors import NotFound
+
+EARLY = "-early"
+"""How the name of an under-trained twin ends."""
+
+
+def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
+    """Return what the list of agents shows of an agent."""
+    agent = store.agent(name)
+    return {
+        "name": name,
+        "title": name.replace("-", " ").title(),
+        "environment": agent.environment.name,
+        "about": agent.environment.description,
+        "objectives": [asdict(objective) for objective in agent.space.objectives],  # type: ignore[arg-type]
+        "actions": list(agent.actions),
+        "front_size": len(agent.front),
+        "early": name.endswith(EARLY),
+        "uploaded": store.source(name).uploaded,
+        "siblings": store.siblings(name),
+        "picture": f"/api/agents/{quote(name, safe='')}/picture.png",
+    }
+
+
+def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
+    """Return everything that the page knows of an agent."""
+    agent = store.agent(name)
+    space = agent.space
+    return {
+        **agent_summary(store, name),
+        "phrases": list(agent.phrases),
+        "space": {"kind": space.shape, **plain({"low": space.low, "high": space.high, "scale": space.scale})},
+        "front": agent.front.tolist(),
+        "front_texts": [command_text(space, command) for command in agent.front],
+        "achieved": None if agent.achieved is None else agent.achieved.tolist(),
+        "reached": None if agent.achieved is None else agent.reached().tolist(),
+        "stochastic": agent.environment.stochastic,
+        "step_limit": agent.environment.max_steps,
+        "horizon": agent.horizon,
+        "values": tells_values(agent.policy),
+        "paper_box": agent.environment.paper_box is not None and not agent.horizon,
+        "provenance": plain(dict(agent.provenance)),
+        "white_box": isinstance(agent.policy, WhiteBoxPolicy),
+    }
+
+
+def searches_document() -> list[dict[str, Any]]:
+    """Return the searches by name."""
+    loaded = [(method, method.load()) for method in methods()]
+    return [{"name": m.name, "about": m.summary, "needs": kind.access, "proves": kind.proves} for m, kind in loaded]
+
+
+def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[str, Any]:
+    """Return the library's JSON of an episode, with probabilities, texts and links to pictures."""
+    document = episode.to_dict()
+    states, commands = (np.array([getattr(d, name) for d in episode]) for name in ("state", "command"))
+    scores = np.asarray(agent.policy.log_probs(states, commands))
+    for decision, row, entry in zip(episode, scores, document["decisions"], strict=True):
+        probabilities, action_values = shares(agent.policy, row, decision.valid_actions)
+        entry["probabilities"] = probabilities.tolist()
+        entry["values"] = None if action_values is None else action_values.tolist()
+        entry["command_text"] = command_text(agent.space, decision.command)
+        entry["picture"] = picture_link(spec, decision.step)
+    rewards = agent.space.objectives[: len(episode.achieved)]
+    whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
+    return {
+        **document,
+        "command_text": command_text(agent.space, episode.command),
+        "achieved_text": values(rewards, episode.achieved),  # type: ignore[arg-type]
+        "delivered": is_delivered(agent.space, whole, episode.achieved),
+        "end_picture": picture_link(spec, episode[-1].step + 1),
+    }
+
+
+def consequence_document(cache: EpisodeCache, agent: Agent, spec: EpisodeSpec) -> dict[str, Any]:
+    """Return the rest of an episode after another command is issued, and what that command achieves on average."""
+    decision = cache.decision(agent, spec.original, spec.since or 0)
+    outcome = consequence(agent, decision, as_command(agent, spec.issued or ()), seed=spec.seed)
+    rest = episode_document(agent, spec, cache.episode(agent, spec))
+    return {"episode": rest, "consequence": outcome.to_dict()}
+
+
+def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) -> bool | None:
+    """Return whether the episode achieved what the command asks for; None for preferences, which ask for no return."""
+    if space.simplex:
+        return None
+    num = len(achieved)
+    return bool((np.abs(achieved - command[:num]) <= DELIVERED * space.scale[:num]).all())
+
+
+def command_text(space: CommandSpace, command: np.ndarray) -> str:
+    """Return "8 treasure and 8 steps of time", or for preferences "0.25 fuel and 0.75 ore"."""
+    return values(space.asked_for, command)
+
+
+def picture_link(spec: EpisodeSpec, step: int) -> str:
+    fields: dict[str, Any] = {"agent": spec.agent, "command": _comma_separated(spec.command), "seed": spec.seed}
+    if spec.since is not None and spec.issued is not None:
+        fields |= {"since": spec.since, "issued": _comma_separated(spec.issued)}
+    return f"/api/pictures?{urlencode({**fields, 'time': step}, safe=',')}"
+
+
+def _comma_separated(command: tuple[float, ...]) -> str:
+    return ",".join(map(repr, command))
+
+
+def folded_document(agent: Agent, state: Any) -> dict[str, Any]:
+    """Return the policy at a state as a small network of the command alone, which the page computes.
+
+    It is the network that proofs bound, in float32: affine layers with activations between, first to last. Weights
+    are (outputs, inputs), row by row, in base64. The outputs are logits.
+    """
+    policy = agent.policy
+    if not isinstance(policy, WhiteBoxPolicy):
+        raise NotFound.expected("an agent with a white-box policy", f"{agent.name}, which has a black-box policy")
+    folded = policy.fold(check_state(agent, state))
+    layers = zip(folded.weights, folded.biases, (*folded.activations, "none"), strict=True)
+    return {
+        "layers": [
+            {
+                "outputs": len(bias),
+                "inputs": weight.shape[1],
+                "weight": _float32_base64(weight),
+                "bias": _float32_base64(bias),
+                "activation": activation,
+            }
+            for weight, bias, activation in layers
+        ]
+    }
+
+
+def check_state(agent: Agent, state: Any) -> np.ndarray:
+    """Return a state of the right length as float32. Numbers beyond float32 are refused."""
+    numbers = as_vector(state, "the state", agent.environment.observation_size)
+    with np.errstate(over="ignore"):
+        return as_vector(numbers.astype(np.float32), "the state").astype(np.float32)
+
+
+def _float32_base64(numbers: np.ndarray) -> str:
+    return base64.b64encode(np.ascontiguousarray(numbers, dtype="<f4").tobytes()).decode("ascii")

@@ -1,0 +1,99 @@
+"""Episodes and their pictures, computed once and cached."""
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import rollout, rollout_from
+from paretofoil.core.decision import Decision, Episode
+from paretofoil.core.document import write_document
+from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.picture import picture, picture_of
+from paretofoil.web.cache import SizedCache
+
+EPISODES_BYTES = 64 << 20
+DECISION_BYTES = 2000
+"""Memory that a decision takes beside its state, with the snapshot of the environment."""
+PICTURES_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class EpisodeSpec:
+    """An episode of an agent: the command and the seed, and another command that is issued from some step on."""
+
+    agent: str
+    """The agent's name on this server."""
+    command: tuple[float, ...]
+    seed: int = 0
+    since: int | None = None
+    """The step at which `issued` replaces the command; None if no other command is issued."""
+    issued: tuple[float, ...] | None = None
+
+    @property
+    def key(self) -> str:
+        return write_document({"episode": [self.agent, self.command, self.seed, self.since, self.issued]})
+
+    @property
+    def original(self) -> "EpisodeSpec":
+        """The episode in which no other command is issued."""
+        return EpisodeSpec(self.agent, self.command, self.seed)
+
+
+class EpisodeCache:
+    """Episodes and PNG pictures by `EpisodeSpec`. Environments draw with global state: use it from one thread."""
+
+    def __init__(self) -> None:
+        self._episodes: SizedCache[Episode] = SizedCache(EPISODES_BYTES)
+        self._pictures: SizedCache[bytes] = SizedCache(PICTURES_BYTES)
+
+    def episode(self, agent: Agent, spec: EpisodeSpec) -> Episode:
+        """Return the episode, or the rest of it from `spec.since` on."""
+        episode = self._episodes.get(spec.key)
+        if episode is None:
+            if spec.since is None or spec.issued is None:
+                episode = rollout(agent, spec.command, seed=spec.seed)
+            else:
+                decision = self.decision(agent, spec.original, spec.since)
+                episode = rollout_from(agent, decision, spec.issued, seed=spec.seed)
+            self._episodes.put(spec.key, episode, len(episode) * (DECISION_BYTES + episode[0].state.nbytes))
+        return episode
+
+    def decision(self, agent: Agent, spec: EpisodeSpec, step: int) -> Decision:
+        episode = self.episode(agent, spec)
+        return episode[_index(episode, step, last=len(episode) - 1)]
+
+    def start_picture(self, agent: Agent) -> bytes:
+        """Return the picture of the agent's environment before the first step."""
+        return self._picture(f"start of {agent.environment.name}", lambda: picture(agent.environment))
+
+    def picture(self, agent: Agent, spec: EpisodeSpec, step: int) -> bytes:
+        """Return the picture of a step. The step after the last decision shows the end."""
+
+        def draw() -> np.ndarray:
+            episode = self.episode(agent, spec)
+            index = _index(episode, step, last=len(episode))
+            snapshot: Any = episode[index].snapshot if index < len(episode) else episode.end
+            return picture_of(agent.environment, snapshot)
+
+        return self._picture(f"{step} of {spec.key}", draw)
+
+    def _picture(self, key: str, draw: Callable[[], np.ndarray]) -> bytes:
+        png = self._pictures.get(key)
+        if png is None:
+            file = io.BytesIO()
+            Image.fromarray(draw()).save(file, format="png", compress_level=6)
+            png = file.getvalue()
+            self._pictures.put(key, png, len(png))
+        return png
+
+
+def _index(episode: Episode, step: int, last: int) -> int:
+    first = episode[0].step
+    if not first <= step <= first + last:
+        raise InvalidInput.expected(f"a step from {first} to {first + last} of this episode", step)
+    return step - first

@@ -1,1 +1,0 @@
-"""User studies on the page (`paretofoil serve --study FILE`): one file describes what people are shown and asked."""

@@ -1,0 +1,198 @@
+"""What worker processes compute: one function for each kind of task, from JSON to JSON."""
+
+import base64
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command, decision_in, rollout
+from paretofoil.core.answer import Answer
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.influence import Influence
+from paretofoil.core.limit import Limits
+from paretofoil.core.policy import shares
+from paretofoil.explanation.explain import explain, explain_episode
+from paretofoil.explanation.influence import influence_episode
+from paretofoil.explanation.pose import find_action, paper_box, pose, restrict
+from paretofoil.search.registry import choose_search
+from paretofoil.web.agent_store import AgentSource
+from paretofoil.web.documents import check_state, consequence_document, episode_document, folded_document
+from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
+from paretofoil.web.python_lines import answer_lines, flip_map_lines, influence_lines
+
+Request = Mapping[str, Any]
+Report = Callable[[float, Sequence[Any]], None]
+"""Called with the share that is done, and the results since the last call."""
+LONG_TASKS = frozenset({"flip-map", "influence"})
+"""Kinds of tasks that may take minutes: they never occupy all workers."""
+
+
+def run_task(task: Mapping[str, Any], report: Report) -> Any:
+    """Return the result of a task: {"kind", "address" of the agent, "request": the fields of the HTTP request}."""
+    agent, request = _load(task["address"]), task["request"]
+    if task["kind"] in QUICK_TASKS:
+        return QUICK_TASKS[task["kind"]](agent, request)
+    return JOB_TASKS[task["kind"]](agent, task["address"], request, report)
+
+
+@lru_cache(maxsize=32)
+def _load(address: str) -> Agent:
+    return AgentSource(address).load()
+
+
+# Quick tasks: milliseconds, or a second for a long episode.
+
+
+@cache
+def _episodes() -> EpisodeCache:
+    """Return the cache of this process."""
+    return EpisodeCache()
+
+
+def _spec(request: Request) -> EpisodeSpec:
+    issued = request.get("issued")
+    other = None if issued is None else tuple(issued)
+    return EpisodeSpec(request["agent"], tuple(request["command"]), request["seed"], request.get("since"), other)
+
+
+def _episode(agent: Agent, request: Request) -> Any:
+    spec = _spec(request)
+    return episode_document(agent, spec, _episodes().episode(agent, spec))
+
+
+def _consequence(agent: Agent, request: Request) -> Any:
+    return consequence_document(_episodes(), agent, _spec({**request, "since": request["time"]}))
+
+
+def _start_picture(agent: Agent, request: Request) -> Any:
+    return base64.b64encode(_episodes().start_picture(agent)).decode("ascii")
+
+
+def _picture(agent: Agent, request: Request) -> Any:
+    return base64.b64encode(_episodes().picture(agent, _spec(request), request["time"])).decode("ascii")
+
+
+def _folded(agent: Agent, request: Request) -> Any:
+    return folded_document(agent, request["state"])
+
+
+def _probabilities(agent: Agent, request: Request) -> Any:
+    valid = request["valid_actions"]
+    if max(valid) >= len(agent.actions):
+        raise InvalidInput.expected(f"actions from 0 to {len(agent.actions) - 1}", max(valid))
+    commands = np.stack([as_command(agent, command) for command in request["commands"]])
+    states = np.repeat(check_state(agent, request["state"])[None], len(commands), axis=0)
+    scores = np.asarray(agent.policy.log_probs(states, commands))
+    return [shares(agent.policy, row, valid)[0].tolist() for row in scores]
+
+
+def _check_answer(agent: Agent, request: Request) -> Any:
+    """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
+    decision = _episodes().decision(agent, _spec(request), request["time"])
+    foil = find_action(request["foil"], agent.actions, decision.valid_actions)
+    if foil == decision.action:
+        raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
+    choose_search(request["search"], agent.policy, request["seed"])
+    box = paper_box(agent, request["box"])
+    question = pose(agent.policy, decision, foil, agent.space, agent.front, norm=request["norm"], box=box)
+    restrict(question, request["keep"], {name: (low, high) for name, (low, high) in request["ranges"].items()})
+    return {**request, "foil": foil}
+
+
+def _check_steps(agent: Agent, request: Request) -> Any:
+    """Return the request with its steps sorted, each once."""
+    choose_search(request.get("search", "auto"), agent.policy, request["seed"])
+    episode, steps = _episodes().episode(agent, _spec(request)), request["times"]
+    for step in steps or ():
+        if step >= len(episode):
+            raise InvalidInput.expected(f"steps from 0 to {len(episode) - 1} of this episode", step)
+    return {**request, "times": None if steps is None else sorted(set(steps))}
+
+
+QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
+    "check-answer": _check_answer,
+    "check-steps": _check_steps,
+    "consequence": _consequence,
+    "episode": _episode,
+    "folded": _folded,
+    "picture": _picture,
+    "probabilities": _probabilities,
+    "start-picture": _start_picture,
+}
+
+
+# Tasks of jobs: searches and proofs.
+
+
+def _answer(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+    decision = decision_in(agent, request["command"], request["time"], seed=request["seed"])
+    names = ("search", "seed", "box", "kappa", "norm", "keep", "sparse", "k", "min_change")
+    answer = explain(
+        agent,
+        decision,
+        foil=request["foil"],
+        limits=Limits(request["seconds"], request["queries"]),
+        ranges={name: (low, high) for name, (low, high) in request["ranges"].items()},
+        **{name: request[name] for name in names},
+    )
+    return {
+        "answer": answer.to_dict(),
+        "sentence": str(answer),
+        "paragraph": answer.paragraph(),
+        "python": answer_lines(agent, address, request),
+    }
+
+
+def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+    num_reported = 0
+
+    def show(answers: Sequence[Answer], total: int) -> None:
+        nonlocal num_reported
+        report(len(answers) / total if total else 1.0, [_cell(answer) for answer in answers[num_reported:]])
+        num_reported = len(answers)
+
+    flip_map = explain_episode(
+        agent,
+        request["command"],
+        times=request["times"],
+        search=request["search"],
+        limits=Limits(request["seconds"]),
+        seed=request["seed"],
+        show=show,
+    )
+    return {"flip_map": flip_map.to_dict(), "python": flip_map_lines(agent, address, request)}
+
+
+def _cell(answer: Answer) -> dict[str, Any]:
+    """Return one cell of a flip map that is not complete yet."""
+    return {
+        "step": answer.step,
+        "foil": answer.foil,
+        "status": answer.status.value,
+        "distance": answer.distance,
+        "sentence": str(answer),
+    }
+
+
+def _influence(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+    moments: list[Influence] = []
+    episode = rollout(agent, request["command"], seed=request["seed"])
+    steps = range(len(episode)) if request["times"] is None else request["times"]
+    report(0.0, [])
+    for done, step in enumerate(steps, start=1):  # one by one, to report each at once
+        profile = influence_episode(agent, episode, times=[step], seconds=request["seconds"], seed=request["seed"])
+        moments += profile.moments
+        report(done / len(steps), [moment.to_dict() for moment in profile.moments])
+    whole = replace(profile, moments=tuple(moments))
+    return {"influence": whole.to_dict(), "python": influence_lines(agent, address, request)}
+
+
+JOB_TASKS: dict[str, Callable[[Agent, str, Request, Report], dict[str, Any]]] = {
+    "answer": _answer,
+    "flip-map": _flip_map,
+    "influence": _influence,
+}

@@ -1,0 +1,204 @@
+"""A user study's file: what people are shown, what they are asked, and in which order."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from paretofoil.core.document import read_document, text
+from paretofoil.core.errors import InvalidInput
+from paretofoil.web.models import Command, StrictModel, first_problem
+
+SCHEMA = "paretofoil/user-study/1"
+MAX_BYTES = 1 << 20
+MAX_ITEMS = 100
+"""Tasks, conditions, ratings or paragraphs."""
+END = "end"
+"""The name of the last screen, with the ratings of the whole study."""
+Part = Literal["counterfactuals", "proofs", "influence", "regions"]
+"""What a condition may show beside the agent's episode."""
+
+
+def _check_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,62}", name) or name == END:
+        rule = f"a name of at most 63 lower-case letters, digits and hyphens, other than {END!r}"
+        raise InvalidInput.expected(rule, repr(name))
+    return name
+
+
+def _check_line(line: str) -> str:
+    if not text(line).strip():
+        raise InvalidInput.expected("a line of text", repr(line))
+    return line
+
+
+def _check_unique(items: Sequence[Any]) -> Sequence[Any]:
+    names = [item.name for item in items]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInput.expected("a different name for each item", f"{names.count(name)} items named {name!r}")
+    return items
+
+
+Name = Annotated[str, AfterValidator(_check_name)]
+Line = Annotated[str, AfterValidator(_check_line)]
+Paragraphs = Annotated[tuple[Line, ...], Field(max_length=MAX_ITEMS)]
+Step = Annotated[int, Field(strict=True, ge=0, le=1_000_000)]
+Seed = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
+Unique = AfterValidator(_check_unique)
+
+
+class Condition(StrictModel):
+    """What a group of participants is shown."""
+
+    name: Name
+    shows: tuple[Part, ...] = ()
+    instead: dict[str, str] = Field(default={})
+    """Agents that replace others in tasks about one agent, such as an under-trained twin."""
+
+    @model_validator(mode="after")
+    def _check_proofs(self) -> "Condition":
+        if "proofs" in self.shows and "counterfactuals" not in self.shows:
+            raise InvalidInput.expected("counterfactuals wherever proofs are shown", f"shows {list(self.shows)}")
+        return self
+
+    def agent(self, name: str) -> str:
+        """Return the agent that participants see where a task names this one."""
+        return self.instead.get(name, name)
+
+
+class Rating(StrictModel):
+    """A statement or question with a scale of points."""
+
+    name: Name
+    text: Line
+    low: Line
+    high: Line
+    points: Annotated[int, Field(strict=True, ge=2, le=11)] = 5
+    asked: Literal["task", "end"] = "task"
+    """With every task, or once at the end."""
+
+
+class BaseTask(StrictModel):
+    """What all kinds of tasks have."""
+
+    name: Name
+    text: Line
+    command: Command
+    explained: Annotated[tuple[Step, ...], Field(max_length=MAX_ITEMS)] = ()
+    """Steps whose counterfactuals are shown, each against the most probable foil."""
+    seed: Seed = 0
+    """Seed of the environment."""
+
+
+class OneAgentTask(BaseTask):
+    """A task about a step of one agent. Its episode is watched up to that step."""
+
+    agent: str
+    time: Step
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        return (self.agent,)
+
+    @property
+    def watched(self) -> list[float]:
+        """The command of the episode that is watched."""
+        return self.command
+
+
+class PredictTask(OneAgentTask):
+    """Predict what the agent does."""
+
+    kind: Literal["predict"]
+
+    @model_validator(mode="after")
+    def _check_explained(self) -> "PredictTask":
+        if any(step >= self.time for step in self.explained):
+            rule = f"explained steps before step {self.time}, which is to be predicted"
+            raise InvalidInput.expected(rule, list(self.explained))
+        return self
+
+
+class SteerTask(OneAgentTask):
+    """Change the command so that the agent takes the foil."""
+
+    kind: Literal["steer"]
+    foil: str
+
+
+class ChooseTask(BaseTask):
+    """Choose the agent that will do better under the command, after watching both under another command."""
+
+    kind: Literal["choose"]
+    agents: Annotated[tuple[str, ...], Field(min_length=2, max_length=2)]
+    watched: Command
+
+    @model_validator(mode="after")
+    def _check_agents(self) -> "ChooseTask":
+        if len(set(self.agents)) != 2:
+            raise InvalidInput.expected("two different agents", list(self.agents))
+        return self
+
+
+Task = Annotated[PredictTask | SteerTask | ChooseTask, Field(discriminator="kind")]
+
+
+class UserStudy(StrictModel):
+    """A user study's file."""
+
+    schema_name: Literal["paretofoil/user-study/1"] = Field(alias="schema")
+    title: Line
+    consent: Paragraphs
+    conditions: Annotated[tuple[Condition, ...], Field(min_length=1, max_length=MAX_ITEMS), Unique]
+    tasks: Annotated[tuple[Task, ...], Field(min_length=1, max_length=MAX_ITEMS), Unique]
+    ratings: Annotated[tuple[Rating, ...], Field(max_length=MAX_ITEMS), Unique] = ()
+    introduction: Paragraphs = ()
+    thanks: Paragraphs = ("Thank you for taking part.",)
+    seed: Seed = 0
+
+    def condition_of(self, number: int) -> Condition:
+        """Return the condition of a participant (numbers start at 0). Each block of participants has each one once."""
+        block, index = divmod(number, len(self.conditions))
+        return self.conditions[self._order(len(self.conditions), 0, block)[index]]
+
+    def tasks_of(self, number: int) -> list[Task]:
+        """Return all tasks in a participant's own order."""
+        return [self.tasks[i] for i in self._order(len(self.tasks), 1, number)]
+
+    def sides_of(self, number: int, task: Task) -> list[int]:
+        """Return the order in which a participant sees the agents of a task."""
+        return self._order(len(task.agents), 2, number, self.tasks.index(task))
+
+    def ratings_of(self, number: int, asked: str) -> list[Rating]:
+        """Return the ratings of each task in the file's order, or those of the end in a participant's own order."""
+        ratings = [rating for rating in self.ratings if rating.asked == asked]
+        return [ratings[i] for i in self._order(len(ratings), 3, number)] if asked == END else ratings
+
+    def _order(self, size: int, *purpose: int) -> list[int]:
+        """Return a random order that depends only on the seed and the purpose."""
+        return [int(i) for i in np.random.default_rng([self.seed, *purpose]).permutation(size)]
+
+
+def read_user_study(path: Path) -> UserStudy:
+    """Read a user study's file."""
+    if not path.is_file():
+        raise InvalidInput.expected(f"a user study's file at {path}", "a folder" if path.exists() else "no file")
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise InvalidInput.expected(f"{path} to have at most {MAX_BYTES:,} bytes", f"{size:,}")
+    try:
+        return parse_user_study(read_document(path.read_bytes(), "a user study"))
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+
+
+def parse_user_study(document: Any) -> UserStudy:
+    """Return the user study that a JSON document describes."""
+    try:
+        return UserStudy.model_validate(document)
+    except ValidationError as error:
+        raise InvalidInput(first_problem(error.errors())) from None

@@ -1,0 +1,207 @@
+"""A running user study: participants, what they see next, their replies, and the routes."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter
+from fastapi import Path as InPath
+from pydantic import BaseModel, Field
+
+from paretofoil.core.document import brief
+from paretofoil.core.errors import InvalidInput
+from paretofoil.web.models import Command, StrictModel
+from paretofoil.web.user_study.plan import END, Part, Rating, UserStudy
+from paretofoil.web.user_study.replies import Participant, Replies, Reply
+from paretofoil.web.user_study.tasks import FindAgent, WatchedEpisode, prepare_tasks
+
+MAX_SECONDS = 1e7
+
+
+class StudyDescription(BaseModel):
+    """What everybody reads first."""
+
+    title: str
+    consent: Sequence[str]
+    introduction: Sequence[str]
+    thanks: Sequence[str]
+    steps: int
+
+
+class Screen(BaseModel):
+    """One screen of a participant: a task with its ratings, or the ratings at the end. The right reply is not in it."""
+
+    step: str
+    kind: Literal["predict", "choose", "steer", "end"]
+    text: str | None = None
+    films: Sequence[WatchedEpisode] = ()
+    command: Sequence[float] | None = None
+    foil: str | None = None
+    ratings: Sequence[Rating]
+
+    @property
+    def agents(self) -> str:
+        return " ".join(film.agent for film in self.films)
+
+
+class ParticipantScreens(BaseModel):
+    """A participant's screens. The name of the condition is not in it."""
+
+    shows: Sequence[Part]
+    steps: Sequence[Screen]
+    next: int = Field(description="Index of the first screen without a reply; the number of screens if all have one.")
+
+
+ScreenName = Annotated[str, Field(min_length=1, max_length=63)]
+
+
+class Consent(StrictModel):
+    """A participant agrees to take part."""
+
+    agreed: Literal[True]
+
+
+class ReplyRequest(StrictModel):
+    """What a participant replied on a screen, and how long it took."""
+
+    step: ScreenName
+    reply: Annotated[str, Field(max_length=200)] | Command | None = Field(
+        default=None, description="An action, an agent or a command, depending on the screen; null at the end."
+    )
+    ratings: dict[ScreenName, Annotated[int, Field(strict=True)]] = Field(default={}, max_length=100)
+    seconds: Annotated[float, Field(ge=0, le=MAX_SECONDS)]
+    away: Annotated[float, Field(ge=0, le=MAX_SECONDS)] = 0.0
+    loads: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+
+class UserStudySession:
+    """A user study with its agents and its file of replies."""
+
+    def __init__(self, study: UserStudy, find: FindAgent, replies: Path) -> None:
+        self.study = study
+        self._tasks = prepare_tasks(study, find)
+        self._replies = Replies(replies, study)
+
+    @property
+    def path(self) -> Path:
+        """The file of the replies."""
+        return self._replies.path
+
+    def describe(self) -> StudyDescription:
+        study = self.study
+        num_screens = len(study.tasks) + any(rating.asked == END for rating in study.ratings)
+        texts = {name: getattr(study, name) for name in ("title", "consent", "introduction", "thanks")}
+        return StudyDescription(**texts, steps=num_screens)
+
+    def join(self, key: str) -> ParticipantScreens:
+        """Add a participant. One who has joined before keeps condition, order and replies."""
+        return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name))
+
+    def show(self, key: str) -> ParticipantScreens:
+        return self._show(self._replies.find(key))
+
+    def take(self, key: str, request: ReplyRequest) -> ParticipantScreens:
+        """Store a reply to the next screen. The same reply may be sent again."""
+        participant = self._replies.find(key)
+        screens = {screen.step: screen for screen in self._screens(participant)}
+        names = list(screens)
+        if request.step not in screens:
+            raise InvalidInput.expected(f"a step among {', '.join(names)}", brief(request.step))
+        position, num_replies = names.index(request.step), self._replies.count(participant)
+        if position > num_replies:
+            raise InvalidInput.expected(f"a reply to {names[num_replies]}, which is next", f"one to {request.step}")
+        self._replies.add(self._judge(participant, position, screens[request.step], request))
+        return self._show(participant)
+
+    def close(self) -> None:
+        self._replies.close()
+
+    def _screens(self, participant: Participant) -> list[Screen]:
+        study, number = self.study, participant.number
+        ratings = study.ratings_of(number, "task")
+        screens = []
+        for task in study.tasks_of(number):
+            episodes = self._tasks[participant.condition, task.name].episodes
+            screens.append(
+                Screen(
+                    step=task.name,
+                    kind=task.kind,
+                    text=task.text,
+                    films=[episodes[side] for side in study.sides_of(number, task)],
+                    command=task.command,
+                    foil=getattr(task, "foil", None),
+                    ratings=ratings,
+                )
+            )
+        last = study.ratings_of(number, END)
+        return [*screens, Screen(step=END, kind=END, ratings=last)] if last else screens
+
+    def _show(self, participant: Participant) -> ParticipantScreens:
+        [condition] = [c for c in self.study.conditions if c.name == participant.condition]
+        screens, num_replies = self._screens(participant), self._replies.count(participant)
+        return ParticipantScreens(shows=condition.shows, steps=screens, next=num_replies)
+
+    def _judge(self, participant: Participant, position: int, screen: Screen, request: ReplyRequest) -> Reply:
+        """Check a reply and compare it with the right one."""
+        verdict = None
+        if screen.kind != END:
+            verdict = self._tasks[participant.condition, screen.step].judge(request.reply)
+        elif request.reply is not None:
+            raise InvalidInput.expected("ratings alone at the end", brief(request.reply))
+        return Reply(
+            number=participant.number,
+            position=position,
+            step=screen.step,
+            kind=screen.kind,
+            agents=screen.agents,
+            reply=None if verdict is None else verdict.reply,
+            truth=None if verdict is None else verdict.truth,
+            correct=None if verdict is None else verdict.correct,
+            ratings=_check_ratings(screen.ratings, request.ratings),
+            seconds=request.seconds,
+            away=request.away,
+            loads=request.loads,
+        )
+
+
+def _check_ratings(ratings: Sequence[Rating], replies: Mapping[str, int]) -> dict[str, int]:
+    names = [rating.name for rating in ratings]
+    if set(replies) != set(names):
+        raise InvalidInput.expected(f"ratings of {', '.join(names) or 'nothing'}", ", ".join(replies) or "none")
+    for rating in ratings:
+        if not 1 <= replies[rating.name] <= rating.points:
+            raise InvalidInput.expected(f"{rating.name} from 1 to {rating.points}", replies[rating.name])
+    return dict(replies)
+
+
+Key = Annotated[
+    str, InPath(pattern=r"^[0-9a-f]{32}$", examples=["0" * 32], description="A random number that the page made.")
+]
+
+
+def study_router(session: UserStudySession) -> APIRouter:
+    """Return the routes of a user study."""
+    router = APIRouter(tags=["user study"])
+
+    @router.get("/study")
+    async def show_study() -> StudyDescription:
+        """Return what the user study is about, and what participants agree to."""
+        return session.describe()
+
+    @router.put("/study/participants/{key}")
+    async def take_part(key: Key, consent: Consent) -> ParticipantScreens:
+        """Take part under a random number. Who has joined before continues."""
+        return await asyncio.to_thread(session.join, key)
+
+    @router.get("/study/participants/{key}")
+    async def show_participant(key: Key) -> ParticipantScreens:
+        """Return a participant's screens and progress."""
+        return await asyncio.to_thread(session.show, key)
+
+    @router.post("/study/participants/{key}/replies")
+    async def take_reply(key: Key, reply: ReplyRequest) -> ParticipantScreens:
+        """Reply to the next screen. The same reply may be sent again; a reply cannot be changed."""
+        return await asyncio.to_thread(session.take, key, reply)
+
+    return router
