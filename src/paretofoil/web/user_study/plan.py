@@ -16,7 +16,7 @@ SCHEMA = "paretofoil/user-study/1"
 MAX_BYTES = 1 << 20
 MAX_ITEMS = 100
 """Tasks, conditions, ratings or paragraphs."""
-END = "end"
+END: Literal["end"] = "end"
 """The name of the last screen, with the ratings of the whole study."""
 Part = Literal["counterfactuals", "proofs", "influence", "regions"]
 """What a condition may show beside the agent's episode."""
