@@ -14,12 +14,12 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.pose import Box
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.cone import ask_cones
-from paretofoil.search.parts.zoo import coordinates
+from paretofoil.search.budget import Budget
+from paretofoil.search.cf_zoo import coordinates
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
+from paretofoil_paper.searches.cone import ask_cones
 
 SMALL = CFZooAsRun(max_queries=301, directions=400)
 

@@ -15,9 +15,9 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import CFZoo, Exact
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.frame import Inputs, frame_of
+from paretofoil.search.budget import Budget
 from paretofoil_paper.searches import Grid, ProjectedCW, WhiteCW
+from paretofoil_paper.searches.frame import Inputs, frame_of
 
 needs_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the art extra")
 QUICK = {"binary_search_steps": 5, "max_iter": 5}

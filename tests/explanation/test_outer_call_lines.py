@@ -18,7 +18,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.search import NearestFront
-from paretofoil.search.parts.budget import Budget
+from paretofoil.search.budget import Budget
 
 
 @dataclass(frozen=True)

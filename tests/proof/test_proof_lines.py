@@ -24,8 +24,8 @@ from paretofoil.proof.margin import MarginNetwork, margin_network
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.proof.widen import widen
 from paretofoil.search import exact
+from paretofoil.search.budget import Budget
 from paretofoil.search.exact import Exact, _Incumbent
-from paretofoil.search.parts.budget import Budget
 
 
 def network(*layers: tuple[Any, Any], activation: Any = "relu", pads: Any = None) -> MarginNetwork:

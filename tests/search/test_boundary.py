@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from policies import random_pcn, random_question
+from recorded import queries_of, recorded_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
@@ -117,6 +118,22 @@ def test_a_region_that_is_locked_in_all_but_one_objective_is_searched_along_it()
 def test_a_time_limit_ends_the_search_and_says_so() -> None:
     findings = Boundary(max_queries=1_000_000).run(QuestionBatch(questions(2, 4)), Limits(seconds=0.05))
     assert all(finding.stop is Stop.OUT_OF_TIME for finding in findings)
+
+
+def test_the_command_itself_is_queried_first_and_once() -> None:
+    queries = queries_of(Boundary(max_queries=300), recorded_question())
+    assert np.flatnonzero((queries == [-0.5, 0.0]).all(axis=1)).tolist() == [0]
+
+
+def test_the_first_queries_look_both_ways_along_each_axis() -> None:
+    queries = queries_of(Boundary(max_queries=100), recorded_question(command=(-0.2, 0.1)))
+    for end in ([0.5, 0.1], [-0.5, 0.1], [-0.2, 0.5], [-0.2, -0.5]):
+        assert np.isclose(queries, end).all(axis=1).any()
+
+
+def test_all_queries_lie_inside_the_region() -> None:
+    queries = queries_of(Boundary(max_queries=3000), recorded_question(command=(-0.2, 0.1)))
+    assert np.abs(queries).max() <= 0.5 + 1e-12
 
 
 def test_a_budget_of_nothing_is_refused() -> None:

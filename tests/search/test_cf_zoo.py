@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LinearPolicy, random_pcn, random_question
+from recorded import recorded_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search import CFZoo
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.rays import infer_signs, longest_step, unit_directions
+from paretofoil.search.budget import Budget
+from paretofoil.search.cf_zoo import ZooConfig, infer_signs, longest_step, refine, unit_directions
 from paretofoil_paper.searches import LocalZoo, ReferenceCFZoo
 
 SMALL = CFZoo(directions=150, max_queries=301)
@@ -153,3 +154,16 @@ def test_presets_are_the_budgets_of_the_paper() -> None:
     assert [CFZoo.preset(name).directions for name in ("stress", "comparison", "thorough")] == [9001, 21_000, 100_000]
     with pytest.raises(InvalidInput, match="expected a preset among stress, comparison, thorough, got 'huge'"):
         CFZoo.preset("huge")
+
+
+@pytest.mark.parametrize(("queries", "iterations"), [(0, 0), (1, 0), (3, 0), (4, 1), (6, 1), (7, 2), (9001, 3000)])
+def test_an_iteration_takes_three_queries_and_the_start_one(queries: int, iterations: int) -> None:
+    assert ZooConfig(queries).iterations == iterations
+
+
+def test_differences_at_the_edge_of_the_region_are_taken_inside() -> None:
+    corner = recorded_question(command=(0.5, 0.5))
+    refine(Budget(QuestionBatch([corner])), np.zeros((1, 2)), ZooConfig(max_queries=61), seed=0)
+    queries = corner.policy.commands  # type: ignore[attr-defined]
+    assert len(queries) == 61
+    assert queries.max() == 0.5

@@ -1,17 +1,22 @@
 """Exact search: what it calls optimal is optimal, what it calls infeasible is infeasible."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
 from networks import layered_question, random_layers
 from policies import LinearPolicy, random_pcn, random_question
+from recorded import queries_of, recorded_question
 
+import paretofoil as pf
+from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.limit import NO_LIMITS, Limits, Stop
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding, Search
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
@@ -167,3 +172,147 @@ def test_senseless_settings_are_refused() -> None:
         with pytest.raises(InvalidInput):
             Exact(**settings)
     assert Exact(start=Boundary(max_queries=10)).name == "exact"
+
+
+# Slack, tolerance and answers on a policy whose closest command is known: the margin is the first number
+
+
+def prove(question: Question, **settings: Any) -> Finding:
+    [finding] = Exact(**settings).run(QuestionBatch([question]))
+    return finding
+
+
+def test_a_proof_allows_for_the_slack() -> None:
+    certificate = prove(recorded_question(), slack=0.02, max_boxes=300).certificate
+    assert certificate.slack == 0.02
+    assert certificate.lower <= 0.53  # where the margin is kappa - slack
+    assert certificate.upper >= 0.55
+
+
+def test_a_foil_that_falls_short_by_less_than_the_slack_is_not_proven_infeasible() -> None:
+    short = recorded_question(kappa=0.51)  # the largest margin of the region is 0.5
+    assert prove(short, slack=0.02, max_boxes=300).certificate.status == "gap"
+    assert prove(short, slack=0.005).certificate.status == "infeasible"
+
+
+def test_a_proof_allows_for_the_clearance_of_a_noisy_policy() -> None:
+    batch = QuestionBatch([recorded_question()])
+    batch.keep_clear(0.02)
+    [finding] = Exact(max_boxes=300).run(batch)
+    assert finding.certificate.slack == 0.02
+    assert finding.certificate.lower <= 0.53
+
+
+@dataclass(frozen=True, eq=False)
+class Deviating:
+    """A policy whose deployed margin differs from that of its network by `amount` where the condition holds."""
+
+    condition: Any
+    amount: float
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        margins = commands[:, 0] + np.where(self.condition(commands), self.amount, 0.0)
+        return np.stack([np.zeros(len(commands)), margins], axis=1)
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        return FoldedPolicy((np.array([[0.0, 0.0], [1.0, 0.0]]),), (np.zeros(2),), ())
+
+
+@pytest.mark.parametrize("amount", [0.01, -0.01])
+def test_the_slack_grows_with_the_measured_deviation(amount: float) -> None:
+    policy = Deviating(lambda commands: commands[:, 1] < 0.1, amount)
+    certificate = prove(replace(recorded_question(), policy=policy), max_boxes=300).certificate
+    assert certificate.slack == pytest.approx(0.04)
+    assert certificate.deviation == pytest.approx(0.01)
+    assert certificate.lower <= 0.55 - amount <= certificate.upper  # where the deployed margin is kappa
+
+
+def test_deviations_at_answers_are_recorded() -> None:
+    policy = Deviating(lambda commands: np.abs(commands - [0.05, 0.0]).max(axis=1) < 0.01, 1e-3)
+    certificate = prove(replace(recorded_question(), policy=policy)).certificate
+    assert certificate.slack == Exact.slack  # no random probe is near the answer
+    assert certificate.deviation == pytest.approx(1e-3)
+
+
+@pytest.mark.parametrize(("first", "tolerance"), [(0.0, 0.01 * 0.05), (-0.5, 1e-3)])
+def test_a_certificate_states_the_smaller_of_gap_and_share(first: float, tolerance: float) -> None:
+    finding = prove(recorded_question(command=(first, 0.0)), gap=1e-3, share=0.01)
+    assert finding.certificate.tolerance == pytest.approx(tolerance, rel=0.02)
+
+
+@dataclass(frozen=True)
+class GivenStart(Search):
+    """A warm start with a given change, which makes one query and takes some time on a clock."""
+
+    change: tuple[float, ...] | None = None
+    clock: tuple[list[float], float] | None = None
+    name: str = "given"
+    seed: int = 0
+
+    def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
+        batch.margins(np.arange(batch.num_questions), np.zeros((batch.num_questions, batch.dim)), "start")
+        if self.clock is not None:
+            self.clock[0][0] += self.clock[1]
+        return [Finding(None if self.change is None else np.array(self.change)) for _ in batch.questions]
+
+
+def test_a_warm_start_below_kappa_is_no_answer() -> None:
+    finding = prove(recorded_question(), start=GivenStart((0.52, 0.0)))
+    assert finding.certificate.upper >= 0.55
+    assert finding.scaled_change[0] >= 0.55
+
+
+def test_an_answer_without_the_slack_must_be_closer_by_a_share_of_the_gap() -> None:
+    start = GivenStart((0.5501, 0.0))
+    rejected = prove(recorded_question(), start=start, slack=1e-3, gap=0.1, share=1.0)
+    assert rejected.scaled_change[0] >= 0.551
+    accepted = prove(recorded_question(), start=start, slack=0.04, gap=0.1, share=1.0)
+    assert accepted.scaled_change == pytest.approx([0.5501, 0.0])
+
+
+def test_queries_of_the_warm_start_count() -> None:
+    batch, limits = QuestionBatch([recorded_question()]), Limits(queries=65)  # 64 measure the deviation
+    [finding] = Exact(start=GivenStart(), max_boxes=300).run(batch, limits)
+    assert batch.queries(0) == {"start": 1, "verify": 64}
+    assert finding.scaled_change is None
+    assert finding.stop is Stop.OUT_OF_QUERIES
+
+
+@pytest.mark.parametrize(("seconds", "stop"), [(0.0, Stop.PROVEN), (2.0, Stop.OUT_OF_TIME)])
+def test_time_of_the_warm_start_counts(seconds: float, stop: Stop, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [100.0]
+    monkeypatch.setattr("time.perf_counter", lambda: clock[0])
+    start = GivenStart(clock=(clock, seconds))
+    [finding] = Exact(start=start).run(QuestionBatch([pcn_questions(2, 1)[0]]), Limits(seconds=1.0))
+    assert finding.stop is stop
+
+
+def test_the_seed_is_that_of_the_warm_start() -> None:
+    start = Boundary(max_queries=400)
+    seeded = queries_of(replace(start, seed=1), recorded_question())
+    assert (queries_of(Exact(seed=1, start=start), recorded_question())[: len(seeded)] == seeded).all()
+    assert not (queries_of(start, recorded_question())[:90] == seeded[:90]).all()
+
+
+def test_a_proof_with_queries_left_runs_out_of_boxes() -> None:
+    batch = QuestionBatch([recorded_question()])
+    [finding] = Exact(start=None, max_boxes=300, slack=0.02).run(batch, Limits(queries=1000))
+    assert finding.stop is Stop.OUT_OF_BOXES
+
+
+@pytest.mark.parametrize("queries", [1, 50, 66, 80])
+def test_a_proof_that_cannot_close_without_queries_ends_early(queries: int) -> None:
+    for name, command, step in (("deep-sea-treasure", (8, -8), 5), ("reward-line", (0.5, 0.5), 0)):
+        agent = pf.load_agent(name)
+        decision = pf.decision_in(agent, command, step)
+        for answer in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=queries)):
+            if answer.certificate is not None and answer.certificate.status == "gap":
+                assert answer.stop is Stop.OUT_OF_QUERIES
+                assert answer.certificate.boxes < 5000  # of 400,000
+
+
+def test_a_proof_of_infeasibility_needs_no_queries() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decision = pf.decision_in(agent, (8, -8), 5)
+    answers = pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=1))
+    assert Status.PROVEN_INFEASIBLE in {answer.status for answer in answers}

@@ -80,10 +80,10 @@ def test_the_bound_of_a_polytope_is_the_size_of_its_nearest_point_and_never_more
         for polytope in polytopes(question.policy.table(question.state), question, question.kappa):  # type: ignore[attr-defined]
             nearest = polytope.nearest()
             assert polytope.simple_bound <= nearest.lower + 1e-9
-            if nearest.change is not None:
+            if nearest.point is not None:
                 num_points += 1
-                assert (polytope.slopes @ nearest.change >= polytope.levels - 1e-9).all()
-                size = float(np.linalg.norm(nearest.change))
+                assert (polytope.slopes @ nearest.point >= polytope.levels - 1e-9).all()
+                size = float(np.linalg.norm(nearest.point))
                 assert size - 1e-6 <= nearest.lower <= size
     assert num_points > 5
 

@@ -13,22 +13,22 @@ from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch import Claim
 from paretofoil.proof.margin import margin_network
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.trust_region import AskedMargins, FoldedMargins, Oracle, walk
+from paretofoil.search.budget import Budget
+from paretofoil.search.trust_region import NetworkMargins, Oracle, QueriedMargins, walk
 
 KAPPA = 0.05
 NEAR = 1e-3
 """How close to the known nearest point a walk must end: the float32 policy's margins are not known better."""
 
 
-def asked(question: Question, num_walks: int, queries: int | None = None) -> AskedMargins:
-    return AskedMargins(Budget(QuestionBatch([question]), most=queries), np.zeros(num_walks, dtype=np.int64))
+def asked(question: Question, num_walks: int, queries: int | None = None) -> QueriedMargins:
+    return QueriedMargins(Budget(QuestionBatch([question]), most=queries), np.zeros(num_walks, dtype=np.int64))
 
 
-def folded(question: Question, num_walks: int) -> FoldedMargins:
+def folded(question: Question, num_walks: int) -> NetworkMargins:
     batch = QuestionBatch([question])
     network = margin_network(question.policy.fold(question.state), question)  # type: ignore[attr-defined]
-    return FoldedMargins(Claim(network, batch.low[0], batch.high[0], question.kappa, batch.norm), num_walks)
+    return NetworkMargins(Claim(network, batch.low[0], batch.high[0], question.kappa, batch.norm), num_walks)
 
 
 both_oracles = pytest.mark.parametrize("oracle", [asked, folded])
@@ -156,7 +156,7 @@ def test_a_walk_that_has_arrived_asks_no_more() -> None:
 def test_every_walk_asks_its_own_question() -> None:
     first = linear_question([[3.0, 4.0]], [1.0])
     batch = QuestionBatch([first, replace(first, command=np.array([0.2, 0.0]))])
-    oracle = AskedMargins(Budget(batch), np.array([1, 0, 1]))
+    oracle = QueriedMargins(Budget(batch), np.array([1, 0, 1]))
     _, sizes = walk(oracle, np.full((3, 2), 0.4), steps=20, trust=0.3)
     assert np.allclose(sizes, [0.75 / 5, 1.05 / 5, 0.75 / 5], atol=NEAR)
 

@@ -17,7 +17,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import registry
-from paretofoil.search.parts.budget import Budget
+from paretofoil.search.budget import Budget
 from paretofoil.study import CaseRule, make_study, read_about, resume_study, run_study
 
 NAME = "one-by-one"

@@ -22,12 +22,12 @@ _ROUNDING = 2.0**-44
 
 
 @dataclass(frozen=True, eq=False)
-class Nearest:
+class NearestPoint:
     """The point of a polytope that is nearest to 0."""
 
     lower: float
     """No point of it is closer; infinite if it is empty."""
-    change: np.ndarray | None
+    point: np.ndarray | None
     """Where it is, if it could be told."""
 
 
@@ -47,18 +47,18 @@ class Polytope:
         empty = (sizes == 0) & (self.levels > self.errors)
         return np.inf if empty.any() else max(0.0, float(away.max(initial=0.0)))
 
-    def nearest(self) -> Nearest:
+    def nearest(self) -> NearestPoint:
         target = np.zeros(self.slopes.shape[1] + 1)
         target[-1] = 1.0
         try:
             multipliers, _ = nnls(np.vstack([self.slopes.T, self.levels]), target)
         except RuntimeError:  # it did not converge, which proves nothing
-            return Nearest(0.0, None)
+            return NearestPoint(0.0, None)
         lower = self._proven(multipliers)
         rest = 1.0 - float(multipliers @ self.levels)
         if lower > DIAMETER or rest <= 0.0:
-            return Nearest(np.inf if lower > DIAMETER else lower, None)
-        return Nearest(lower, multipliers @ self.slopes / rest)
+            return NearestPoint(np.inf if lower > DIAMETER else lower, None)
+        return NearestPoint(lower, multipliers @ self.slopes / rest)
 
     def _proven(self, multipliers: np.ndarray) -> float:
         """Any multipliers m >= 0 prove a distance: m . levels <= (m . slopes) . z <= |m . slopes| |z|."""

@@ -1,4 +1,4 @@
-"""Searches: one file per method, all with the contract of `core/search.py`; what they share is in `parts/`."""
+"""Searches for the closest command: one module per method, with the contract of `core/search.py`."""
 
 from typing import TYPE_CHECKING
 

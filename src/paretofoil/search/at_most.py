@@ -1,4 +1,4 @@
-"""Another search, held to so many queries: how searches are compared at equal effort."""
+"""A search with a maximum number of queries, to compare searches at equal cost."""
 
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,14 +11,14 @@ from paretofoil.core.search import Finding, Search
 
 @dataclass(frozen=True)
 class AtMost(Search):
-    """A search that asks about no question more often than it is told; a white-box one is held to its evaluations."""
+    """Run another search with a limit of queries per question; for white-box searches, of evaluations."""
 
     search: Search
-    """The search that is held; its seed is taken from here below."""
+    """The search to run; its seed is replaced by the one below."""
     queries: int
-    """How often it may ask about each question."""
+    """Maximum number of queries per question."""
     seed: int = 0
-    """The seed of the search."""
+    """Seed of the search."""
 
     stochastic = True
 
@@ -31,6 +31,6 @@ class AtMost(Search):
         return f"{self.search.name} at {self.queries:,}"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        held = replace(limits, queries=limits.fewer_queries(self.queries))
+        limited = replace(limits, queries=limits.fewer_queries(self.queries))
         seeded: Search = replace(cast(Any, self.search), seed=self.seed)
-        return seeded.run(batch, held)
+        return seeded.run(batch, limited)

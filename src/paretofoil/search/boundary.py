@@ -1,33 +1,37 @@
-"""Boundary: a black-box search that is nearly optimal.
+"""Boundary: a search for black-box policies that is nearly optimal.
 
-Scan along the axes, the front and quasi-random directions, and not at the ends only; walk along the decision
-boundary from the most promising points; then look again, inside the ball that the best answer leaves.
+Each round scans points, walks along the decision boundary from the most promising ones, and scans again, inside the
+ball of the best answer so far.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import qmc
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.scan import Scan
-from paretofoil.search.parts.trust_region import AskedMargins, walk
+from paretofoil.search.budget import Budget
+from paretofoil.search.trust_region import QueriedMargins, walk
 
 GROUP = 64
-"""Questions that go through the stages together; it changes the speed alone."""
+"""Questions that are searched together; only the speed depends on it."""
+_AXIS_SHARES = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0])
+_FRONT_SHARES = np.array([0.5, 1.0])
+_NUM_FRONT = 24
 
 
 @dataclass(frozen=True)
 class Boundary(Search):
-    """Rounds of scanning and walking; each round looks at more points than the one before."""
+    """Rounds of scans and walks, each with more points than the one before."""
 
     max_queries: int = 9001
-    """How often the policy may be asked for each question."""
+    """Maximum number of queries per question."""
     seed: int = 0
-    """Of the quasi-random points."""
+    """Seed of the quasi-random points."""
 
     stochastic = True
 
@@ -48,7 +52,7 @@ class Boundary(Search):
 
     def _search(self, budget: Budget) -> list[Finding]:
         batch, rows = budget.batch, budget.rows
-        scan = Scan(batch.dim, self.seed)
+        scan = _Scan(batch.dim, self.seed)
         noise = np.random.default_rng(self.seed)
         points = scan.first(batch, rows, 64)
         for round_number in range(10_000):
@@ -57,7 +61,7 @@ class Boundary(Search):
                 start = margins[:, 0]
             plan = _PLANS[min(round_number, len(_PLANS) - 1)]
             who, starts, values = _promising(budget, points, margins, start, plan.walks)
-            walk(AskedMargins(budget, who), starts, values[:, None], steps=plan.steps, trust=0.3)
+            walk(QueriedMargins(budget, who), starts, values[:, None], steps=plan.steps, trust=0.3)
             _refine(budget, noise, plan)
             if budget.late or not (budget.left > 0).any():
                 break
@@ -67,7 +71,7 @@ class Boundary(Search):
 
 @dataclass(frozen=True)
 class _Plan:
-    """The size of one round; it does not depend on the budget, which only cuts the rounds off."""
+    """The size of one round. It does not depend on the budget, which only ends the rounds."""
 
     walks: int
     steps: int
@@ -84,8 +88,46 @@ _PLANS = (
 )
 
 
+class _Scan:
+    """Points to evaluate: one Sobol sequence for all questions, mapped to their regions."""
+
+    def __init__(self, dim: int, seed: int) -> None:
+        self.dim = dim
+        self._sobol = qmc.Sobol(dim + 1, scramble=True, rng=np.random.default_rng(seed))
+
+    def _uniform(self, num_points: int) -> np.ndarray:
+        return np.clip(self._sobol.random(num_points), 1e-9, 1.0 - 1e-9)  # (n, d + 1)
+
+    def first(self, batch: QuestionBatch, rows: np.ndarray, num_points: int) -> np.ndarray:
+        """Return 0, points on the axes, the nearest front points, points halfway to them, and others: (Q, n, d)."""
+        low, high = batch.low[rows][:, None, :], batch.high[rows][:, None, :]
+        ends = np.concatenate([np.eye(self.dim) * high, np.eye(self.dim) * low], axis=1)  # (Q, 2 d, d)
+        axes = (ends[:, :, None, :] * _AXIS_SHARES[:, None]).reshape(len(rows), -1, self.dim)
+        fronts = np.zeros((len(rows), _NUM_FRONT, self.dim))
+        for i, row in enumerate(rows):
+            question = batch.questions[row]
+            where = np.full(len(question.front), row)
+            front = batch.project(where, batch.changes_to(where, question.front))
+            front = front[np.argsort(batch.distances(front), kind="stable")[:_NUM_FRONT]]
+            fronts[i, : len(front)] = front
+        fronts = (fronts[:, :, None, :] * _FRONT_SHARES[:, None]).reshape(len(rows), -1, self.dim)
+        everywhere = low + self._uniform(num_points)[:, : self.dim] * (high - low)
+        return np.concatenate([np.zeros((len(rows), 1, self.dim)), axes, fronts, everywhere], axis=1)
+
+    def within(self, batch: QuestionBatch, rows: np.ndarray, radius: np.ndarray, num_points: int) -> np.ndarray:
+        """Return points within a radius (Q,), or in the whole region where it is infinite: (Q, n, d)."""
+        low, high = batch.low[rows][:, None, :], batch.high[rows][:, None, :]
+        uniform = self._uniform(num_points)
+        everywhere = low + uniform[:, : self.dim] * (high - low)  # (Q, n, d)
+        direction = ndtri(uniform[:, : self.dim])
+        direction = direction / np.maximum(batch.distances(direction), 1e-12)[:, None]
+        ball = direction * uniform[:, self.dim :] ** (1.0 / self.dim)  # (n, d)
+        finite = np.where(np.isfinite(radius), radius, 0.0)[:, None, None]
+        return np.where(np.isfinite(radius)[:, None, None], np.clip(finite * ball, low, high), everywhere)
+
+
 def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
-    """Margins (Q, n) of points (Q, n, d); 0 is asked about once only."""
+    """Return the margins (Q, n) of points (Q, n, d); of points at 0 only the first is queried."""
     num_questions, num_points, dim = points.shape
     wanted = np.abs(points).max(axis=2) > 1e-9
     wanted[:, 0] = True
@@ -96,17 +138,17 @@ def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
 def _promising(
     budget: Budget, points: np.ndarray, margins: np.ndarray, start: np.ndarray, num_walks: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The points from which walks may lead closest, apart from each other: questions, points, margins.
+    """Return starts of walks, apart from each other: questions, points and margins.
 
-    A point that lacks some margin is judged as if that could be bought at the rate of the best answer so far.
+    The score of an invalid point is its distance and a price of the missing margin, at the rate of the best answer.
     """
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows][:, None]
-    lacking = np.maximum(kappa - margins, 0.0)
-    size = budget.distance[:, None]
-    known = np.isfinite(size)
-    rate = np.where(known, np.where(known, size, 0.0) / np.maximum(kappa - start[:, None], 1e-3), 1e6)
-    asked = np.isfinite(margins)
-    score = np.where(asked, batch.distances(points) + rate * np.where(asked, lacking, 0.0), np.inf)
+    missing = np.maximum(kappa - margins, 0.0)
+    distance = budget.distance[:, None]
+    finite = np.isfinite(distance)
+    rate = np.where(finite, np.where(finite, distance, 0.0) / np.maximum(kappa - start[:, None], 1e-3), 1e6)
+    evaluated = np.isfinite(margins)
+    score = np.where(evaluated, batch.distances(points) + rate * np.where(evaluated, missing, 0.0), np.inf)
     apart = 0.2 * np.where(np.isfinite(budget.distance), budget.distance, 1.0)
     everyone = np.arange(len(points))
     picks = []
@@ -120,15 +162,15 @@ def _promising(
 
 
 def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
-    """Go on from the best answer: a short walk, then points scattered around it that are all closer."""
+    """Improve the best answers: a short walk, then random points around them that are all closer."""
     batch, dim = budget.batch, budget.batch.dim
     scatter = noise.normal(size=(plan.scatter, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.scatter, 1))
     who = np.flatnonzero(np.isfinite(budget.distance) & (budget.distance > 1e-9))
     if not len(who):
         return
-    walk(AskedMargins(budget, who), budget.scaled_change[who], steps=plan.steps, trust=0.03)
-    size = budget.distance[who]
-    near = budget.scaled_change[who][:, None, :] + size[:, None, None] * scatter  # (Q, n, d)
-    near = near * np.minimum(1.0, (1 - 1e-4) * size[:, None] / np.maximum(batch.distances(near), 1e-12))[:, :, None]
+    walk(QueriedMargins(budget, who), budget.scaled_change[who], steps=plan.steps, trust=0.03)
+    distance = budget.distance[who]
+    near = budget.scaled_change[who][:, None, :] + distance[:, None, None] * scatter  # (Q, n, d)
+    near = near * np.minimum(1.0, (1 - 1e-4) * distance[:, None] / np.maximum(batch.distances(near), 1e-12))[:, :, None]
     rows = budget.rows[np.repeat(who, plan.scatter)]
     budget.ask(np.repeat(who, plan.scatter), batch.project(rows, near.reshape(-1, dim)), "scatter")

@@ -1,4 +1,8 @@
-"""Exact: the closest counterfactual up to a proven gap, or a proof that the region holds none."""
+"""Exact: the closest command up to a proven gap, or a proof that the search region holds no valid command.
+
+For networks: branch and bound over boxes of commands, with an incumbent that walks along the decision boundary. For
+tables of values: a few small quadratic problems.
+"""
 
 from dataclasses import dataclass, field, replace
 
@@ -8,42 +12,48 @@ from paretofoil.core.certificate import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import TabularPolicy, WhiteBoxValues
+from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.deviation import PROBES, SLACK, blur, deviation, rounding, slack_for
 from paretofoil.proof.margin import require_white_box
 from paretofoil.proof.product import question_network
+from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
-from paretofoil.search.exact_table import prove_by_table
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.trust_region import FoldedMargins, walk
+from paretofoil.search.budget import Budget
+from paretofoil.search.trust_region import NetworkMargins, walk
 
-_QUICK = 100
-"""Boxes after which a proof of infeasibility is put off until answers have been looked for with derivatives."""
+_QUICK_BOXES = 100
+"""If the warm start found nothing, infeasibility is tried with this many boxes before the incumbent is searched."""
 _PATIENCE = 32
-"""After this many batches of boxes, answers without the slack are taken too: in slivers it can be all the gap."""
+"""After this many batches of boxes, incumbents without the slack are accepted: in thin regions it can be the gap."""
+_TABLE_TOLERANCE = 1e-6
+"""Gap of a proof about a table in float64 ..."""
+_TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
+"""... and in float32: at most this distance, and at most this share of the distance."""
+_TABLE_SLACK = 1e-9
+"""Slack of proofs about tables, as a share of the largest value."""
 
 
 @dataclass(frozen=True)
 class Exact(Search):
-    """Branch and bound over boxes of commands, with sound linear bounds of the policy folded at the state."""
+    """Branch and bound over boxes of commands, with sound linear bounds of the policy at the state."""
 
     gap: float = 1e-3
     """Stop when no valid command can be closer than the answer by more than this scaled distance ..."""
     share: float = 0.01
-    """... and by more than this share of the answer's own distance."""
+    """... and by more than this share of the answer's distance."""
     max_boxes: int = 400_000
-    """Stop a proof after this many boxes, with the gap that is left."""
+    """Maximum number of boxes of a proof; the gap is reported if it is not closed."""
     seed: int = 0
-    """Of the warm start."""
+    """Seed of the warm start."""
     slack: float = SLACK
-    """How far the deployed policy's margins may be from the float64 ones: answers keep it, proofs allow for it.
-    It is raised where random commands show that the policy needs more."""
+    """Least allowance for the difference between the deployed policy and its float64 network, in margins. Answers keep
+    it, proofs allow for it. It is raised if queries at random commands show a larger difference."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
-    """The search whose answer is improved and proven; None starts from random commands alone."""
+    """Search of the warm start; None starts from the front and random commands."""
 
     stochastic = True
     access = "inside"
@@ -58,20 +68,21 @@ class Exact(Search):
         return "exact"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        asked = batch.questions[0].policy
-        if isinstance(asked, TabularPolicy):
-            return [prove_by_table(batch, row, asked, limits) for row in range(batch.num_questions)]
-        if not isinstance(asked, WhiteBoxValues):
-            require_white_box(asked, ", so that Exact can look inside (for a black box use Boundary())")
+        policy = batch.questions[0].policy
+        if isinstance(policy, TabularPolicy):
+            return [_prove_by_table(batch, row, policy, limits) for row in range(batch.num_questions)]
+        if not isinstance(policy, WhiteBoxValues):
+            require_white_box(policy, " for Exact (for a black-box policy use Boundary())")
         before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
-        began, started = now(), self._start(batch, limits)
-        share = (now() - began) / batch.num_questions
+        began, starts = now(), self._warm_start(batch, limits)
+        seconds = (now() - began) / batch.num_questions
         return [
-            self._prove(batch, row, change, _after(limits, before[row]), share) for row, change in enumerate(started)
+            self._prove(batch, row, start, _plus_queries(limits, before[row]), seconds)
+            for row, start in enumerate(starts)
         ]
 
-    def _start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
-        """What the warm start finds, with at most half of what there is."""
+    def _warm_start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
+        """Return the scaled changes of the warm start, which takes at most half of the limits."""
         if self.start is None:
             return [None] * batch.num_questions
         half = Limits(
@@ -82,14 +93,15 @@ class Exact(Search):
         return [finding.scaled_change for finding in start.run(batch, half)]
 
     def _prove(self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, spent: float) -> Finding:
+        """Prove one question from its warm start, which took `spent` seconds."""
         began = now()
         deadline = np.inf if limits.seconds is None else began + limits.seconds - spent
         question = batch.questions[row]
         network = question_network(question, " for a proof")
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         probes = batch.project(np.full(PROBES, row), probes)
-        kappa, off = question.kappa, deviation(batch, row, network, probes, "verify")
-        slack = slack_for(off, batch.clearance, self.slack)
+        kappa, measured = question.kappa, deviation(batch, row, network, probes, "verify")
+        slack = slack_for(measured, batch.clearance, self.slack)
         safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm, walls_of(question))
         bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
         walls = walls_of(question, rounding(question))
@@ -98,10 +110,10 @@ class Exact(Search):
         budget = Budget(batch, rows=np.array([row]), most=left)
         allowance = float(length(around, batch.norm))
         effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9), allowance=allowance)
-        incumbent = _Incumbent(budget, safe, bare, off, effort)
+        incumbent = _Incumbent(budget, safe, bare, measured, effort)
         proof = Proof(0.0, 0, Stop.COMPLETE)
-        if start is None:  # perhaps there is nothing to find, which may be quick to prove
-            proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK, self.max_boxes)))
+        if start is None:
+            proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK_BOXES, self.max_boxes)))
         if not proof.closed:
             incumbent.begin(start, np.random.default_rng(self.seed))
             proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
@@ -122,8 +134,8 @@ class Exact(Search):
         return Finding(incumbent.scaled_change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
 
 
-def _after(limits: Limits, queries: int) -> Limits:
-    """The same limits, where so many queries were made before the search began and do not count."""
+def _plus_queries(limits: Limits, queries: int) -> Limits:
+    """Return the limits with so many queries more, which were made before the search began."""
     return limits if limits.queries is None else replace(limits, queries=limits.queries + queries)
 
 
@@ -134,23 +146,23 @@ def _status(closed: bool, lower: float, upper: float, tolerance: float) -> Proof
 
 
 def _stop(proof: Proof, certificate: Certificate, *, cut: bool) -> Stop:
-    """Why it stopped: what the proof says, unless that is for a lack of answers, or says more than is certified."""
+    """Return why the search stopped; refused queries and an open gap of the certificate are reasons, too."""
     if proof.stop is Stop.OUT_OF_BOXES and cut:
         return Stop.OUT_OF_QUERIES
     return Stop.COMPLETE if proof.closed and certificate.status == "gap" else proof.stop
 
 
 class _Incumbent:
-    """The closest change known to be valid, on the deployed policy; it only ever gets closer.
+    """The closest change that is valid on the deployed policy.
 
-    Answers that win by kappa and the slack are preferred: a bare one must be closer by what it is worth.
+    Changes with a margin of kappa and the slack (`safe`) are preferred: others (`bare`) must be closer by `worth`.
     """
 
     def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, effort: Effort) -> None:
         self.budget, self.safe, self.bare, self.effort = budget, safe, bare, effort
         self.deviation = deviation
         self.calls = 0
-        self.missed = False  # whether no query was left for a change so much closer that no proof closes without it
+        self.missed = False  # whether a query was refused without which the proof cannot close
 
     @property
     def distance(self) -> float:
@@ -158,7 +170,7 @@ class _Incumbent:
 
     @property
     def worth(self) -> float:
-        """A quarter of the gap that is to be reached."""
+        """A quarter of the gap to be reached."""
         return (self.distance - self.effort.goal(self.distance) if np.isfinite(self.distance) else self.effort.gap) / 4
 
     @property
@@ -166,7 +178,7 @@ class _Incumbent:
         return self.budget.scaled_change[0].copy() if np.isfinite(self.distance) else None
 
     def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
-        """Improve the warm start, the front and random commands by derivatives."""
+        """Walk from the warm start, the front and random commands."""
         question, claim = self.budget.batch.questions[self.budget.rows[0]], self.safe
         num_front, num_random = (8, 24) if start is None else (2, 2)
         batch, rows = self.budget.batch, np.full(len(question.front), self.budget.rows[0])
@@ -181,33 +193,33 @@ class _Incumbent:
             self._offer(start[None], length(start[None], claim.norm) + self.worth)
 
     def improve(self, points: np.ndarray) -> float:
-        """Offer points (N, d); look around the most promising ones when it is likely to pay."""
+        """Offer points (N, d) of boxes, sometimes walk from the most promising ones, and return the distance."""
         self.calls += 1
         points = self._inside(points)
-        short = np.maximum(self.safe.level - self.safe.margins(points).min(axis=1, initial=np.inf), 0.0)
-        size = length(points, self.safe.norm)
-        improved = self._offer(points, np.where(short == 0.0, size, np.inf))
+        missing = np.maximum(self.safe.level - self.safe.margins(points).min(axis=1, initial=np.inf), 0.0)
+        distance = length(points, self.safe.norm)
+        improved = self._offer(points, np.where(missing == 0.0, distance, np.inf))
         if improved or self.calls in (4, 12) or self.calls % 32 == 0:
-            spread = np.linspace(0, len(points) - 1, 4).astype(int)  # some of all over the boxes, too
-            promising = points[np.concatenate([np.argsort(size + 0.1 * short, kind="stable")[:4], spread])]
+            spread = np.linspace(0, len(points) - 1, 4).astype(int)
+            promising = points[np.concatenate([np.argsort(distance + 0.1 * missing, kind="stable")[:4], spread])]
             self._walk(self.safe, promising, trust=0.05)
             if self.calls >= _PATIENCE:
                 self._walk(self.bare, promising, trust=0.05)
         return self.distance
 
     def _walk(self, claim: Claim, points: np.ndarray, trust: float) -> None:
-        """A few steps from everywhere, then more from the best."""
-        points, sizes = walk(FoldedMargins(claim, len(points)), points, steps=5, trust=trust)
-        best = np.argsort(sizes, kind="stable")[:2]
-        points, sizes = walk(FoldedMargins(claim, len(best)), points[best], steps=8, trust=trust / 5)
-        self._offer(points, sizes + (self.worth if claim is self.bare else 0.0))
+        """Walk a few steps from all points (N, d), and more from the two best."""
+        points, distances = walk(NetworkMargins(claim, len(points)), points, steps=5, trust=trust)
+        best = np.argsort(distances, kind="stable")[:2]
+        points, distances = walk(NetworkMargins(claim, len(best)), points[best], steps=8, trust=trust / 5)
+        self._offer(points, distances + (self.worth if claim is self.bare else 0.0))
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        """The nearest points (N, d) of the region."""
+        """Return the nearest points (N, d) of the search region."""
         return self.budget.batch.project(np.full(len(points), self.budget.rows[0]), points)
 
     def _offer(self, points: np.ndarray, scores: np.ndarray) -> bool:
-        """Take the best of these, if it is closer and the policy agrees; scores (N,) are sizes, or infinite."""
+        """Query the best points by their scores (N,), at most three; return whether one is valid and closer."""
         points = self._inside(points)
         for index in np.argsort(scores, kind="stable")[:3]:
             if not scores[index] < self.distance:
@@ -216,9 +228,75 @@ class _Incumbent:
             margin = float(self.budget.ask(np.array([0]), points[index][None], "verify")[0])
             if self.budget.cut[0] and length(points[index], self.safe.norm) < self.effort.goal(before):
                 self.missed = True
-            folded = self.safe.network.margins(points[index][None]).min(initial=np.inf)
-            if np.isfinite(folded) and np.isfinite(margin):
-                self.deviation = max(self.deviation, abs(margin - float(folded)))
+            expected = self.safe.network.margins(points[index][None]).min(initial=np.inf)
+            if np.isfinite(expected) and np.isfinite(margin):
+                self.deviation = max(self.deviation, abs(margin - float(expected)))
             if self.distance < before:
                 return True
         return False
+
+
+def _prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits: Limits) -> Finding:
+    """Query the nearest preferences of all polytopes, and prove that none are nearer."""
+    began, question = now(), batch.questions[row]
+    if not question.space.simplex:
+        raise InvalidInput.expected("preferences (CommandSpace.preferences) for a table of values", "a box of commands")
+    table = policy.table(question.state)
+    measured = _table_deviation(batch, row, table)
+    least = max(_TABLE_SLACK * float(np.abs(table.vectors).max()), table.rounding)
+    slack = slack_for(measured, batch.clearance, least)
+    budget = Budget(batch, limits, rows=np.array([row]))
+    lower, problems = np.inf, 0
+    ordered = polytopes(table, question, question.kappa - slack)  # by their simple bounds
+    for polytope in ordered:
+        if polytope.simple_bound >= min(lower, DIAMETER):
+            break
+        problems += 1
+        lower = min(lower, polytope.nearest().lower)
+    if np.isfinite(lower):
+        _query_nearest(budget, polytopes(table, question, question.kappa + slack))
+    upper = float(budget.distance[0])
+    tolerance = max(_TABLE_TOLERANCE, min(_TABLE_GAP, _TABLE_SHARE * upper))
+    if np.isfinite(lower) and lower > upper + _TABLE_TOLERANCE:  # the policy contradicts its table
+        lower = 0.0
+    status: ProofStatus = "infeasible" if np.isinf(lower) else "optimal" if upper - lower <= tolerance else "gap"
+    certificate = Certificate(
+        status=status,
+        lower=min(lower, upper),
+        upper=upper,
+        tolerance=tolerance,
+        boxes=problems,
+        seconds=now() - began,
+        kappa=question.kappa,
+        slack=slack,
+        deviation=measured,
+        pad=max((float(polytope.errors.max()) for polytope in ordered), default=0.0),
+        norm=batch.norm,
+    )
+    [finding] = budget.findings()
+    stop = finding.stop if status == "gap" else Stop.PROVEN
+    return Finding(finding.scaled_change, stop, certificate)
+
+
+def _table_deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float:
+    """Return the largest difference between the margins of the policy and of its table, at random preferences."""
+    question, rows = batch.questions[row], np.full(PROBES, row)
+    z = np.random.default_rng(0).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
+    z = batch.project(rows, z)
+    values = table.values(batch.commands_at(rows, z))
+    margins = values[:, question.foil] - values[:, question.rivals].max(axis=1, initial=-np.inf)
+    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if question.rivals else 0.0
+
+
+def _query_nearest(budget: Budget, ordered: list[Polytope]) -> None:
+    """Query the nearest point of each polytope that may hold a closer point than the best one."""
+    row, batch = int(budget.rows[0]), budget.batch
+    moving = batch.high[row] > batch.low[row]
+    for polytope in ordered:
+        if polytope.simple_bound >= min(float(budget.distance[0]), DIAMETER):
+            return
+        point = polytope.nearest().point
+        if point is not None:
+            z = np.zeros((1, batch.dim))
+            z[0, moving] = point
+            budget.ask(np.array([0]), batch.project(budget.rows, z), "verify")

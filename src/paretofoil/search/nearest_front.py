@@ -1,4 +1,4 @@
-"""The baseline that only looks at the front: its closest point, as a remaining command, that flips the action."""
+"""Nearest front: a baseline that considers the points of the front only."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ import numpy as np
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.parts.budget import Budget
+from paretofoil.search.budget import Budget
 
 
 @dataclass(frozen=True)
 class NearestFront(Search):
-    """Deterministic and cheap: one query for each front point inside the region."""
+    """Query every front point inside the search region, once; return the nearest valid one."""
 
     seed: int = 0
-    """Not used; every search has one."""
+    """Not used: the search is deterministic."""
 
     @property
     def name(self) -> str:

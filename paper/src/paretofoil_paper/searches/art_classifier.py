@@ -13,8 +13,8 @@ from art.estimators.classification.classifier import ClassGradientsMixin, Classi
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question
 from paretofoil.proof.margin import MarginNetwork
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.frame import Frame
+from paretofoil.search.budget import Budget
+from paretofoil_paper.searches.frame import Frame
 
 
 class AttackStoppedError(Exception):

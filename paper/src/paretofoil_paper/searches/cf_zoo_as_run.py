@@ -15,12 +15,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.closest import Closest
-from paretofoil.search.parts.cone import TINY, Cone, ask_cones, cut_regions, directions, fold
-from paretofoil.search.parts.rays import MAX_ENDPOINTS, bisect, longest_step
-from paretofoil.search.parts.region import Region
-from paretofoil.search.parts.zoo import ZooConfig, refine
+from paretofoil.search.budget import Budget, Closest
+from paretofoil.search.cf_zoo import MAX_ENDPOINTS, Region, ZooConfig, bisect, longest_step, refine
+from paretofoil_paper.searches.cone import TINY, Cone, ask_cones, cut_regions, directions, fold
 
 
 @dataclass(frozen=True)

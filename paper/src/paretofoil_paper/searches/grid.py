@@ -9,7 +9,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.parts.budget import Budget
+from paretofoil.search.budget import Budget
 
 AT_ONCE = 1 << 12
 """The most grid points per call of the policy: its layers then stay in the cache."""

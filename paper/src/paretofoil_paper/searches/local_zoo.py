@@ -7,8 +7,8 @@ import numpy as np
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.zoo import ZooConfig, refine
+from paretofoil.search.budget import Budget
+from paretofoil.search.cf_zoo import ZooConfig, refine
 
 
 @dataclass(frozen=True)

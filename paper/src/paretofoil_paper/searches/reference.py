@@ -12,11 +12,8 @@ from paretofoil.core.command import length
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.search.cf_zoo import CFZoo
-from paretofoil.search.parts.adam import BETA1, BETA2, EPSILON
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.rays import SAME, longest_step, unit_directions
-from paretofoil.search.parts.zoo import coordinates
+from paretofoil.search.budget import Budget
+from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, SAME, CFZoo, coordinates, longest_step, unit_directions
 
 
 @dataclass(frozen=True)
@@ -62,7 +59,7 @@ class _Sequential:
         return float(self.budget.ask(np.array([0]), np.clip(z, self.low, self.high)[None], phase)[0])
 
     def search(self) -> None:
-        kept = self.budget.keep_back(0.5)
+        kept = self.budget.reserve(0.5)
         seed = self.search_rays(self.infer_signs())
         self.budget.left += kept
         self.refine(np.zeros(self.batch.dim) if seed is None else seed)

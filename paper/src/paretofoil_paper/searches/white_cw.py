@@ -23,8 +23,8 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
 from paretofoil.proof.margin import require_white_box
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.frame import Inputs, frame_of
+from paretofoil.search.budget import Budget
+from paretofoil_paper.searches.frame import Inputs, frame_of
 
 SLACK = 1e-4
 """The attack asks for kappa + SLACK: ART's float32 commands and the deployed policy's margins differ by less."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.search.parts.budget import Budget
-from paretofoil.search.parts.region import Region
+from paretofoil.search.budget import Budget
+from paretofoil.search.cf_zoo import Region
 
 TINY = 1e-6
 """In units of the command: a smaller difference is none, a smaller room or width too."""

@@ -1,7 +1,7 @@
-"""Walks within trust regions: from any start to a change that is locally the closest valid one.
+"""Trust-region walks: from any start to a valid change that is locally the closest one.
 
-One algorithm, two oracles: `AskedMargins` knows a policy by queries alone, and its slopes by finite differences;
-`FoldedMargins` looks margins and slopes up in the policy folded at the state.
+The walks are the same for both kinds of policy. `QueriedMargins` queries a black-box policy and estimates slopes by
+finite differences; `NetworkMargins` evaluates the margin network of a white-box policy.
 """
 
 from abc import ABC, abstractmethod
@@ -12,52 +12,52 @@ import numpy as np
 from paretofoil.core.command import Norm, length
 from paretofoil.proof.branch import Claim
 from paretofoil.proof.halfspace import nearest
-from paretofoil.search.parts.budget import Budget
+from paretofoil.search.budget import Budget
 
 _SHARES = np.array([1.0, 0.6, 0.25])
-"""How far towards the aim of the linearised problem a step is tried."""
+"""Shares of the step towards the solution of the linearised problem that are tried."""
 _FREE = 1e9
-"""The margin of a half-space that does not restrict anything."""
+"""The margin of a half-space that restricts nothing."""
 
 Linear = tuple[np.ndarray, np.ndarray]  # margins (n, K) and their slopes (n, K, d)
 
 
 class Oracle(ABC):
-    """Tells N walks their margins over K rivals, and with how much care to use them."""
+    """Margins of N walks over K rivals, and the settings of walks that use them."""
 
     above: ClassVar[float]
-    """Linearised margins are asked for this much more than needed, so that the true ones suffice."""
+    """Added to the level in linearised problems, so that the true margins reach the level."""
     worth: ClassVar[tuple[float, float]]
-    """A step of a valid walk must come closer by this share of its size, and by this much."""
+    """A step of a valid walk must reduce the distance by this share, and by this amount."""
     shortest: ClassVar[float]
-    """A walk whose trust region is smaller than this has arrived."""
+    """A walk ends when its trust region is smaller than this."""
     sees_ahead: ClassVar[bool]
-    """Whether aims are linearised before they are tried, because that costs nothing."""
+    """Whether aims are linearised before they are tried, because evaluations cost no queries."""
     memory: ClassVar[tuple[tuple[int, int], ...]]
-    """Of each step in turn: the places where the half-spaces before it, or those where it failed, are remembered."""
+    """For each step in turn: the slots for the half-spaces of the point before it, and of a failed aim."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray, level: np.ndarray, norm: Norm) -> None:
         self.low, self.high = low, high  # (N, d)
-        self.level, self.norm = level, norm  # (N,): the margin from which on a change is valid
+        self.level, self.norm = level, norm  # (N,): the smallest margin of a valid change
 
     def open(self) -> np.ndarray:
-        """Which walks (N,) can still be told something."""
+        """Return which walks (N,) can be evaluated further."""
         return np.ones(len(self.level), dtype=bool)
 
     @abstractmethod
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Margins (n, K) at changes z (n, d) of the walks rows (n,); -inf where they cannot be told."""
+        """Return the margins (n, K) at changes z (n, d) of walks rows (n,); -inf where no query is left."""
 
     @abstractmethod
     def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
-        """At changes z (n, d) of walks with trust regions as large as trust (n,); the margins may be known before."""
+        """Return margins and slopes at changes z (n, d), given trust radii (n,) and the margins, if they are known."""
 
 
-class AskedMargins(Oracle):
-    """The least margin (K = 1) by queries within a budget, and its forward differences."""
+class QueriedMargins(Oracle):
+    """The least margin (K = 1) and its forward differences, by queries within a budget."""
 
     above, worth, shortest, sees_ahead = 1e-6, (1e-9, 0.0), 2e-5, False
-    memory = ((1, 1), (2, 2), (3, 3), (4, 4))  # long, to hold the rivals that meet in a corner: each margin shows one
+    memory = ((1, 1), (2, 2), (3, 3), (4, 4))  # long, since each query shows only one of the rivals of a corner
 
     def __init__(self, budget: Budget, who: np.ndarray) -> None:
         batch, rows = budget.batch, budget.rows[who]
@@ -74,17 +74,17 @@ class AskedMargins(Oracle):
         margins = self.margins(rows, z) if margins is None else margins
         dim, reach = z.shape[1], np.clip(0.1 * trust, 2e-4, 2e-3)[:, None]
         up, down = np.minimum(self.high[rows] - z, reach), np.minimum(z - self.low[rows], reach)
-        step = np.where(up >= down, up, -down)  # (n, d): stay inside the box
+        step = np.where(up >= down, up, -down)  # (n, d): stay inside the region
         points, moves = z[:, None, :] + np.eye(dim) * step[:, None, :], np.abs(step) > 1e-9
         who = np.repeat(self.who[rows], dim)
         values = self.budget.ask(who, points.reshape(-1, dim), "walk", moves.reshape(-1)).reshape(z.shape)
-        known = np.isfinite(values) & moves
-        rise = np.subtract(values, margins, out=np.zeros_like(z), where=known)
-        return margins, (rise / np.where(known, step, 1.0))[:, None, :]
+        usable = np.isfinite(values) & moves
+        rise = np.subtract(values, margins, out=np.zeros_like(z), where=usable)
+        return margins, (rise / np.where(usable, step, 1.0))[:, None, :]
 
 
-class FoldedMargins(Oracle):
-    """The margins over each rival and their derivatives, looked up in the network of a claim."""
+class NetworkMargins(Oracle):
+    """The margins over each rival and their derivatives, by the network of a claim."""
 
     above, worth, shortest, sees_ahead = 1e-7, (0.0, 1e-6), 1e-6, True
     memory = ((1, 2),)
@@ -104,26 +104,26 @@ class FoldedMargins(Oracle):
 def walk(
     oracle: Oracle, starts: np.ndarray, margins: np.ndarray | None = None, *, steps: int, trust: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest valid points (N, d) met from starts (N, d), and their sizes (N,), infinite where none was met."""
+    """Return the closest valid points (N, d) of walks from starts (N, d), and their distances, infinite if invalid."""
     walks = _Walks(oracle, np.clip(starts, oracle.low, oracle.high), margins, trust)
     for step in range(steps):
         walks.step(*oracle.memory[step % len(oracle.memory)])
-    return walks.z, walks.size
+    return walks.z, walks.distance
 
 
 class _Walks:
-    """Walks that project 0 onto linearised half-spaces, within trust regions, and again.
+    """Walks that repeatedly project 0 onto linearised half-spaces, within trust regions.
 
-    They remember the half-spaces of where they were and where a step failed: in a corner between rivals, and where a
-    hidden unit switches and bends the margins, both sides must be seen to step along it.
+    They remember the half-spaces of earlier points and of failed steps: in a corner between rivals, and where a hidden
+    unit switches and the margins have a kink, a step along the boundary needs both sides.
     """
 
     def __init__(self, oracle: Oracle, z: np.ndarray, margins: np.ndarray | None, trust: float) -> None:
         self.oracle, self.trust, rows = oracle, np.full(len(z), trust), np.arange(len(z))
         margins, slopes = oracle.linearise(rows, z, self.trust, margins)
-        places = 1 + max(map(max, oracle.memory))  # the first is for the half-spaces here
-        self.points = np.zeros((len(z), places, z.shape[1]))
-        self.margins = np.full((len(z), places, margins.shape[1]), _FREE)
+        slots = 1 + max(map(max, oracle.memory))  # slot 0 holds the half-spaces of the current point
+        self.points = np.zeros((len(z), slots, z.shape[1]))
+        self.margins = np.full((len(z), slots, margins.shape[1]), _FREE)
         self.slopes = np.zeros((*self.margins.shape, z.shape[1]))
         self.z = self.points[:, 0]  # a view
         self._remember(rows, 0, z, margins, slopes)
@@ -133,11 +133,11 @@ class _Walks:
         return self.margins[:, 0].min(axis=1, initial=np.inf)
 
     @property
-    def size(self) -> np.ndarray:
+    def distance(self) -> np.ndarray:
         return np.where(self.least >= self.oracle.level, length(self.z, self.oracle.norm), np.inf)
 
     def step(self, before: int, failed: int) -> None:
-        """Try points on the way to the aims, go to the best, and learn there or, where none is good, at the aim."""
+        """Try points between here and the aims, move to the best, and linearise there or, without one, at the aim."""
         rows = np.flatnonzero((self.trust > self.oracle.shortest) & self.oracle.open())
         if not len(rows):
             return
@@ -151,47 +151,47 @@ class _Walks:
         margins = self.oracle.margins(np.repeat(rows, tries.shape[1]), tries.reshape(-1, z.shape[1]))
         margins = margins.reshape(*tries.shape[:2], margins.shape[1])
         pick, moved = self._pick(rows, tries, margins)
-        whole = pick <= tries.shape[1] - len(_SHARES)  # to the aim, as it is or corrected
+        whole = pick <= tries.shape[1] - len(_SHARES)  # all the way to the aim, corrected or not
         self.trust[rows] *= np.where(moved, np.where(whole, 2.0, 1.0), 0.35)
         for part in (self.points, self.margins, self.slopes):
             part[rows[moved], before] = part[rows[moved], 0]
         if ahead is not None:
             self._remember(rows[~moved], failed, aims[~moved], ahead[0][~moved], ahead[1][~moved])
-        new, place = np.flatnonzero(moved | (ahead is None)), np.where(moved, 0, failed)
-        there, told, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
-        self._remember(rows, place[new], there, *self.oracle.linearise(rows, there, self.trust[rows], told))
+        new, slot = np.flatnonzero(moved | (ahead is None)), np.where(moved, 0, failed)
+        there, values, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
+        self._remember(rows, slot[new], there, *self.oracle.linearise(rows, there, self.trust[rows], values))
 
     def _aim(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """What the linearised problem says: the point (n, d) nearest to 0, or to a walk that is not valid itself."""
+        """Return the solutions (n, d) of the linearised problems: nearest to 0, or to a walk that is not valid."""
         z, slopes, level = self.z[rows], self.slopes[rows], self.oracle.level[rows, None]
         least, trust = self.least[rows, None], self.trust[rows, None]
-        here = (slopes * z[:, None, None, :]).sum(axis=3)  # (n, places, K)
+        here = (slopes * z[:, None, None, :]).sum(axis=3)  # (n, slots, K)
         offsets = self.margins[rows] - (slopes * self.points[rows, :, None, :]).sum(axis=3)
-        offsets = np.maximum(offsets, self.margins[rows, :1] - here)  # none may contradict what z showed
+        offsets = np.maximum(offsets, self.margins[rows, :1] - here)  # no half-space may contradict the margins at z
         lost, steepest = least < level, np.abs(slopes[:, 0]).sum(axis=2).max(axis=1, initial=0.0)[:, None]
-        wanted = np.minimum(level + self.oracle.above, np.where(lost, least + 0.5 * trust * steepest, np.inf))
-        levels = wanted[:, :, None] - offsets - np.where(lost[:, :, None], here, 0.0)
+        target = np.minimum(level + self.oracle.above, np.where(lost, least + 0.5 * trust * steepest, np.inf))
+        levels = target[:, :, None] - offsets - np.where(lost[:, :, None], here, 0.0)
         levels, base = levels.reshape(len(rows), -1), np.where(lost, z, 0.0)
         slopes = slopes.reshape(*levels.shape, z.shape[1])
         _, aims = nearest(slopes, levels, low - base, high - base, self.oracle.norm)
         return np.clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Aims (n, d) with the smallest change that makes them valid, linearised: it follows curved boundaries."""
+        """Return the aims (n, d) with the smallest change that makes their linearisation valid (curved boundaries)."""
         low, high, level = self.oracle.low[rows], self.oracle.high[rows], self.oracle.level[rows, None]
         _, change = nearest(slopes, level + self.oracle.above - margins, low - aims, high - aims, self.oracle.norm)
         return np.clip(aims + change, low, high)
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The closest valid try (n,), or the highest of a walk that has none, and who goes there; else the first."""
+        """Return the closest valid try (n,), or the one with the largest margin, and which walks move there."""
         each, level, least = np.arange(len(rows)), self.oracle.level[rows], margins.min(axis=2, initial=np.inf)
-        sizes = np.where(least >= level[:, None], length(tries, self.oracle.norm), np.inf)
-        closest, highest = sizes.argmin(axis=1), least.argmax(axis=1)
+        distances = np.where(least >= level[:, None], length(tries, self.oracle.norm), np.inf)
+        closest, highest = distances.argmin(axis=1), least.argmax(axis=1)
         share, much = self.oracle.worth
-        closer = sizes[each, closest] < self.size[rows] * (1 - share) - much
+        closer = distances[each, closest] < self.distance[rows] * (1 - share) - much
         climbs = (self.least[rows] < level) & ~closer & (least[each, highest] > self.least[rows])
         return np.where(closer, closest, np.where(climbs, highest, 0)), closer | climbs
 
-    def _remember(self, rows: np.ndarray, place: np.ndarray | int, z: np.ndarray, *linear: np.ndarray) -> None:
-        self.points[rows, place] = z
-        self.margins[rows, place], self.slopes[rows, place] = linear
+    def _remember(self, rows: np.ndarray, slot: np.ndarray | int, z: np.ndarray, *linear: np.ndarray) -> None:
+        self.points[rows, slot] = z
+        self.margins[rows, slot], self.slopes[rows, slot] = linear

@@ -1,1 +1,0 @@
-"""What searches share: budgets, rays, scans, descents, walks along the boundary."""
