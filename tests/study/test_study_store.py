@@ -258,9 +258,7 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
 def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
-        with pytest.raises(
-            InvalidInput, match="schema paretofoil/study/5, got a SQLite file of other tables"
-        ):
+        with pytest.raises(InvalidInput, match="schema paretofoil/study/5, got a SQLite file of other tables"):
             read(written)
 
 
