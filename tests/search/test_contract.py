@@ -1,4 +1,7 @@
-"""What every search promises, over random networks, analytic policies and shipped agents."""
+"""The contract of every search, on random networks, analytic policies and shipped agents.
+
+Searches of other packages, such as the paper's, are tested where they are installed, in the long tier.
+"""
 
 import time
 from collections.abc import Callable
@@ -14,19 +17,19 @@ from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.value_policy import from_q_table
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
-from paretofoil.search import AtMost, CFZoo
+from paretofoil.search import CFZoo
 from paretofoil.search.registry import methods
 
 
 def quick(search: Any) -> Search:
-    made: Search = replace(search, **QUICK.get(type(search).__name__, {}))
-    return made
+    """The search with small settings."""
+    small: Search = replace(search, **QUICK.get(type(search).__name__, {}))
+    return small
 
 
 QUICK: dict[str, dict[str, Any]] = {
@@ -39,11 +42,22 @@ QUICK: dict[str, dict[str, Any]] = {
     "ProjectedCW": {"iterations": 60},
     "Grid": {"values": 12, "first": False},
 }
-"""Small settings of the slow ones; a search that is not named here is tested as it is."""
+"""Small settings of slow searches; the others are tested with their defaults."""
 ALL = list({search.name: search for method in methods() for search in [quick(method.make())]}.values())
-BLACK_BOX = [search for search in ALL if search.access == "queries"]
-each_search = pytest.mark.parametrize("search", ALL, ids=lambda s: s.name)
-each_black_box = pytest.mark.parametrize("search", BLACK_BOX, ids=lambda s: s.name)
+LOOK_AT_LOGITS = ("white-cw", "projected-cw")
+"""Searches that need logits, which values of preferences are not, by the start of their names."""
+
+
+def param(search: Search, *values: Any) -> Any:
+    """A search as a parameter; those of other packages are long."""
+    marks = () if type(search).__module__.startswith("paretofoil.") else (pytest.mark.long,)
+    return pytest.param(search, *values, marks=marks, id="-".join([search.name, *(v.__name__ for v in values)]))
+
+
+OF_VALUES = [search for search in ALL if not search.name.startswith(LOOK_AT_LOGITS)]
+each_search = pytest.mark.parametrize("search", [param(search) for search in ALL])
+each_of_values = pytest.mark.parametrize("search", [param(search) for search in OF_VALUES])
+each_black_box = pytest.mark.parametrize("search", [param(search) for search in ALL if search.access == "queries"])
 
 
 def linear_questions() -> list[Question]:
@@ -83,17 +97,12 @@ def table_questions() -> list[Question]:
     return [value_question(policy, 3, seed) for seed in (0, 1, 2, 4, 5, 7)]
 
 
-LOOK_AT_LOGITS = ("white-cw", "projected-cw")
-"""How the names of searches begin that need logits, which values of the preferences are not."""
-OF_VALUES = [search for search in ALL if not search.name.startswith(LOOK_AT_LOGITS)]
-each_of_values = pytest.mark.parametrize("search", OF_VALUES, ids=lambda s: s.name)
 each_search_and_shape = pytest.mark.parametrize(
-    ("search", "pose_questions"),
+    ("search", "make_questions"),
     [
-        *((search, shape) for shape in (network_questions, preference_questions) for search in ALL),
-        *((search, shape) for shape in (value_questions, table_questions) for search in OF_VALUES),
+        *(param(search, shape) for shape in (network_questions, preference_questions) for search in ALL),
+        *(param(search, shape) for shape in (value_questions, table_questions) for search in OF_VALUES),
     ],
-    ids=lambda part: part.name if isinstance(part, Search) else part.__name__,
 )
 
 
@@ -143,11 +152,11 @@ def test_on_preferences_the_foil_truly_wins_and_the_weights_sum_to_1(search: Sea
 
 
 @each_of_values
-@pytest.mark.parametrize("pose_questions", [value_questions, table_questions])
+@pytest.mark.parametrize("make_questions", [value_questions, table_questions])
 def test_on_values_the_foil_is_truly_worth_most_and_the_weights_sum_to_1(
-    search: Search, pose_questions: Callable[[], list[Question]]
+    search: Search, make_questions: Callable[[], list[Question]]
 ) -> None:
-    assert check(pose_questions(), search) > 0
+    assert check(make_questions(), search) > 0
 
 
 @each_search
@@ -172,9 +181,9 @@ def test_on_shipped_agents_the_foil_truly_wins_inside_the_box(search: Search, na
 
 @each_search_and_shape
 def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order(
-    search: Search, pose_questions: Callable[[], list[Question]]
+    search: Search, make_questions: Callable[[], list[Question]]
 ) -> None:
-    questions = pose_questions()
+    questions = make_questions()
     together = ask(questions, search)
     backwards = ask(questions[::-1], search)[::-1]
     alone = [ask([question], search)[0] for question in questions]
@@ -186,9 +195,9 @@ def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order
 
 
 @each_search_and_shape
-def test_locked_objectives_do_not_move(search: Search, pose_questions: Callable[[], list[Question]]) -> None:
+def test_locked_objectives_do_not_move(search: Search, make_questions: Callable[[], list[Question]]) -> None:
     questions = []
-    for question in pose_questions():
+    for question in make_questions():
         low, high = question.low.copy(), question.high.copy()
         low[1] = high[1] = question.command[1]
         questions.append(replace(question, low=low, high=high))
@@ -210,9 +219,9 @@ def test_an_objective_without_any_range_does_not_move(search: Search) -> None:
 
 @each_search_and_shape
 def test_a_region_of_a_single_point_gives_no_answer(
-    search: Search, pose_questions: Callable[[], list[Question]]
+    search: Search, make_questions: Callable[[], list[Question]]
 ) -> None:
-    question = pose_questions()[0]
+    question = make_questions()[0]
     question = replace(question, low=question.command, high=question.command)
     [found] = ask([question], search)
     assert not found.found
@@ -251,10 +260,10 @@ def test_the_search_keeps_the_budget_that_it_sets_itself(search: Search) -> None
 
 @each_search_and_shape
 def test_no_question_is_asked_about_more_often_than_the_limit_says(
-    search: Search, pose_questions: Callable[[], list[Question]]
+    search: Search, make_questions: Callable[[], list[Question]]
 ) -> None:
     large = replace(search, **SPENDING.get(type(search).__name__, {}))  # type: ignore[type-var]
-    batch = QuestionBatch(pose_questions())
+    batch = QuestionBatch(make_questions())
     findings = large.run(batch, Limits(queries=300))
     spent = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
     assert max(spent) <= 300 + 1  # one more for the check of a white-box search
@@ -277,9 +286,9 @@ SPENDING: dict[str, dict[str, Any]] = {
 
 @each_search_and_shape
 def test_with_a_limit_of_queries_a_finding_is_as_repeatable_as_without(
-    search: Search, pose_questions: Callable[[], list[Question]]
+    search: Search, make_questions: Callable[[], list[Question]]
 ) -> None:
-    questions = pose_questions()[:4]
+    questions = make_questions()[:4]
     limits = Limits(queries=120)
     together = search.run(QuestionBatch(questions), limits)
     alone = [search.run(QuestionBatch([question]), limits)[0] for question in questions]
@@ -314,16 +323,3 @@ def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: st
         if found.found:
             scaled = (found.command - question.command) / question.space.scale
             assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))
-
-
-@each_search
-def test_a_search_that_is_held_gives_what_it_gives_under_a_limit(search: Search) -> None:
-    questions = network_questions()[:4]
-    held = AtMost(search, 90).run(QuestionBatch(questions))
-    limited = search.run(QuestionBatch(questions), Limits(queries=90))
-    for a, b in zip(held, limited, strict=True):
-        assert a.stop is b.stop
-        assert (a.scaled_change is None) == (b.scaled_change is None)
-        assert a.scaled_change is None or np.array_equal(a.scaled_change, b.scaled_change)
-    with pytest.raises(InvalidInput, match="at least 1 query"):
-        AtMost(search, 0)

@@ -9,7 +9,6 @@ import numpy as np
 
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.search import Search
-from paretofoil.search import AtMost
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY
 from paretofoil.study import STRESS, Case
 from paretofoil.study.case import enumerate_cases, evenly
@@ -19,6 +18,7 @@ from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Curve, figure_curves
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.searches import AtMost
 from paretofoil_paper.setting import AS_RUN, REACHABLE_SETTING
 
 EXACT = "exact"

@@ -6,7 +6,6 @@ from paretofoil.core.lazy import lazy_names
 from paretofoil.search.registry import choose_search, register_search
 
 if TYPE_CHECKING:
-    from paretofoil.search.at_most import AtMost as AtMost
     from paretofoil.search.boundary import Boundary as Boundary
     from paretofoil.search.cf_zoo import CFZoo as CFZoo
     from paretofoil.search.exact import Exact as Exact
@@ -15,7 +14,6 @@ if TYPE_CHECKING:
 __getattr__, _names = lazy_names(
     __name__,
     {
-        "paretofoil.search.at_most": ("AtMost",),
         "paretofoil.search.boundary": ("Boundary",),
         "paretofoil.search.cf_zoo": ("CFZoo",),
         "paretofoil.search.exact": ("Exact",),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from paretofoil.core.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from paretofoil_paper.searches.at_most import AtMost as AtMost
     from paretofoil_paper.searches.cf_zoo_as_run import CFZooAsRun as CFZooAsRun
     from paretofoil_paper.searches.grid import Grid as Grid
     from paretofoil_paper.searches.local_zoo import LocalZoo as LocalZoo
@@ -16,6 +17,7 @@ _HOME = "paretofoil_paper.searches"
 __getattr__, __all__ = lazy_names(
     __name__,
     {
+        f"{_HOME}.at_most": ("AtMost",),
         f"{_HOME}.cf_zoo_as_run": ("CFZooAsRun",),
         f"{_HOME}.grid": ("Grid",),
         f"{_HOME}.local_zoo": ("LocalZoo",),
