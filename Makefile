@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,docs,dask,ray,parquet,sb3,web
+EXTRAS := torch,dev,docs,dask,ray,parquet,sb3,web
 
 # Without bytecode files every process compiles the package again: a second for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE

@@ -23,7 +23,7 @@ from policies import random_pcn
 from paretofoil.agents import load_agent, save_agent
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
-from paretofoil.agents.onnx_policy import from_onnx
+from paretofoil.agents.onnx import from_onnx
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
 from paretofoil.core.certificate import Certificate
 from paretofoil.core.command import CommandSpace

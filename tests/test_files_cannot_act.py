@@ -24,7 +24,7 @@ from paretofoil import envs
 from paretofoil.cli import main
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs import permission
+from paretofoil.envs import catalogue
 
 PAYLOAD = """
 import gymnasium, numpy as np
@@ -68,7 +68,7 @@ def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PARETOFOIL_AGENTS", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(permission, "_allowed", set(permission._allowed))
+    monkeypatch.setattr(catalogue, "_allowed", set(catalogue._allowed))
     ran = tmp_path / "it-ran"
     folder = _save_agent(tmp_path / "agents" / "bad")
     _change(folder, environment={"name": "theirs", "gym_id": "payload:Env-v0", "kwargs": {}, "max_steps": 4})
@@ -200,14 +200,14 @@ def test_python_code_allows_a_module_by_its_name_or_by_importing_it(allow, marke
 @pytest.mark.parametrize("module", ["antigravity", "paretofoil.__main__", "payload.inside", "..payload"])
 def test_permission_is_for_the_very_name(module, marker):
     pf.allow("payload")
-    with pytest.raises(InvalidInput, match="of a module that is allowed"):
+    with pytest.raises(InvalidInput, match="of an allowed module"):
         envs.describe(f"{module}:Env-v0")
     assert module not in sys.modules
 
 
 def test_an_argument_that_names_an_environment_is_refused_likewise(marker):
     for arguments in ({"env_id": "payload:Env-v0"}, {"make": {"ids": ["payload:Env-v0"]}}):
-        with pytest.raises(InvalidInput, match="for which payload would be imported"):
+        with pytest.raises(InvalidInput, match="which imports and runs payload"):
             envs.describe("mo_gymnasium:breakable-bottles-v0", max_steps=5, **arguments)
     assert not marker.exists()
 

@@ -12,15 +12,15 @@ from paretofoil.core.version import __version__
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
     from paretofoil.agents.import_agent import import_agent as import_agent
-    from paretofoil.agents.onnx_policy import from_onnx as from_onnx
-    from paretofoil.agents.q_module import from_q_module as from_q_module
+    from paretofoil.agents.onnx import from_onnx as from_onnx
     from paretofoil.agents.rollout import decision_in as decision_in
     from paretofoil.agents.rollout import rollout as rollout
     from paretofoil.agents.rollout import rollouts as rollouts
-    from paretofoil.agents.sb3_policy import from_sb3 as from_sb3
-    from paretofoil.agents.shelf import list_agents as list_agents
-    from paretofoil.agents.shelf import load_agent as load_agent
+    from paretofoil.agents.sb3 import from_sb3 as from_sb3
     from paretofoil.agents.storage import save_agent as save_agent
+    from paretofoil.agents.store import list_agents as list_agents
+    from paretofoil.agents.store import load_agent as load_agent
+    from paretofoil.agents.torch_policy import from_q_module as from_q_module
     from paretofoil.agents.torch_policy import from_torch as from_torch
     from paretofoil.agents.training import train as train
     from paretofoil.agents.value_policy import from_q_table as from_q_table
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from paretofoil.core.question import Question as Question
     from paretofoil.core.search import Finding as Finding
     from paretofoil.core.search import Search as Search
-    from paretofoil.envs.permission import allow as allow
+    from paretofoil.envs.catalogue import allow as allow
     from paretofoil.explanation.ask import Wishes as Wishes
     from paretofoil.explanation.ask import ask as ask
     from paretofoil.explanation.check_policy import check_policy as check_policy
@@ -71,13 +71,12 @@ __getattr__, _names = lazy_names(
     {
         "paretofoil.agents.agent": ("Agent",),
         "paretofoil.agents.import_agent": ("import_agent",),
-        "paretofoil.agents.onnx_policy": ("from_onnx",),
-        "paretofoil.agents.q_module": ("from_q_module",),
+        "paretofoil.agents.onnx": ("from_onnx",),
         "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
-        "paretofoil.agents.sb3_policy": ("from_sb3",),
-        "paretofoil.agents.shelf": ("list_agents", "load_agent"),
+        "paretofoil.agents.sb3": ("from_sb3",),
+        "paretofoil.agents.store": ("list_agents", "load_agent"),
         "paretofoil.agents.storage": ("save_agent",),
-        "paretofoil.agents.torch_policy": ("from_torch",),
+        "paretofoil.agents.torch_policy": ("from_q_module", "from_torch"),
         "paretofoil.agents.training": ("train",),
         "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),
         "paretofoil.core.answer": ("Answer", "Status"),
@@ -89,7 +88,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.limit": ("Limits", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
-        "paretofoil.envs.permission": ("allow",),
+        "paretofoil.envs.catalogue": ("allow",),
         "paretofoil.explanation.ask": ("Wishes", "ask"),
         "paretofoil.explanation.check_policy": ("check_policy",),
         "paretofoil.explanation.consequence": ("consequence",),

@@ -9,7 +9,7 @@ from paretofoil import envs
 from paretofoil.agents import load_agent
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
-from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.store import shipped_folder
 from paretofoil.agents.training import HORIZON, make_agent, make_trainer, preset
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision

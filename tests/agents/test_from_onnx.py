@@ -30,7 +30,7 @@ from test_from_torch import (
 )
 
 import paretofoil as pf
-from paretofoil.agents.onnx_policy import OnnxNetwork
+from paretofoil.agents.onnx import OnnxNetwork
 from paretofoil.agents.torch_policy import TorchPolicy, WhiteBoxTorchPolicy
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import WhiteBoxPolicy
@@ -367,7 +367,7 @@ def test_weights_in_other_files_are_refused(tmp_path: Path) -> None:
 def test_without_the_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     onnx.save(around(node("Relu")), tmp_path / "network.onnx")
     monkeypatch.setitem(__import__("sys").modules, "onnxruntime", None)
-    with pytest.raises(InvalidInput, match=r"pip install paretofoil\[onnx\]"):
+    with pytest.raises(InvalidInput, match=r"pip install \"paretofoil\[onnx\]\""):
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE)
 
 

@@ -518,7 +518,7 @@ def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low
 
 
 def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paretofoil.agents.symbolic.MAX_UNITS", 2 * HIDDEN)
+    monkeypatch.setattr("paretofoil.agents.recorder.MAX_UNITS", 2 * HIDDEN)
     assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).is_white_box
     large = pf.from_torch(Module(upside_down), STATE, SPACE, inputs="concatenated")
     assert large.why_not == "more than 24 activations, which is more than a proof can be about"

@@ -27,10 +27,8 @@ from torch import nn
 
 import paretofoil as pf
 from paretofoil import envs
-from paretofoil.agents.checkpoint import MAX_LAYERS, read_checkpoint
-from paretofoil.agents.import_agent import _find_front
-from paretofoil.agents.pickled import read_pickle
-from paretofoil.agents.translation import AUTHORS
+from paretofoil.agents.checkpoint import MAX_LAYERS, read_checkpoint, read_pickle
+from paretofoil.agents.import_agent import AUTHORS, _find_front
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.envs.tabular import tabulate

@@ -5,7 +5,7 @@ import pytest
 
 from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
-from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.store import shipped_folder
 from paretofoil.core.pareto import hypervolume, nondominated
 from paretofoil.envs.episode import greedy, run_episodes
 from paretofoil.envs.front import known_front

@@ -5,7 +5,7 @@ import json
 from visit import QUESTION, Visit
 
 import paretofoil as pf
-from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.store import shipped_folder
 
 
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:

@@ -261,7 +261,7 @@ def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, h
 
 
 def test_reproduce_takes_shipped_agents_unless_another_is_named(run, hidden):
-    from paretofoil.agents.shelf import shipped_folder
+    from paretofoil.agents.store import shipped_folder
     from paretofoil_paper.cli import _agents
 
     run("agents")  # in the folder of the local one

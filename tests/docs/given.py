@@ -10,7 +10,7 @@ from checkpoints import morl_file, morl_network
 from torch import Tensor, nn
 
 import paretofoil as pf
-from paretofoil.agents.translation import as_numbers
+from paretofoil.agents.import_agent import as_numbers
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.replies import Replies
 

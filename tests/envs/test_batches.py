@@ -6,7 +6,7 @@ import pytest
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.gymnasium_batch import GymnasiumBatch
+from paretofoil.envs.batches import GymnasiumBatch
 from paretofoil.envs.tabular import TabularBatch, tabulate
 
 FINITE = [name for name in envs.names() if envs.entry(name).finite]

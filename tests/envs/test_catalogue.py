@@ -13,8 +13,8 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import catalogue
+from paretofoil.envs.batches import GymnasiumBatch
 from paretofoil.envs.checker import EnvironmentCheckError, check_environment
-from paretofoil.envs.gymnasium_batch import GymnasiumBatch
 
 PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",
@@ -204,7 +204,7 @@ def test_the_checker_finds_a_seed_that_is_ignored(two_doors, monkeypatch):
 @pytest.mark.parametrize(("gym_id", "words"), [
     ("CartPole-v1", "expected CartPole-v1 to have a vector reward_space"),
     ("NoSuchThing-v0", "expected the id of a Gymnasium environment, got 'NoSuchThing-v0'"),
-    ("no_such_thing:Thing-v0", "expected an environment of a module that is allowed, got no_such_thing:Thing-v0"),
+    ("no_such_thing:Thing-v0", "expected an environment of an allowed module, got no_such_thing:Thing-v0"),
     ("mo_gymnasium:fruit-tree-v0", "expected max_steps=..., because mo_gymnasium:fruit-tree-v0 has no step limit"),
 ])  # fmt: skip
 def test_what_cannot_be_described_is_an_error(gym_id, words):

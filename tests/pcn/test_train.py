@@ -11,11 +11,10 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.batches import make_batch
 from paretofoil.envs.catalogue import entry
+from paretofoil.envs.episode import evaluate
 from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig
-from paretofoil.pcn.evaluate import evaluate
-from paretofoil.pcn.explore import POLICY, RANDOM
-from paretofoil.pcn.learn import Learner
-from paretofoil.pcn.plain import plain_plans
+from paretofoil.pcn.explore import POLICY, RANDOM, plain_plans
+from paretofoil.pcn.network import Learner
 from paretofoil.pcn.train import Trainer, TrainResult
 
 SHORT = TrainConfig(seed=3, steps=2_500, episodes=32, warmup=64, updates=5, polish_rounds=2, polish_updates=30)

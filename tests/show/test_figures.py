@@ -17,7 +17,7 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.attainable import Attainable
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.sea_picture import CELL, MARGIN, ROCK, draw_sea
+from paretofoil.envs.pictures import ROCK, SEA_CELL, SEA_MARGIN, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.flip_map import BAND, figure_flip_map
@@ -316,7 +316,9 @@ def test_the_submarine_leaves_every_treasure_to_be_read():
     sea = np.zeros((4, 4))
     sea[2, 1], sea[3, :2] = 5.0, ROCK
     far, above = (draw_sea(SimpleNamespace(sea_map=sea, current_state=cell)) for cell in ((0, 3), (1, 1)))
-    chest = np.s_[MARGIN + 2 * CELL : MARGIN + 3 * CELL, MARGIN + CELL : MARGIN + 2 * CELL]
+    chest = np.s_[
+        SEA_MARGIN + 2 * SEA_CELL : SEA_MARGIN + 3 * SEA_CELL, SEA_MARGIN + SEA_CELL : SEA_MARGIN + 2 * SEA_CELL
+    ]
     assert np.array_equal(far[chest], above[chest])
     assert not np.array_equal(far, above)
 

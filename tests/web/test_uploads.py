@@ -10,7 +10,7 @@ import pytest
 from visitor import QUESTION, Visitor, visiting
 
 import paretofoil as pf
-from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.store import shipped_folder
 from paretofoil.web import guard
 
 SHIPPED = shipped_folder() / "deep-sea-treasure"

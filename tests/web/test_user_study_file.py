@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from paretofoil.agents.shelf import load_agent
+from paretofoil.agents.store import load_agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.web.user_study.plan import END, parse_user_study, read_user_study
 from paretofoil.web.user_study.tasks import prepare_tasks

@@ -105,7 +105,7 @@ def _seeds(text: str | None) -> dict[str, Any]:
 
 def _agents(replaced: list[str], only: str | None) -> dict[str, str]:
     """The paper's environments with the agents to use."""
-    from paretofoil.agents.shelf import hiding
+    from paretofoil.agents.store import hiding
     from paretofoil.core.errors import InvalidInput
     from paretofoil_paper.plan import shipped_agents
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents import Agent, load_agent
-from paretofoil.agents.shelf import shipped
+from paretofoil.agents.store import shipped
 from paretofoil.core.search import Search
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from paretofoil.agents import Agent, load_agent
-from paretofoil.agents.shelf import shipped
+from paretofoil.agents.store import shipped
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search

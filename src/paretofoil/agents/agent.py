@@ -14,9 +14,8 @@ from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.episode import greedy
+from paretofoil.envs.episode import EXACT, greedy
 from paretofoil.envs.tabular import locate
-from paretofoil.pcn.evaluate import EXACT
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last number of a command, for agents that are conditioned on the steps left as well."""
@@ -93,7 +92,7 @@ class Agent:
 
     def picture_at(self, decision: Decision) -> np.ndarray:
         """(height, width, 3) uint8: its environment at a decision of a rollout."""
-        from paretofoil.envs.picture import picture_of
+        from paretofoil.envs.pictures import picture_of
 
         return picture_of(self.environment, decision.snapshot)
 

@@ -1,22 +1,29 @@
 """Any torch module as a policy, deployed as it is; where its operations allow it, with a fold for proofs."""
 
+import inspect
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
-import torch
-from torch import Tensor, nn
 
-from paretofoil.agents.layering import NotWhiteBox, arrange
-from paretofoil.agents.module_call import Head, Inputs, call, check_inputs, described, outputs_of, scores_in
-from paretofoil.agents.operations import run
-from paretofoil.agents.symbolic import Symbol
-from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, WhiteBoxPolicy
 
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError:
+    raise InvalidInput.missing("torch", "torch") from None
+
+from paretofoil.agents.layers import NotWhiteBox, arrange
+from paretofoil.agents.recorder import Symbol, run
+from paretofoil.core.command import CommandSpace, told
+from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
+
+Inputs = str | Mapping[str, str]
+Head = int | str | None
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 BATCH = 1 << 13
 """Rows that the module is asked about at once: large enough to be fast, small enough for any memory."""
@@ -295,3 +302,132 @@ def _agrees(given: np.ndarray, outputs: Outputs) -> Outputs:
         row = ", ".join(f"{number:.3g}" for number in given[0])
         raise InvalidInput.expected(f"a module that gives {outputs}", f"a row of ({row})")
     return outputs
+
+
+def check_inputs(inputs: Inputs) -> None:
+    named = isinstance(inputs, Mapping) and sorted(inputs.values()) == ["command", "state"]
+    if not named and inputs not in ("separate", "concatenated"):
+        what = '"separate", "concatenated", or names such as {"observation": "state", "goal": "command"}'
+        raise InvalidInput.expected(f"inputs that are {what}", repr(inputs))
+
+
+def call(module: nn.Module, inputs: Inputs, states: Tensor, commands: Tensor) -> Any:
+    """What a module gives for states (N, state size) and commands (N, d)."""
+    if not isinstance(inputs, Mapping):
+        concatenated = inputs == "concatenated"
+        return module(torch.cat([states, commands], dim=-1)) if concatenated else module(states, commands)
+    parts = {"state": states, "command": commands}
+    named = {name: parts[part] for name, part in inputs.items()}
+    return module(**named) if _by_keyword(module, named) else module(named)
+
+
+def _by_keyword(module: nn.Module, names: Mapping[str, Any]) -> bool:
+    """Whether these are the names of a module's own arguments, rather than of what is in a dict."""
+    return set(names) <= set(inspect.signature(module.forward).parameters)
+
+
+def scores_in(given: Any, head: Head) -> Any:
+    """The output that is meant: of a tuple by its place, of a dict by its key, of anything else as an attribute."""
+    if head is None:
+        return given
+    several: Any = given
+    if not isinstance(given, Tensor):
+        try:
+            return several[head] if isinstance(given, Mapping | tuple | list) else getattr(given, str(head))
+        except (LookupError, TypeError, AttributeError):
+            pass
+    raise InvalidInput.expected(f"a module with an output {head!r}", outputs_of(given))
+
+
+def outputs_of(given: Any) -> str:
+    """What a module gives instead of one tensor, in words that help to say which is meant."""
+    if isinstance(given, Mapping):
+        return f"a dict of {', '.join(map(str, given))}"
+    if isinstance(given, tuple | list):
+        return f"{len(given)} of them"
+    return "one tensor" if isinstance(given, Tensor) else type(given).__name__
+
+
+def described(inputs: Inputs, state_size: int, command_size: int) -> str:
+    """What a module is called with."""
+    if inputs == "concatenated":
+        return f"{state_size + command_size} numbers a row, {state_size} of the state and {command_size} of the command"
+    return f"states (N, {state_size}) and commands (N, {command_size})"
+
+
+class _InOneRow(nn.Module):
+    """A module of values (N, num_actions, d), with those of all actions in one row."""
+
+    def __init__(self, module: nn.Module, objectives: int) -> None:
+        super().__init__()
+        self.module, self.objectives = module, objectives
+
+    def forward(self, *inputs: Any) -> Tensor:
+        values = self.module(*inputs)
+        if not isinstance(values, Tensor) or values.ndim != 3 or values.shape[2] != self.objectives:
+            got = f"the shape {tuple(values.shape)}" if isinstance(values, Tensor) else type(values).__name__
+            raise InvalidInput.expected(f"a module that returns the shape (rows, actions, {self.objectives})", got)
+        return values.flatten(1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class QModulePolicy:
+    """A torch module of values as a black box. `from_q_module` makes one."""
+
+    rows: TorchPolicy
+    """The module, with the values of all actions in one row."""
+
+    tells_values: ClassVar[bool] = True
+
+    def __repr__(self) -> str:
+        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "a black box"
+        return f"<{type(self).__name__}: {type(self.rows.module.module).__name__}, {kind}>"
+
+    @property
+    def is_white_box(self) -> bool:
+        """Whether answers about it can be proven."""
+        return isinstance(self, WhiteBoxValues)
+
+    @property
+    def why_not(self) -> str | None:
+        """Why it cannot be folded, in words; None if it can."""
+        return self.rows.why_not
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """What the actions are worth (N, num_actions)."""
+        weights = np.asarray(commands, dtype=np.float64)
+        told = self.rows.ask(states, commands).reshape(len(weights), -1, weights.shape[1])
+        worth: np.ndarray = (told * weights[:, None, :]).sum(axis=2)
+        return worth
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WhiteBoxQModulePolicy(QModulePolicy):
+    """A torch module of values whose operations are understood, so that answers can be proven."""
+
+    rows: WhiteBoxTorchPolicy
+
+    def fold_values(self, state: np.ndarray) -> FoldedValues:
+        """The values at one state as layers of the preferences, compared with the module's on random ones."""
+        return FoldedValues(self.rows.fold(state))
+
+
+def from_q_module(
+    module: nn.Module, state: Any, space: CommandSpace, *, inputs: str | Mapping[str, str] = "separate"
+) -> QModulePolicy:
+    """A policy of preferences from a torch module (state, w) -> (num_actions, d): the most of w . values is chosen.
+
+    Answers are proven where the module can be folded, as for `from_torch`.
+
+    Args:
+        module: in evaluation mode; it is deployed as it is, on its own device, in its own precision.
+        state: a state, or several, on which it is tried.
+        space: the preferences, `CommandSpace.preferences(...)`.
+        inputs: how it is called, as for `from_torch`.
+    """
+    if not isinstance(module, nn.Module):
+        raise InvalidInput.expected("a torch module", type(module).__name__)
+    if not space.simplex:
+        raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
+    rows = from_torch(_InOneRow(module, space.dim), state, space, inputs=inputs, outputs="q-values")
+    return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)

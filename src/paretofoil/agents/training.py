@@ -5,7 +5,7 @@ from dataclasses import asdict, fields, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.version import __version__
 from paretofoil.pcn.config import PLAIN, PLAIN_DEFAULT, PRESETS, REALISED, Explore, Returns, TrainConfig
-from paretofoil.pcn.train import Trainer, TrainResult
+
+if TYPE_CHECKING:
+    from paretofoil.pcn.train import Trainer, TrainResult
 
 
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
@@ -54,12 +56,16 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
     return make_agent(name or entry.name, entry, make_trainer(entry, config).run())
 
 
-def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> Trainer:
+def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
+    from paretofoil.pcn.train import Trainer  # needs torch
+
     return Trainer(partial(envs.make_batch, entry), config, _reference(entry), entry.name)
 
 
-def resume_trainer(entry: envs.CatalogueEntry, checkpoint: Path) -> Trainer:
-    """Take up a training from its checkpoint."""
+def resume_trainer(entry: envs.CatalogueEntry, checkpoint: Path) -> "Trainer":
+    """Continue a training from its checkpoint."""
+    from paretofoil.pcn.train import Trainer  # needs torch
+
     return Trainer.resume(checkpoint, partial(envs.make_batch, entry), _reference(entry), entry.name)
 
 
@@ -67,7 +73,7 @@ def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:
     return None if entry.reference is None else np.array(entry.reference)
 
 
-def make_agent(name: str, entry: envs.CatalogueEntry, result: TrainResult) -> Agent:
+def make_agent(name: str, entry: envs.CatalogueEntry, result: "TrainResult") -> Agent:
     """The agent with everything that is needed to make it again."""
     objectives = (*entry.objectives, HORIZON) if result.config.horizon else entry.objectives
     order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next: as fronts are read

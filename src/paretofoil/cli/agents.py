@@ -46,7 +46,7 @@ def _list() -> None:
 
 
 def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
-    from paretofoil.agents.shelf import shipped_folder
+    from paretofoil.agents.store import shipped_folder
 
     reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
     origin = "shipped" if folder.parent == shipped_folder() else str(folder)

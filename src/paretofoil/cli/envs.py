@@ -40,9 +40,9 @@ def envs(
     if render is not None:
         from PIL import Image
 
-        from paretofoil.envs.picture import picture
+        from paretofoil.envs.pictures import picture_of
 
-        Image.fromarray(picture(entry)).save(render, format="PNG")
+        Image.fromarray(picture_of(entry)).save(render, format="PNG")
         say(f"Drew {entry.name} into {render}.")
 
 

@@ -39,7 +39,7 @@ def import_agent(
     from paretofoil import agents
     from paretofoil.agents.import_agent import import_agent as make_agent
     from paretofoil.agents.import_agent import with_horizon
-    from paretofoil.agents.shelf import local_folder
+    from paretofoil.agents.store import local_folder
     from paretofoil.cli.wish import read_box
     from paretofoil.core.command import CommandSpace
 

@@ -38,7 +38,7 @@ def _complete(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_agent(incomplete: str) -> list[str]:
-    from paretofoil.agents.shelf import list_agents
+    from paretofoil.agents.store import list_agents
 
     return [name for name in list_agents() if name.startswith(incomplete)]
 
@@ -66,7 +66,7 @@ def _typed_agent() -> "Agent | None":
     It is read from what the shell handed over, because the arguments of a line that ends in an option without its
     value are not parsed.
     """
-    from paretofoil.agents.shelf import list_agents, load_agent
+    from paretofoil.agents.store import list_agents, load_agent
 
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
     named = [word for word in line.split() if word in list_agents()]
@@ -79,7 +79,7 @@ def _typed_agent() -> "Agent | None":
 def allow_typed(modules: list[str] | None) -> list[str] | None:
     """Whoever types the name of a module allows it, and expects it to be found in the folder where they stand."""
     if modules:
-        from paretofoil.envs.permission import allow
+        from paretofoil.envs.catalogue import allow
 
         for module in modules:
             allow(module)

@@ -51,8 +51,8 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train an agent. Ctrl-C saves; --resume goes on as if nothing had happened."""
-    from paretofoil.agents.shelf import local_folder
     from paretofoil.agents.storage import save_agent
+    from paretofoil.agents.store import local_folder
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
     entry = find_environment(environment, objectives, actions, max_steps)
@@ -156,7 +156,7 @@ def _writer(folder: Path | None) -> Any:
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
-        raise InvalidInput.expected("TensorBoard (pip install tensorboard)", "a Python without it") from None
+        raise InvalidInput.missing("TensorBoard", "tensorboard") from None
     return SummaryWriter(str(folder))
 
 

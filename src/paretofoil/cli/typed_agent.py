@@ -2,7 +2,7 @@
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.own_agent import module_address, own_agent
-from paretofoil.agents.shelf import hiding, load_agent
+from paretofoil.agents.store import hiding, load_agent
 from paretofoil.cli.console import note
 from paretofoil.cli.options import allow_typed
 

@@ -15,7 +15,7 @@ app = typer.Typer(help="A user study on the page: check its file, export its rep
 def check(file: Annotated[Path, typer.Argument(help="The study's file (JSON).")]) -> None:
     """Read a study's file, try every task on its agents, and show what is right in each condition."""
     check_web()
-    from paretofoil.agents.shelf import load_agent
+    from paretofoil.agents.store import load_agent
     from paretofoil.web.user_study.plan import read_user_study
     from paretofoil.web.user_study.tasks import prepare_tasks
 

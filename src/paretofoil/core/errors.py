@@ -16,3 +16,8 @@ class InvalidInput(ValueError):
     @classmethod
     def expected(cls, what: str, got: object) -> "InvalidInput":
         return cls(f"expected {what}, got {got}")
+
+    @classmethod
+    def missing(cls, package: str, extra: str) -> "InvalidInput":
+        """Return the error for an optional dependency that is not installed."""
+        return cls(f'{package} is not installed. Install it with: pip install "paretofoil[{extra}]"')

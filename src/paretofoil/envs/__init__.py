@@ -1,7 +1,7 @@
-"""The paper's environments, one catalogue of them, and many copies of each stepped together.
+"""The catalogue of environments, and batches of copies that are stepped together.
 
-Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0` and
-`paretofoil/RewardLine-v0` with Gymnasium.
+Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/CollectTwo-v0` and `paretofoil/RewardLine-v0`
+with Gymnasium.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -10,32 +10,30 @@ import gymnasium
 from gymnasium.envs.registration import WrapperSpec
 
 from paretofoil.envs.batches import make_batch
-from paretofoil.envs.catalogue import describe, entry, make, names, register
-from paretofoil.envs.catalogue_entry import CatalogueEntry
+from paretofoil.envs.catalogue import CatalogueEntry, describe, entry, make, names, register
+from paretofoil.envs.gridworld import BranchPath, CollectTwo, RewardLine
+from paretofoil.envs.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from paretofoil.envs.checker import check_environment
 
 __all__ = ["CatalogueEntry", "check_environment", "describe", "entry", "make", "make_batch", "names", "register"]
 
-_STRICT = WrapperSpec("Strict", "paretofoil.envs.wrapper:Strict", kwargs={})
+for _entry in SHIPPED:
+    register(_entry)
 
-for _name, _class in (
-    ("branch-path", "branch_path:BranchPath"),
-    ("collect-two", "collect_two:CollectTwo"),
-    ("reward-line", "reward_line:RewardLine"),
-):
+for _class in (BranchPath, CollectTwo, RewardLine):
     gymnasium.register(
-        id=entry(_name).gym_id,
-        entry_point=f"paretofoil.envs.{_class}",
-        max_episode_steps=entry(_name).max_steps,
-        disable_env_checker=True,  # as in MO-Gymnasium: the passive checker expects scalar rewards
-        additional_wrappers=(_STRICT,),
+        id=entry(_class.catalogue_name).gym_id,
+        entry_point=f"paretofoil.envs.gridworld:{_class.__name__}",
+        max_episode_steps=entry(_class.catalogue_name).max_steps,
+        disable_env_checker=True,  # the passive checker expects scalar rewards; MO-Gymnasium disables it too
+        additional_wrappers=(WrapperSpec("Strict", "paretofoil.envs.catalogue:Strict", kwargs={}),),
     )
 
 
 def __getattr__(name: str) -> Any:
-    """The checker imports what it checks; it is loaded when it is asked for."""
+    """Import the checker on first use."""
     if name == "check_environment":
         from paretofoil.envs.checker import check_environment
 

@@ -1,25 +1,131 @@
-"""The one catalogue of environments. It imports Gymnasium and its likes only when an environment is made."""
+"""The catalogue of environments: what is known about each, and how to make it."""
 
 import os
+import re
+import sys
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
+import gymnasium
 import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.envs.catalogue_entry import CatalogueEntry
-from paretofoil.envs.permission import allow_module_of, check_allowed
-from paretofoil.envs.shipped import SHIPPED
+from paretofoil.envs.batch import BatchEnv
 
-if TYPE_CHECKING:
-    import gymnasium
+
+@dataclass(frozen=True, eq=False)
+class CatalogueEntry:
+    """The description of an environment: names, step limit, encoding of observations, valid actions, pictures."""
+
+    name: str
+    """The short name, such as "deep-sea-treasure"."""
+    gym_id: str
+    """The Gymnasium id. "module:id" imports the module when the environment is made."""
+    objectives: tuple[Objective, ...]
+    """One objective for each component of the reward."""
+    actions: tuple[str, ...]
+    """The name of each action, in lower case."""
+    max_steps: int
+    """The step limit of an episode."""
+    observation_size: int
+    """The length of the vector that `encode` returns."""
+    encode: Callable[[Any], np.ndarray]
+    """Raw observation -> flat float32 vector that identifies the state."""
+    description: str = ""
+    """One sentence."""
+    phrases: tuple[str, ...] = ()
+    """The past participle of each action for sentences ("gone down"). The default is "chosen NAME"."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    """Arguments of the environment's constructor."""
+    stochastic: bool = False
+    """Whether a step may have different outcomes."""
+    mask: Callable[[Any], np.ndarray] | None = None
+    """Unwrapped environment -> valid actions. The default is its own `action_masks()`, or all actions."""
+    idle: int | None = None
+    """The action that does nothing, in an environment that moves on by itself. An invalid action must do the same."""
+    reference: tuple[float, ...] | None = None
+    """The reference point of the hypervolume: worse than every return that matters."""
+    paper_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    """The lowest and the highest command of the search region in the paper."""
+    state: tuple[str, ...] = ()
+    """The attributes of the unwrapped environment that hold its state. Name them only if the number of states is
+    finite: the environment is then tabulated, and a step is an array look-up."""
+    chance: float = 0.0
+    """The probability of the rare outcome of a step that calls `np_random.random()` (at most once)."""
+    share_generator: Callable[[Any], None] | None = None
+    """Makes the unwrapped environment use its own seeded generator instead of a global one."""
+    batch: Callable[[int], BatchEnv] | None = None
+    """Step limit -> a vectorised implementation."""
+    locate: Callable[[np.ndarray], Any] | None = None
+    """Flat observation -> a snapshot of `batch` in a running state with this observation."""
+    draw: Callable[[Any], np.ndarray] | None = None
+    """Unwrapped environment -> picture. The default is the environment's own rendering."""
+    set_state: Callable[[Any, Any], None] | None = None
+    """(unwrapped environment, snapshot of `batch`) -> sets the environment's state before it is drawn."""
+
+    def __post_init__(self) -> None:
+        if not self.name or not self.gym_id:
+            raise InvalidInput.expected("a name and a Gymnasium id", f"{self.name!r} and {self.gym_id!r}")
+        for what, names in (("objective", [o.name for o in self.objectives]), ("action", list(self.actions))):
+            if not names or len(set(names)) != len(names):
+                raise InvalidInput.expected(f"at least one {what} and no {what} name twice", names)
+        if self.phrases and len(self.phrases) != len(self.actions):
+            raise InvalidInput.expected(f"a phrase for each of {len(self.actions)} actions", list(self.phrases))
+        if self.idle is not None and not 0 <= self.idle < len(self.actions):
+            raise InvalidInput.expected(f"an idle action from 0 to {len(self.actions) - 1}", self.idle)
+        if self.max_steps < 1:
+            raise InvalidInput.expected("a step limit of at least 1", self.max_steps)
+        if self.reference is not None and len(self.reference) != len(self.objectives):
+            raise InvalidInput.expected(f"a reference point of {len(self.objectives)} numbers", self.reference)
+        if self.paper_box is not None and {len(side) for side in self.paper_box} != {len(self.objectives)}:
+            raise InvalidInput.expected(f"a box with {len(self.objectives)} numbers on each side", self.paper_box)
+
+    @property
+    def finite(self) -> bool:
+        """Whether the environment can be tabulated."""
+        return bool(self.state)
+
+    def valid_actions(self, unwrapped: Any) -> np.ndarray:
+        """Return a (num_actions,) bool mask of the valid actions of an unwrapped environment."""
+        mask = self.mask or getattr(type(unwrapped), "action_masks", None)
+        if mask is None:
+            return np.ones(len(self.actions), dtype=bool)
+        valid = np.array(mask(unwrapped), dtype=bool)
+        if valid.shape != (len(self.actions),):
+            raise InvalidInput.expected(f"a mask of {len(self.actions)} actions", f"shape {valid.shape}")
+        return valid
+
+
+@dataclass(frozen=True)
+class OneHot:
+    """Encodes integers 0..size-1 as concatenated one-hot vectors. A number of size 1 is a flag and is kept as it is."""
+
+    sizes: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(self.sizes)
+
+    def __call__(self, numbers: Any) -> np.ndarray:
+        flat = np.zeros(self.size, dtype=np.float32)
+        start = 0
+        for number, size in zip(numbers, self.sizes, strict=True):
+            if size == 1:
+                flat[start] = number
+            else:
+                flat[start + int(number)] = 1.0
+            start += size
+        return flat
+
 
 _entries: dict[str, CatalogueEntry] = {}
 
 
 def register(new: CatalogueEntry) -> CatalogueEntry:
-    """Add an environment under its name; a name is given once. The module that its id names is then allowed."""
+    """Add an environment to the catalogue, and allow the import of the module that its id names."""
     if new.name in _entries:
         raise InvalidInput.expected("a name that is not in the catalogue yet", repr(new.name))
     allow_module_of(new.gym_id)
@@ -27,17 +133,13 @@ def register(new: CatalogueEntry) -> CatalogueEntry:
     return new
 
 
-for _shipped in SHIPPED:
-    register(_shipped)
-
-
 def names() -> list[str]:
-    """The names of all environments, the paper's first."""
+    """Return the names of all environments."""
     return list(_entries)
 
 
 def entry(name: str | CatalogueEntry) -> CatalogueEntry:
-    """The entry of that name (an entry is its own entry, so that both can be passed everywhere)."""
+    """Return the entry with this name; an entry is returned as it is."""
     if isinstance(name, CatalogueEntry):
         return name
     if name in _entries:
@@ -45,51 +147,47 @@ def entry(name: str | CatalogueEntry) -> CatalogueEntry:
     raise InvalidInput.expected(f"an environment among {', '.join(_entries)}", did_you_mean(name, _entries))
 
 
-def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> "gymnasium.Env":
-    """The Gymnasium environment as its authors made it, with the catalogue's step limit."""
+def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
+    """Return the Gymnasium environment without a wrapper of ours, with the step limit of the catalogue."""
     item = entry(name)
-    drawing = {} if render_mode is None else {"render_mode": render_mode}  # not every environment takes it
-    return _make_gymnasium(item.gym_id, max_episode_steps=item.max_steps, **drawing, **item.kwargs)
+    rendering = {} if render_mode is None else {"render_mode": render_mode}  # not every environment accepts it
+    return _make_gymnasium(item.gym_id, max_episode_steps=item.max_steps, **rendering, **item.kwargs)
 
 
-def _make_gymnasium(gym_id: str, **kwargs: Any) -> "gymnasium.Env":
-    import gymnasium
-
+def _make_gymnasium(gym_id: str, **kwargs: Any) -> gymnasium.Env:
     check_allowed(gym_id, kwargs)
-    # pygame greets on import, and looks for a screen and a sound card that a server does not have.
+    # pygame prints a greeting when it is imported, and looks for a screen and a sound card, which servers do not have.
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
     if kwargs.get("render_mode") != "human":
         os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     with warnings.catch_warnings():
-        # MO-Gymnasium states some bounds in float64 for float32 spaces: nothing that a user could act on.
+        # MO-Gymnasium gives some bounds of float32 spaces in float64; users cannot change that.
         warnings.filterwarnings("ignore", message=".*precision lowered by casting to float32.*")
         try:
-            # Gymnasium's passive checker is left out, as in MO-Gymnasium: it expects scalar rewards.
+            # Gymnasium's passive checker expects scalar rewards; MO-Gymnasium disables it too.
             return gymnasium.make(gym_id, disable_env_checker=True, **kwargs)
         except (gymnasium.error.Error, ModuleNotFoundError) as error:
             raise InvalidInput.expected("the id of a Gymnasium environment", f"{gym_id!r} ({error})") from None
 
 
-def make(name: str | CatalogueEntry, render_mode: str | None = None) -> "gymnasium.Env":
-    """One environment with flat float32 observations, vector rewards, action masks and strict errors."""
-    from paretofoil.envs.wrapper import Catalogued
-
+def make(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
+    """Return one environment with flat float32 observations, vector rewards, action masks and strict errors."""
     return Catalogued(make_raw(name, render_mode), entry(name))
 
 
 def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
-    """An entry for any Gymnasium environment with a vector `reward_space` and discrete actions.
+    """Return an entry for a Gymnasium environment with a vector `reward_space` and discrete actions.
 
-    Objectives and actions get numbers as names, observations are flattened. Use `dataclasses.replace` to
-    say more about it, and `register` to give it a place in the catalogue.
+    Objectives and actions are numbered, and observations are flattened. `dataclasses.replace` changes the entry, and
+    `register` adds it to the catalogue.
     """
     from gymnasium.spaces import Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)
     rewards = getattr(env.unwrapped, "reward_space", None)
     if rewards is None or len(rewards.shape) != 1:
-        raise InvalidInput.expected(f"{gym_id} to have a vector reward_space, as MO-Gymnasium's have", rewards)
+        raise InvalidInput.expected(f"{gym_id} to have a vector reward_space, as in MO-Gymnasium", rewards)
     if not isinstance(env.action_space, Discrete) or env.action_space.start != 0:
         raise InvalidInput.expected(f"{gym_id} to have discrete actions that start at 0", env.action_space)
     space = env.observation_space
@@ -97,7 +195,7 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
         raise InvalidInput.expected(f"{gym_id} to have observations that can be flattened", space)
     limit = max_steps or (env.spec.max_episode_steps if env.spec else None)
     if limit is None:
-        raise InvalidInput.expected(f"max_steps=..., because {gym_id} has no step limit of its own", "none")
+        raise InvalidInput.expected(f"max_steps=..., because {gym_id} has no step limit", "None")
     env.close()
 
     def encode(observation: Any) -> np.ndarray:
@@ -110,8 +208,153 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
         objectives=tuple(Objective(f"objective {i}") for i in range(rewards.shape[0])),
         actions=tuple(f"action {i}" for i in range(int(env.action_space.n))),
         max_steps=limit,
-        stochastic=True,  # unknown, and the safe assumption
+        stochastic=True,  # unknown: this is the safe assumption
         observation_size=utils.flatdim(space),
         encode=encode,
         description=f"The Gymnasium environment {gym_id}.",
     )
+
+
+_MODULE_AND_ID = re.compile(r"([^:\s/\\]+):[^:\\]+")
+r"""module:id, but not a path such as C:\maps."""
+_allowed: set[str] = {"paretofoil"}
+
+
+def allow(module: str) -> None:
+    """Allow environments to import this module; `--allow-import` on the command line.
+
+    Making the environment "module:id" imports the module, which runs its code. Such an id may come from somebody else's
+    file. A module is therefore imported only if the catalogue names it, if it is imported already, or if it is allowed.
+    """
+    if not all(part.isidentifier() for part in str(module).split(".")):
+        raise InvalidInput.expected("the name of a Python module, such as my_module", repr(module))
+    _allowed.add(module)
+
+
+def allow_module_of(gym_id: str) -> None:
+    """Allow the module of an id that the user gave."""
+    module, colon, _ = gym_id.partition(":")
+    if colon:
+        allow(module)
+
+
+def check_allowed(gym_id: str, arguments: Mapping[str, Any]) -> None:
+    """Raise an error if making an environment would import a module that is not allowed.
+
+    The arguments are checked as well, because in some environments (Shimmy's) they name another environment.
+    """
+    module, colon, rest = gym_id.partition(":")
+    if colon and (not module or ":" in rest):
+        raise InvalidInput.expected("a Gymnasium id, or module:id", repr(gym_id))
+    modules = [match[1] for match in map(_MODULE_AND_ID.fullmatch, _texts(arguments)) if match]
+    for name in [module, *modules] if colon else modules:
+        if name not in _allowed and name not in sys.modules:
+            raise InvalidInput(
+                f"expected an environment of an allowed module, got {gym_id}, which imports and runs {name}. "
+                f'If you trust it, use --allow-import {name}, or pf.allow("{name}") in Python'
+            )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every string in nested values."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _texts(item)
+
+
+def check_action(action: Any, valid: np.ndarray, names: tuple[str, ...] | None = None) -> int:
+    """Return the action as an int, or raise an error that lists the valid actions."""
+    if not isinstance(action, int | np.integer | np.ndarray) or np.ndim(action) or not 0 <= action < len(valid):
+        raise InvalidInput.expected(f"an action number from 0 to {len(valid) - 1}", repr(action))
+    if not valid[action]:
+        words = names or tuple(str(i) for i in range(len(valid)))
+        choices = ", ".join(f"{words[i]} ({i})" for i in np.flatnonzero(valid))
+        raise InvalidInput.expected(f"one of the valid actions {choices}", f"{words[int(action)]} ({int(action)})")
+    return int(action)
+
+
+def reward_vector(reward: Any, environment: str) -> np.ndarray:
+    """Return a reward as finite float64 numbers.
+
+    A float32 number becomes its shortest decimal (0.8, not 0.800000012): the number that the author of the environment
+    wrote, and that sums and sentences should show.
+    """
+    values = np.asarray(reward)
+    if values.dtype == np.float32:
+        values = values.astype(str)
+    vector: np.ndarray = values.astype(np.float64)
+    if not np.isfinite(vector).all():
+        raise InvalidInput.expected(f"finite rewards from {environment}", np.asarray(reward).tolist())
+    return vector
+
+
+class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
+    """Raises an error for an action that is out of range or invalid, and for a step after the end of an episode."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        gymnasium.utils.RecordConstructorArgs.__init__(self)  # for `gymnasium.make(env.spec)`
+        gymnasium.Wrapper.__init__(self, env)
+        self._running = False
+
+    def action_masks(self) -> np.ndarray:
+        """Return a (num_actions,) bool mask of the valid actions."""
+        masks: np.ndarray = self.unwrapped.action_masks()  # type: ignore[attr-defined]
+        return masks
+
+    @property
+    def action_names(self) -> tuple[str, ...] | None:
+        return getattr(self.unwrapped, "action_names", None)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = self.env.reset(seed=seed, options=options)
+        self._running = True
+        return observation, {**info, "action_mask": self.action_masks()}
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        if not self._running:
+            raise InvalidInput.expected("a running episode", "a step before its start or after its end; call reset()")
+        action = check_action(action, self.action_masks(), self.action_names)
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        truncated = bool(truncated and not terminated)
+        self._running = not (terminated or truncated)
+        return observation, reward, bool(terminated), truncated, {**info, "action_mask": self.action_masks()}
+
+
+class Catalogued(Strict):
+    """An environment with the flat observations, float64 reward vectors and masks of its catalogue entry."""
+
+    def __init__(self, env: gymnasium.Env, entry: CatalogueEntry) -> None:
+        super().__init__(env)
+        self.entry = entry
+        self.observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (entry.observation_size,), np.float32)
+
+    def action_masks(self) -> np.ndarray:
+        return self.entry.valid_actions(self.unwrapped)
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        return self.entry.actions
+
+    @property
+    def reward_space(self) -> gymnasium.spaces.Box:
+        space: gymnasium.spaces.Box = self.unwrapped.reward_space  # type: ignore[attr-defined]
+        return space
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        observation, info = super().reset(seed=seed, options=options)
+        self.share_generator()
+        return self.entry.encode(observation), info
+
+    def share_generator(self) -> None:
+        """Make all parts of the environment draw from its one seeded generator."""
+        if self.entry.share_generator is not None:
+            self.entry.share_generator(self.unwrapped)
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        observation, reward, terminated, truncated, info = super().step(action)
+        vector = reward_vector(reward, self.entry.name)
+        if vector.shape != (len(self.entry.objectives),):
+            raise InvalidInput.expected(f"a reward of {len(self.entry.objectives)} numbers", f"shape {vector.shape}")
+        return self.entry.encode(observation), vector, terminated, truncated, info

@@ -6,10 +6,8 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped
-from paretofoil.envs.batches import make_batch
-from paretofoil.envs.catalogue import entry, make
-from paretofoil.envs.catalogue_entry import CatalogueEntry
-from paretofoil.envs.gymnasium_batch import clone
+from paretofoil.envs.batches import clone, make_batch
+from paretofoil.envs.catalogue import CatalogueEntry, entry, make
 
 TOLERANCE = 1e-6
 """What float32 arithmetic may differ by."""

@@ -4,8 +4,7 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import nondominated
-from paretofoil.envs.catalogue import entry
-from paretofoil.envs.catalogue_entry import CatalogueEntry
+from paretofoil.envs.catalogue import CatalogueEntry, entry
 from paretofoil.envs.episode import DECIMALS
 from paretofoil.envs.tabular import RARE, USUAL, Table, tabulate
 

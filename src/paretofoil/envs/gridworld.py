@@ -1,4 +1,4 @@
-"""What the three grid worlds share: moving, picking things up, masks, observations, pictures, fronts."""
+"""The paper's three grid worlds: Branch-Path, Collect-Two and Reward-Line."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,28 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.move import MOVES, Cell, neighbours
-from paretofoil.envs.wrapper import check_action
+from paretofoil.envs.catalogue import check_action
+
+Cell = tuple[int, int]
+"""(row, column), counted from the upper left corner."""
+MOVES = ("up", "down", "left", "right")
+"""The actions, in the order of Deep Sea Treasure."""
+_OFFSETS = ((-1, 0), (1, 0), (0, -1), (0, 1))
+
+
+def neighbours(cell: Cell) -> tuple[Cell, ...]:
+    """Return the target cell of each move; it may lie outside the map."""
+    row, column = cell
+    return tuple((row + down, column + right) for down, right in _OFFSETS)
 
 
 @dataclass(frozen=True)
 class Item:
-    """A thing that lies on a cell and is taken by walking there."""
+    """A collectible. Entering its cell collects it."""
 
     cell: Cell
     objective: int
-    """The number of the objective it pays."""
+    """The index of the objective that it pays."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +40,13 @@ class Layout:
     columns: int
     start: Cell
     objectives: tuple[str, ...]
-    """The names of the objectives, for the picture."""
+    """The names of the objectives, for the legend of the picture."""
     walls: frozenset[Cell] = frozenset()
     items: tuple[Item, ...] = ()
     exits: Mapping[Cell, tuple[float, ...]] = field(default_factory=dict)
-    """Cells that end the episode, and what they pay."""
+    """The reward of each cell that ends the episode."""
     shapes: tuple[str, ...] = ()
-    """How the items of each objective are drawn: "square" or "triangle"."""
+    """The shape of the items of each objective: "square" or "triangle"."""
 
     def is_free(self, cell: Cell) -> bool:
         row, column = cell
@@ -43,10 +54,10 @@ class Layout:
 
 
 class GridWorld(gymnasium.Env):
-    """A walk through a grid world with vector rewards. The observation is (row, column, one "taken" flag per item).
+    """A grid world with vector rewards. The observation is (row, column, one "collected" flag per item).
 
-    `gymnasium.make` adds a wrapper that raises on a masked move. The bare environment stays where it is on
-    such a move, as MO-Gymnasium's do, because Gymnasium's own checker tries all actions.
+    `gymnasium.make` adds a wrapper that raises an error for an invalid move. Without the wrapper the agent stays in its
+    cell, as in MO-Gymnasium, because Gymnasium's environment checker tries all actions.
     """
 
     metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "render_fps": 4}  # noqa: RUF012 (Gymnasium's own type)
@@ -80,7 +91,7 @@ class GridWorld(gymnasium.Env):
 
     def step(self, action: int) -> tuple[np.ndarray, np.ndarray, bool, bool, dict[str, Any]]:
         if self.finished:
-            raise InvalidInput.expected("a running episode (call reset() first)", "a step outside of one")
+            raise InvalidInput.expected("a running episode", "a step after its end; call reset() first")
         action = check_action(action, np.ones(len(MOVES), dtype=bool))
         target = neighbours(self.cell)[action]
         if self.layout.is_free(target):
@@ -89,11 +100,11 @@ class GridWorld(gymnasium.Env):
         return self._observe(), reward.astype(np.float32), self.finished, False, {"action_mask": self.action_masks()}
 
     def arrive(self) -> tuple[np.ndarray, bool]:
-        """What the cell just entered pays, and whether the episode ends there; each world says."""
+        """Return the reward for entering the current cell, and whether the episode ends."""
         raise NotImplementedError
 
     def pick_up(self) -> Item | None:
-        """Take the item of this cell, if there is one left."""
+        """Collect and return the item in the current cell, or return None."""
         for i, item in enumerate(self.layout.items):
             if item.cell == self.cell and not self.taken[i]:
                 self.taken = (*self.taken[:i], True, *self.taken[i + 1 :])
@@ -101,25 +112,103 @@ class GridWorld(gymnasium.Env):
         return None
 
     def action_masks(self) -> np.ndarray:
-        """(4,) bool: the moves that stay inside the map and off its walls."""
+        """Return a (4,) bool mask of the moves that stay on free cells of the map."""
         return np.array([self.layout.is_free(cell) for cell in neighbours(self.cell)])
 
     def pareto_front(self, gamma: float) -> list[np.ndarray]:
-        """The discounted returns that no other episode of the same length limit dominates, by exhaustive search."""
+        """Return the nondominated discounted returns within the step limit, by exhaustive search."""
         from paretofoil.envs.catalogue import entry
         from paretofoil.envs.front import exhaustive_front
         from paretofoil.envs.tabular import tabulate
 
-        described = entry(self.catalogue_name)
-        limit = (self.spec.max_episode_steps if self.spec else None) or described.max_steps
-        return list(exhaustive_front(tabulate(described), limit, gamma))
+        item = entry(self.catalogue_name)
+        limit = (self.spec.max_episode_steps if self.spec else None) or item.max_steps
+        return list(exhaustive_front(tabulate(item), limit, gamma))
 
     def render(self) -> np.ndarray | None:
         if self.render_mode is None:
             return None
-        from paretofoil.envs.gridworld_picture import draw_grid_world
+        from paretofoil.envs.pictures import draw_grid_world
 
         return draw_grid_world(self)
 
     def _observe(self) -> np.ndarray:
         return np.array([*self.cell, *self.taken], dtype=np.int32)
+
+
+class BranchPath(GridWorld):
+    """Two branches of collectibles and 13 steps (paper, section "Worked Examples").
+
+    An item of type A pays (1, 0), an item of type B pays (0, 1). Only the step limit ends an episode. The free cells
+    are the upper row, the lower row and the column that joins them. The first move, up or down, is therefore hard to
+    revise: the front is (3, 1), (2, 2) and (1, 3). The positions of the items are those of the authors' code.
+    """
+
+    catalogue_name = "branch-path"
+    layout = Layout(
+        rows=5,
+        columns=7,
+        start=(2, 3),
+        objectives=("A", "B"),
+        walls=frozenset((row, column) for row in (1, 2, 3) for column in range(7) if column != 3),
+        items=tuple(
+            Item((row, 2 * i), objective)
+            for row, objectives in ((0, (0, 0, 0, 1)), (4, (1, 1, 1, 0)))
+            for i, objective in enumerate(objectives)
+        ),
+        shapes=("square", "triangle"),
+    )
+
+    def arrive(self) -> tuple[np.ndarray, bool]:
+        reward = np.zeros(2)
+        item = self.pick_up()
+        if item is not None:
+            reward[item.objective] = 1.0
+        return reward, False
+
+
+class CollectTwo(GridWorld):
+    """Collect two of four items: the first pays 1, the second 0.8 (paper, section "Worked Examples").
+
+    A is above the start, B to the left, C to the right and D below. The second item ends the episode. The four blocks
+    of walls are those of the authors' code.
+    """
+
+    catalogue_name = "collect-two"
+    layout = Layout(
+        rows=7,
+        columns=7,
+        start=(3, 3),
+        objectives=("A", "B", "C", "D"),
+        walls=frozenset((row, column) for row in (1, 2, 4, 5) for column in (1, 2, 4, 5)),
+        items=(Item((0, 3), 0), Item((3, 0), 1), Item((3, 6), 2), Item((6, 3), 3)),
+        shapes=("square",) * 4,
+    )
+
+    def arrive(self) -> tuple[np.ndarray, bool]:
+        reward = np.zeros(4)
+        amount = 0.8 if any(self.taken) else 1.0
+        item = self.pick_up()
+        if item is not None:
+            reward[item.objective] = amount
+        return reward, sum(self.taken) == 2
+
+
+class RewardLine(GridWorld):
+    """A terminal row with a linear trade-off (paper, section "Experimental Results").
+
+    Column c of the upper row ends the episode and pays (1 - c/10, c/10).
+    """
+
+    catalogue_name = "reward-line"
+    layout = Layout(
+        rows=5,
+        columns=11,
+        start=(4, 5),
+        objectives=("A", "B"),
+        exits={(0, column): ((10 - column) / 10, column / 10) for column in range(11)},
+    )
+
+    def arrive(self) -> tuple[np.ndarray, bool]:
+        reward = self.layout.exits.get(self.cell)
+        return (np.zeros(2), False) if reward is None else (np.array(reward), True)

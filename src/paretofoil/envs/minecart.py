@@ -10,15 +10,13 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy.special import ndtri
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import Observed, Stepped
-from paretofoil.envs.batch_checks import check_seeds, check_step
-from paretofoil.envs.random_numbers import uniforms
+from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
 
 START_ANGLE = 45  # degrees, towards the middle of the field
 FULL = 1e-8
@@ -126,6 +124,26 @@ def locate_cart(stochastic: bool, observation: np.ndarray) -> CartSnapshot:
     return CartSnapshot(
         position=[x, y], speed=speed, angle=angle, content=content.tolist(), departed=departed, elapsed=0
     )
+
+
+def mask_cart(stochastic: bool, env: Any) -> np.ndarray:
+    """Return the valid actions of MO-Gymnasium's unwrapped environment."""
+    cart = env.cart
+    return valid_actions(read_field(stochastic), cart.pos[None], np.array([cart.speed]), cart.content[None])[0]
+
+
+def share_generator(env: Any) -> None:
+    """Make the mines draw from the environment's generator; SciPy's distributions use NumPy's global one by default."""
+    for mine in env.mines:
+        for distribution in mine.distributions:
+            distribution.random_state = env.np_random
+
+
+def set_cart(env: Any, snapshot: CartSnapshot) -> None:
+    """Put MO-Gymnasium's unwrapped environment into the state of a snapshot."""
+    cart = env.cart
+    cart.pos, cart.content = np.array(snapshot["position"]), np.array(snapshot["content"])
+    cart.speed, cart.angle, cart.departed = snapshot["speed"], snapshot["angle"], snapshot["departed"]
 
 
 class BatchMinecart:

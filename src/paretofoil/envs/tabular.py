@@ -8,11 +8,8 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import Observed, Stepped
-from paretofoil.envs.batch_checks import check_seeds, check_step
-from paretofoil.envs.catalogue import make_raw
-from paretofoil.envs.catalogue_entry import CatalogueEntry, reward_vector
-from paretofoil.envs.random_numbers import uniforms
+from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
+from paretofoil.envs.catalogue import CatalogueEntry, make_raw, reward_vector
 
 MAX_STATES = 200_000
 """More than any environment that is worth tabulating has; the search for states stops there."""

@@ -5,7 +5,6 @@ from typing import Any, Literal, get_args
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.whole_number import as_seed
-from paretofoil.pcn.explore import ExploreConfig
 
 Explore = Literal["plans", "plain"]
 """Where new episodes come from: mostly from edited plans of good ones, or from sampling alone, as the authors' do."""
@@ -14,9 +13,27 @@ Returns = Literal["expected", "realised"]
 
 
 @dataclass(frozen=True)
-class TrainConfig(ExploreConfig):
+class TrainConfig:
     """Everything that a training depends on, besides the environment."""
 
+    episodes: int = 64
+    """Episodes per iteration, run at once."""
+    warmup: int = 256
+    """Random episodes before the first update."""
+    random_share: float = 0.1
+    """Share of episodes that are random throughout."""
+    restart_share: float = 0.4
+    """Share of episodes that repeat the beginning of a good one, then act at random for a while."""
+    mutate_share: float = 0.3
+    """Share of episodes that repeat a good one with edited actions."""
+    burst: int = 6
+    """The longest random burst after a restart, in steps."""
+    edits: int = 4
+    """The largest number of edits of a mutation."""
+    crossover: float = 0.3
+    """How often a mutation first joins the beginning of one episode to the end of another."""
+    preference: float = 0.7
+    """The Dirichlet parameter of the action preferences of a random episode; small ones prefer few actions."""
     seed: int = 0
     """The seed of all randomness: one seed gives one result."""
     steps: int = 50_000

@@ -6,34 +6,11 @@ import numpy as np
 
 from paretofoil.core.policy import Policy
 from paretofoil.envs.episode import Act
+from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.replay import Replay
 
 POLICY, RANDOM = -1, -2
 """Codes of a plan; a code >= 0 is a forced action. Where a plan ends, the policy goes on."""
-
-
-@dataclass(frozen=True)
-class ExploreConfig:
-    """How the episodes of one iteration are made up; what the shares leave over follows a new command."""
-
-    episodes: int = 64
-    """Episodes per iteration, run at once."""
-    warmup: int = 256
-    """Random episodes before the first update."""
-    random_share: float = 0.1
-    """Share of episodes that are random throughout."""
-    restart_share: float = 0.4
-    """Share of episodes that repeat the beginning of a good one, then act at random for a while."""
-    mutate_share: float = 0.3
-    """Share of episodes that repeat a good one with edited actions."""
-    burst: int = 6
-    """The longest random burst after a restart, in steps."""
-    edits: int = 4
-    """The largest number of edits of a mutation."""
-    crossover: float = 0.3
-    """How often a mutation first joins the beginning of one episode to the end of another."""
-    preference: float = 0.7
-    """The Dirichlet parameter of the action preferences of a random episode; small ones prefer few actions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +25,14 @@ class Plans:
         return len(self.codes)
 
 
-def random_plans(config: ExploreConfig, num: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
+def random_plans(config: TrainConfig, num: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
     """Random episodes, each with action preferences of its own. The shape is (steps, command size, actions)."""
     steps, command_size, actions = shape
     codes = np.full((num, steps), RANDOM, dtype=np.int16)
     return Plans(codes, np.zeros((num, command_size)), _preferences(config, num, actions, rng))
 
 
-def explore_plans(
-    config: ExploreConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator
-) -> Plans:
+def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
     """One iteration's mixture of new commands, restarts, mutations and random episodes."""
     plans = random_plans(config, config.episodes, shape, rng)
     front = [replay.demonstrations[i] for i in replay.front]
@@ -81,9 +56,7 @@ def explore_plans(
     return Plans(plans.codes, commands, plans.preferences)
 
 
-def mutate(
-    config: ExploreConfig, plan: list[int], other: list[int], actions: int, rng: np.random.Generator
-) -> list[int]:
+def mutate(config: TrainConfig, plan: list[int], other: list[int], actions: int, rng: np.random.Generator) -> list[int]:
     """Edit a plan: replace, insert, delete, swap or move single actions, maybe after a crossover."""
     plan = list(plan)
     if rng.random() < config.crossover:
@@ -135,7 +108,7 @@ def follow(plans: Plans, policy: Policy, rng: np.random.Generator, sample: bool 
     return act
 
 
-def _preferences(config: ExploreConfig, num: int, actions: int, rng: np.random.Generator) -> np.ndarray:
+def _preferences(config: TrainConfig, num: int, actions: int, rng: np.random.Generator) -> np.ndarray:
     return np.log(rng.dirichlet(np.full(actions, config.preference), size=num) + 1e-9)
 
 
@@ -146,3 +119,23 @@ def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generat
     between = start + rng.uniform(-0.2, 1.2, size=(num, 1)) * (end - start)
     more = np.eye(size)[rng.integers(size, size=num)] * front.std(axis=0) * rng.random((num, 1))
     return np.where(rng.random((num, 1)) < 0.5, between, start + more)
+
+
+def uniform_plans(num: int, shape: tuple[int, int, int]) -> Plans:
+    """Episodes of uniformly random actions. The shape is (steps, command size, actions)."""
+    steps, command_size, actions = shape
+    return Plans(np.full((num, steps), RANDOM), np.zeros((num, command_size)), np.zeros((num, actions)))
+
+
+def plain_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
+    """Sampled episodes under one command: a non-dominated one, with a single objective raised.
+
+    It is raised by at most its deviation over all that the replay holds. The paper does not tell how it explores.
+    """
+    steps, _, actions = shape
+    front, returns = replay.front_commands, np.array([d.label for d in replay.demonstrations])
+    command = front[rng.integers(len(front))].copy()
+    raised = int(rng.integers(returns.shape[1]))  # never the horizon
+    command[raised] += rng.uniform(0.0, returns[:, raised].std())
+    num = config.episodes
+    return Plans(np.full((num, steps), POLICY), np.tile(command, (num, 1)), np.zeros((num, actions)))

@@ -4,10 +4,14 @@ Explore, keep the best episodes relabelled with what they achieved, imitate them
 final replay until greedy rollouts reach every front point. How we explore, and the polish, are not the paper's.
 """
 
+import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +19,12 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import hypervolume
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.episode import run_episodes
+from paretofoil.envs.episode import Evaluation, evaluate, run_episodes
 from paretofoil.pcn.archive import keep_expected, keep_realised, refresh
 from paretofoil.pcn.checkpoint import check_sizes, pack, read_checkpoint, under, unpack, write_checkpoint
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.pcn.evaluate import Evaluation, evaluate
-from paretofoil.pcn.explore import Plans, explore_plans, follow, random_plans
-from paretofoil.pcn.interruption import Interruption
-from paretofoil.pcn.learn import Learner
-from paretofoil.pcn.network import PCNNetwork
-from paretofoil.pcn.plain import plain_plans, uniform_plans
+from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans, uniform_plans
+from paretofoil.pcn.network import Learner, PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
@@ -298,3 +298,24 @@ class Trainer:
             trainer.best = (told["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
         trainer.log = [Progress(**line) for line in told["log"]]
         return trainer
+
+
+class Interruption:
+    """While it is entered, the first Ctrl-C only sets `requested`; a second one interrupts as usual."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: Any = None
+
+    def __enter__(self) -> "Interruption":
+        if threading.current_thread() is threading.main_thread():  # only there can signals be handled
+            self._before = signal.signal(signal.SIGINT, self._request)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _request(self, number: int, frame: FrameType | None) -> None:
+        self.requested = True
+        signal.signal(signal.SIGINT, self._before)

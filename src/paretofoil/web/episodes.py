@@ -13,7 +13,7 @@ from paretofoil.agents.rollout import rollout, rollout_from
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.picture import picture, picture_of
+from paretofoil.envs.pictures import picture_of
 from paretofoil.web.cache import SizedCache
 
 EPISODES_BYTES = 64 << 20
@@ -69,7 +69,7 @@ class EpisodeCache:
 
     def start_picture(self, agent: Agent) -> bytes:
         """Return the picture of the agent's environment before the first step."""
-        return self._picture(f"start of {agent.environment.name}", lambda: picture(agent.environment))
+        return self._picture(f"start of {agent.environment.name}", lambda: picture_of(agent.environment))
 
     def picture(self, agent: Agent, spec: EpisodeSpec, step: int) -> bytes:
         """Return the picture of a step. The step after the last decision shows the end."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.own_agent import module_address
-from paretofoil.agents.shelf import shipped_folder
+from paretofoil.agents.store import shipped_folder
 
 _DEFAULTS: dict[str, Any] = {
     "search": "auto",

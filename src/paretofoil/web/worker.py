@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 from paretofoil.core.document import brief_words, write_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.permission import allow
+from paretofoil.envs.catalogue import allow
 from paretofoil.web.errors import status_of
 from paretofoil.web.tasks import run_task
 

@@ -6,9 +6,8 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.drawing import AGENT, GREEN, PURPLE, RED, WALL, YELLOW
-from paretofoil.envs.gymnasium_batch import GymnasiumBatch
-from paretofoil.envs.picture import picture, picture_of
+from paretofoil.envs.batches import GymnasiumBatch
+from paretofoil.envs.pictures import AGENT, GREEN, PURPLE, RED, WALL, YELLOW, picture_of
 
 
 def snapshots(name: str, steps: int = 3) -> list:
@@ -31,13 +30,13 @@ def colours(pixels: np.ndarray) -> set[tuple[int, ...]]:
 @pytest.mark.parametrize("name", envs.names())
 def test_every_environment_is_drawn_in_any_state(name):
     start, _, _, later = snapshots(name)
-    pixels = picture(name)
+    pixels = picture_of(name)
     assert pixels.dtype == np.uint8
     assert pixels.shape[2] == 3
     assert min(pixels.shape[:2]) >= 120
     assert np.array_equal(pixels, picture_of(name, start))
     assert not np.array_equal(pixels, picture_of(name, later))
-    assert np.array_equal(pixels, picture(name))
+    assert np.array_equal(pixels, picture_of(name))
 
 
 @pytest.mark.parametrize(("gym_id", "expected"), [
@@ -79,14 +78,14 @@ def test_an_environment_that_does_not_draw_is_an_error():
 
     gymnasium.register("Blind-v0", entry_point=Blind, max_episode_steps=5)
     with pytest.raises(InvalidInput, match="expected Blind-v0 to draw an rgb_array"):
-        picture(envs.describe("Blind-v0"))
+        picture_of(envs.describe("Blind-v0"))
     with pytest.raises(InvalidInput, match="expected a snapshot of a batch of Blind-v0"):
         picture_of(envs.describe("Blind-v0"), {"state": 0})
     del gymnasium.registry["Blind-v0"]
 
 
 def test_reward_line_shows_its_exits_on_top_and_the_agent_at_the_bottom():
-    pixels = picture("reward-line")
+    pixels = picture_of("reward-line")
 
     def rows(colour: tuple[int, ...]) -> np.ndarray:
         return np.flatnonzero((pixels == colour).all(axis=2).any(axis=1))

@@ -4,13 +4,18 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import torch
 from gymnasium import spaces
-from torch import Tensor, nn
+
+from paretofoil.core.errors import InvalidInput, did_you_mean
+
+try:
+    import torch
+    from torch import Tensor, nn
+except ImportError:
+    raise InvalidInput.missing("torch", "sb3") from None
 
 from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.errors import InvalidInput, did_you_mean
 
 
 def from_sb3(
@@ -120,7 +125,7 @@ def _outputs(model: Any) -> Outputs:
         from stable_baselines3.common.policies import ActorCriticPolicy
         from stable_baselines3.dqn.policies import DQNPolicy
     except ImportError:
-        raise InvalidInput.expected("stable-baselines3 (pip install paretofoil[sb3])", "none") from None
+        raise InvalidInput.missing("stable-baselines3", "sb3") from None
     if not isinstance(model, BaseAlgorithm):
         raise InvalidInput.expected("a model of Stable-Baselines3", type(model).__name__)
     discrete = isinstance(model.action_space, spaces.Discrete)
