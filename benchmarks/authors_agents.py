@@ -2,7 +2,7 @@
 
 python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [questions per agent]
 
-First the paper's worked examples, asked of their agents: these figures stand in `paretofoil_paper.example`. Then
+First the paper's worked examples, asked of their agents: these figures stand in `paretofoil_paper.examples`. Then
 the stress test as the authors ran it. Then every question of the stress test (each front command x each moment of its
 episode x each valid foil), or so many of them, evenly; each is asked alone, on one core, by Exact and by the whole of
 `pf.explain` with the proven range, the consequence and the command at the start. The checkpoints cannot be shipped;
@@ -21,7 +21,7 @@ from paretofoil.core.threads import one_thread
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.differences import asked_as_run
-from paretofoil_paper.example import EXAMPLES, answers_of, vector
+from paretofoil_paper.examples import EXAMPLES, answers_of, vector
 
 AGENTS = {"dst_R": "deep-sea-treasure", "dst_RH": "deep-sea-treasure", "branch-path_R": "branch-path"}
 SETTLED = ("optimal", "infeasible")

@@ -14,7 +14,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.pcn.train import TrainResult
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 PROBES = 16
 """Horizons that are tried in each decision, evenly over those that training relabelled."""

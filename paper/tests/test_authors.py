@@ -12,7 +12,7 @@ from paretofoil_paper.authors_data import (
     TAXONOMY,
     ZERO_TO_KAPPA,
 )
-from paretofoil_paper.paper import AUDIT, AUDIT_RECOVERED, COMPARISON, ENVIRONMENTS, STRESS, total_of
+from paretofoil_paper.paper_tables import AUDIT, AUDIT_RECOVERED, COMPARISON, ENVIRONMENTS, STRESS, total_of
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)

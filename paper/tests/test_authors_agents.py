@@ -9,7 +9,7 @@ import pytest
 import paretofoil as pf
 from paretofoil_paper.authors_data import THEIR_AGENTS
 from paretofoil_paper.differences import asked_as_run
-from paretofoil_paper.example import EXAMPLES, Example, answers_of, find_decision
+from paretofoil_paper.examples import EXAMPLES, Example, answers_of, find_decision
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
 absent = pytest.mark.skipif(not THEIRS.is_dir(), reason="the authors' checkpoints are GPLv3, and not shipped")

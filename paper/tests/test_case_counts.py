@@ -10,7 +10,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.study.case import enumerate_cases
 from paretofoil_paper import Plan
 from paretofoil_paper.authors_data import PUBLISHED
-from paretofoil_paper.paper import ENVIRONMENTS, STRESS
+from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduce-the-paper.md"
 AGENTS = Plan(PAGE.parent).as_run

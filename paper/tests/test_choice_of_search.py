@@ -76,7 +76,7 @@ def test_what_was_measured_follows_from_the_rows_of_the_audit(line: list[str]) -
     infeasible = [pair for pair in pairs if pair[0].status is Status.PROVEN_INFEASIBLE]
     assert len(optimal) + len(infeasible) == len(pairs)
     boxes = [exact.full_answer().certificate.boxes for exact, _ in pairs]  # type: ignore[union-attr]
-    ratios = [boundary.distance / exact.distance for exact, boundary in optimal if boundary.found]
+    ratios = [boundary.closest_distance / exact.closest_distance for exact, boundary in optimal if boundary.found]
     seconds = np.mean([[row.seconds for row in pair] for pair in pairs], axis=0)
     assert line[2:] == [
         f"{len(optimal):,} / {len(infeasible)}",

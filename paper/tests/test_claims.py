@@ -22,12 +22,10 @@ from paretofoil.study import Case, Row
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.claims import reproduce_claims
-from paretofoil_paper.early import Questioned, early_table
-from paretofoil_paper.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
-from paretofoil_paper.horizon import FACTORS, Pair, measure_pairs
-from paretofoil_paper.measurement import mean_interval, measured, read_measurements, write_measurements
-from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.sparsity import (
+from paretofoil_paper.claims.budget import Spent, as_run_budget_rows, budget_in_words, budget_rows
+from paretofoil_paper.claims.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
+from paretofoil_paper.claims.horizon import FACTORS, Pair, measure_pairs
+from paretofoil_paper.claims.sparsity import (
     Changed,
     entries_changed,
     in_papers_box,
@@ -36,7 +34,9 @@ from paretofoil_paper.sparsity import (
     sparsity_table,
     verdict,
 )
-from paretofoil_paper.spending import Spent, as_run_budget_rows, budget_in_words, budget_rows
+from paretofoil_paper.claims.undertrained import Questioned, early_table
+from paretofoil_paper.measurements import mean_interval, measured, read_measurements, write_measurements
+from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.stress import papers_rows
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
@@ -45,10 +45,10 @@ TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "h
 @pytest.fixture
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
     """A random network in place of Branch-Path's agent, and budgets that take no time."""
-    monkeypatch.setattr("paretofoil_paper.spending.BUDGETS", (30, 50_000))
-    monkeypatch.setattr("paretofoil_paper.spending.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
-    monkeypatch.setattr("paretofoil_paper.spending.CFZooAsRun", lambda budget, _: CFZooAsRun(min(budget, 90), 31))
-    monkeypatch.setattr("paretofoil_paper.spending.SAMPLE", 4)
+    monkeypatch.setattr("paretofoil_paper.claims.budget.BUDGETS", (30, 50_000))
+    monkeypatch.setattr("paretofoil_paper.claims.budget.CFZoo", lambda budget, _: CFZoo(min(budget, 90), 31))
+    monkeypatch.setattr("paretofoil_paper.claims.budget.CFZooAsRun", lambda budget, _: CFZooAsRun(min(budget, 90), 31))
+    monkeypatch.setattr("paretofoil_paper.claims.budget.SAMPLE", 4)
     budgets = Budgets(stress=CFZoo(60, 61), exact=Exact(max_boxes=2000), as_run=CFZooAsRun(200, 200))
     agents = {"branch-path": str(saved_agent(tmp_path))}
     return Plan(tmp_path / "out", agents, workers=1, budgets=budgets, training=TINY)

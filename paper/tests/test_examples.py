@@ -9,8 +9,7 @@ import pytest
 from paretofoil.agents import load_agent
 from paretofoil.search import CFZoo, Exact
 from paretofoil_paper import Budgets, Plan
-from paretofoil_paper.example import EXAMPLES, Example, comes_by, find_decision
-from paretofoil_paper.examples import reproduce_examples
+from paretofoil_paper.examples import EXAMPLES, Example, comes_by, find_decision, reproduce_examples
 
 SMALL = Budgets(comparison={"cf-zoo": CFZoo(60, 61), "exact": Exact(max_boxes=2000)})
 SEA, BRANCH = (next(e for e in EXAMPLES if e.agent == name) for name in ("deep-sea-treasure", "branch-path"))

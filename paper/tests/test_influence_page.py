@@ -8,10 +8,9 @@ from studies import saved_agent
 
 from paretofoil.study.parquet import open_parquet
 from paretofoil_paper import Plan, experiment
-from paretofoil_paper.influence import AUTHORS, _in_words, auroc, fan_in_words, spearman
-from paretofoil_paper.measurement import read_measurements
-from paretofoil_paper.paper import ENVIRONMENTS
-from paretofoil_paper.scored import Scored
+from paretofoil_paper.influence import AUTHORS, Scored, _in_words, auroc, fan_in_words, spearman
+from paretofoil_paper.measurements import read_measurements
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 
 def test_the_rank_correlation_is_1_for_any_rising_curve_and_none_where_nothing_varies() -> None:

@@ -11,7 +11,7 @@ from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import text
 from paretofoil_paper import EXPERIMENTS
 from paretofoil_paper.authors_data import PUBLISHED
-from paretofoil_paper.paper import (
+from paretofoil_paper.paper_tables import (
     AUDIT,
     AUDIT_RECOVERED,
     BUDGET_RUNTIME,

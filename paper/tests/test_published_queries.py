@@ -9,7 +9,7 @@ import pytest
 from paretofoil.core.answer import Status
 from paretofoil.study.parquet import read_parquet
 from paretofoil_paper import Plan
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"

@@ -20,7 +20,7 @@ from paretofoil_paper.ablation import CHOICES, beside
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.landscapes import _question, choose_case
-from paretofoil_paper.paper import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
+from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil_paper.plan import provenance
 from paretofoil_paper.report import Picture
 from paretofoil_paper.runtime import budget_in_words, paper_seconds

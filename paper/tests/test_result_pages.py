@@ -10,7 +10,7 @@ from paretofoil.study.statistics import Proportion
 from paretofoil_paper import APART, EXPERIMENTS, Plan, Report, experiment
 from paretofoil_paper.authors_data import PUBLISHED
 from paretofoil_paper.differences import NOTABLE, differences
-from paretofoil_paper.paper import ENVIRONMENTS, STRESS
+from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
 from paretofoil_paper.plan import REALISED, provenance
 from paretofoil_paper.stress import Counted, papers_rows
 
@@ -26,7 +26,7 @@ def made_again(name: str) -> tuple[Report, str]:
     """A report from the kept rows, and how they were made; pages without rows ask anew, and have only their machine."""
     plan = Plan(RESULTS, recorded=True)
     report = experiment(name)(plan)
-    return report, provenance(name, plan, 0.0) if plan.runs else ""
+    return report, provenance(name, plan, 0.0) if plan.log.studies else ""
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -72,7 +72,7 @@ def test_what_the_index_quotes_stands_on_the_page_that_it_names() -> None:
             assert not missing, f"{link[1]} does not say {missing}"
 
 
-SEARCHED = ("ablation", "attainable", "claims", "examples", "influence", "landscapes", "runtime", "worth")
+SEARCHED = ("ablation", "attainable", "claims", "examples", "influence", "landscapes", "runtime", "consequences")
 
 
 @pytest.mark.parametrize("name", SEARCHED)

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from paretofoil_paper.budget import Budgets
+from paretofoil_paper.budgets import Budgets
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
 
@@ -19,7 +19,7 @@ EXPERIMENTS = {
     "front": "The front that the agent learned, beside what it achieves.",
     "landscapes": "Four landscapes, chosen by rule.",
     "claims": "What the paper claims in words: sparse changes, the budget, gradients, the horizon, training.",
-    "worth": "What follows when a counterfactual command is issued, and how far it can be relied on.",
+    "consequences": "What follows when a counterfactual command is issued, and how far it can be relied on.",
     "influence": "Whether the command matters: the authors' scores, a scan, and proven shares.",
     "attainable": "What should I ask for: which answers deliver, and what does beside them.",
     "differences": "Where our rates differ from the paper's, and by what measured cause.",

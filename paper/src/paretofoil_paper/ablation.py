@@ -17,9 +17,9 @@ from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Curve, figure_curves
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, REACHABLE_SETTING
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches import AtMost
-from paretofoil_paper.setting import AS_RUN, REACHABLE_SETTING
 
 EXACT = "exact"
 CHOICES = {

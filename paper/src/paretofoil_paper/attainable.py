@@ -1,27 +1,114 @@
 """What should I ask for? How many smallest answers deliver what they ask for, and how many have one that does."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paretofoil.core.attainable import DELIVERED
+from paretofoil.explanation.attainable import find_attainable
+from paretofoil.explanation.pose import pose
 from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.aftermath import NEAR, Answered
-from paretofoil_paper.attaining import Attained, measure_attained
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.measurement import mean_interval, measured, share
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.issued import NEAR, Answered, Issue, choose, issue_all
+from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import REACHABLE_SETTING
 from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import REACHABLE_SETTING
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Attained:
+    """What was measured on one answer; distances are scaled."""
+
+    agent: str
+    front: int
+    time: int
+    foil: int
+    distance: float
+    """Of the answer."""
+    delivers: bool
+    """Whether the answer itself can be had."""
+    attained: float | None
+    """The distance of the closest command known that can be had; None if none is known."""
+    missed: float | None
+    """By how much it misses what it asks for, at most."""
+    off_front: float | None
+    """From what it achieves to the nearest point of the front."""
+    tried: int
+    """Commands that were rolled out."""
+    continued: str | None
+    """What of the authors' way to continue ends on the front: a command of the front, the answer, or the answer for
+    one step and then the nearest point of the front; None if nothing does."""
+
+    @property
+    def known(self) -> bool:
+        return self.attained is not None
+
+    @property
+    def on_front(self) -> bool:
+        return self.off_front is not None and self.off_front <= NEAR
+
+
+WAYS = ("front", "answer", "one step")
+"""How the authors' app continues: the first that ends on the front is taken."""
+
+
+def measure_attained(answered: Answered) -> Iterator[Attained]:
+    """One for each answer, in their order."""
+    if not answered.rows:
+        return
+    agent, ways = answered.agent, _ways(answered)
+    for i, (row, decision, command) in enumerate(
+        zip(answered.rows, answered.decisions, answered.commands, strict=True)
+    ):
+        question = pose(agent.policy, decision, row.case.foil, agent.space, agent.front)
+        had = find_attainable(agent, decision, question, command)
+        follows = had.consequence
+        yield Attained(
+            *(row.case.agent, row.case.front, row.case.step, row.case.foil),
+            distance=float(agent.space.distance(command, decision.command)),
+            delivers=had.command is not None and bool(np.array_equal(had.command, command)),
+            attained=had.distance,
+            missed=had.missed,
+            off_front=None if follows is None else answered.off_front(follows.achieved, follows.error),
+            tried=had.tried,
+            continued=next((way for way in WAYS if ways[way][i]), None),
+        )
+
+
+def _ways(answered: Answered) -> dict[str, Sequence[bool]]:
+    """For each way to continue, which answers it brings onto the front."""
+    nearest = answered.agent.front[answered.off(answered.asked).argmin(axis=1)]
+    ends = {"answer": answered.ends(answered.commands), "one step": answered.ends(answered.commands, nearest)}
+    landed = {way: [answered.off_front(end.achieved, end.error) <= NEAR for end in made] for way, made in ends.items()}
+    return {"front": _front_lands(answered), **landed}
+
+
+def _front_lands(answered: Answered) -> list[bool]:
+    """Whether some command of the front, less what was collected, takes the foil and ends on the front."""
+    agent, places, issues = answered.agent, [], []
+    for i, (row, decision) in enumerate(zip(answered.rows, answered.decisions, strict=True)):
+        commands = agent.front - decision.collected
+        states = np.repeat(decision.state[None], len(commands), axis=0)
+        taken = choose(agent.policy, states, commands, [decision.valid_actions] * len(commands))
+        mine = commands[taken == row.case.foil]
+        places += [i] * len(mine)
+        issues += [Issue(answered.episodes[row.case.front], row.case.step, command) for command in mine]
+    landed = [False] * len(answered.rows)
+    for place, end in zip(places, issue_all(agent, issues, seed=answered.seed), strict=True):
+        landed[place] |= answered.off_front(end.achieved, end.error) <= NEAR
+    return landed
+
 
 Rows = Sequence[Attained]
 CLAIMED, CLAIMED_OF = 95.8, 2_534

@@ -16,11 +16,11 @@ from paretofoil.study.table import Table, paired_table
 from paretofoil_paper.authors_data import TAXONOMY
 from paretofoil_paper.comparison import recovery_table
 from paretofoil_paper.distances import Distances
-from paretofoil_paper.paper import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
+from paretofoil_paper.paper_tables import AUDIT, AUDIT_RECOVERED, ENVIRONMENTS
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, STRESSED
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import Grid, LocalZoo
-from paretofoil_paper.setting import AS_RUN, STRESSED
 from paretofoil_paper.stress import papers_rows, stress_rows
 
 CHECKED = 20

@@ -26,7 +26,7 @@ from paretofoil_paper.authors_data import (
     ZOO_GREEDY,
 )
 from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper import (
+from paretofoil_paper.paper_tables import (
     AUDIT,
     AUDIT_RECOVERED,
     COMPARISON,

@@ -1,6 +1,7 @@
 """paretofoil reproduce."""
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,8 +20,8 @@ def reproduce(
     what: Annotated[
         str,
         typer.Argument(
-            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, worth, "
-            "influence, attainable, differences, authors, seeds or all."
+            help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, "
+            "consequences, influence, attainable, differences, authors, seeds or all."
         ),
     ] = "all",
     out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
@@ -50,7 +51,7 @@ def reproduce(
     """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
     from paretofoil.core.errors import InvalidInput
     from paretofoil_paper import APART, EXPERIMENTS, Plan, experiment
-    from paretofoil_paper.plan import provenance
+    from paretofoil_paper.plan import Log, provenance
 
     if what != "all" and what not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
@@ -69,10 +70,9 @@ def reproduce(
             **_seeds(agent_seeds),
         )
         for name in [name for name in EXPERIMENTS if name not in APART] if what == "all" else [what]:
-            plan.runs.clear()
-            started = time.perf_counter()
-            report = experiment(name)(plan)
-            report.say("---", provenance(name, plan, time.perf_counter() - started))
+            started, logged = time.perf_counter(), replace(plan, log=Log())
+            report = experiment(name)(logged)
+            report.say("---", provenance(name, logged, time.perf_counter() - started))
             page = report.write(out, name)
             _print(report)
             say((f"The report is in {page}.\n", "dim"))

@@ -11,10 +11,10 @@ from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table, paired_table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.paper import COMPARISON, ENVIRONMENTS, PAPERS_NAMES, PaperRow, total_of
+from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPERS_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, COMPARED, WHITE_AS_RUN, of_expected_returns
 from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import AS_RUN, COMPARED, WHITE_AS_RUN, of_expected_returns
 from paretofoil_paper.stress import INTERVALS
 
 if TYPE_CHECKING:

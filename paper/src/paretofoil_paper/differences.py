@@ -18,11 +18,11 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import as_run_audit
 from paretofoil_paper.authors_data import CW_ALONE, PUBLISHED, SECOND_GRID, TAXONOMY, THEIR_AGENTS
 from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper import AUDIT, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, STRESS, PaperRow, total_of
+from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, STRESS, PaperRow, total_of
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, STRESSED
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.setting import AS_RUN, STRESSED
 from paretofoil_paper.stress import papers_rows
 
 NOTABLE = 5.0

@@ -3,10 +3,10 @@
 from paretofoil.envs.front import known_front
 from paretofoil.show.front_figure import as_lines, figure_front
 from paretofoil.study.table import Table
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import OF_EXPECTED
 from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import OF_EXPECTED
 
 
 def reproduce_front(plan: Plan) -> Report:

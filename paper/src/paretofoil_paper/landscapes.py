@@ -12,8 +12,8 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
 from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

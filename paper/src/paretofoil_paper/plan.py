@@ -16,8 +16,8 @@ from paretofoil.study import Case, CaseRule, Row, Run, StudyProgress, make_study
 from paretofoil.study.parquet import read_parquet
 from paretofoil.study.runner import EngineName, describe_machine
 from paretofoil.study.study import check_same
-from paretofoil_paper.budget import Budgets
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.budgets import Budgets
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 REALISED = {
     "breakable-bottles": "breakable-bottles-realised",
@@ -36,9 +36,19 @@ def shipped_agents() -> dict[str, str]:
     return {name: shipped(name) for name in ENVIRONMENTS}
 
 
+@dataclass(eq=False)
+class Log:
+    """The rows that an experiment has used so far; `Plan.rows` and `measured` add to it."""
+
+    studies: dict[str, list[Run]] = field(default_factory=dict)
+    """For each study: how it was computed."""
+    measurements: set[str] = field(default_factory=set)
+    """The measurements that were read from a file."""
+
+
 @dataclass(frozen=True)
 class Plan:
-    """How `paretofoil reproduce` was called."""
+    """The settings of `paretofoil reproduce`."""
 
     out: Path
     """The folder of the reports, with `rows/`, `tables/` and `figures/` in it."""
@@ -62,10 +72,8 @@ class Plan:
     """Settings of these trainings that differ from each environment's own; none, but to try things out."""
     tell: Tell = lambda name: None
     budgets: Budgets = field(default_factory=Budgets)
-    runs: dict[str, list[Run]] = field(default_factory=dict, init=False)
-    """For each study that was used: how it was computed."""
-    measured: set[str] = field(default_factory=set, init=False)
-    """The measurements that were read, not made."""
+    log: Log = field(default_factory=Log, compare=False)
+    """Grows while an experiment runs; give each experiment a plan with a new one."""
 
     def load(self, environment: str) -> Agent:
         """The agent that stands for an environment of the paper."""
@@ -127,7 +135,7 @@ class Plan:
             run_study(study, path, workers=1, chunk=1, show=show)
         else:
             run_study(study, path, workers=self.workers, engine=self.engine, address=self.address, show=show)
-        self.runs[name] = read_runs(path)
+        self.log.studies[name] = read_runs(path)
         return read_rows(path)
 
     def kept_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
@@ -139,14 +147,14 @@ class Plan:
         kept = read_parquet(path)
         told = {key: kept.configuration[key] for key in configuration}
         check_same(told, json.loads(json.dumps(configuration)), path)
-        self.runs[name] = list(kept.runs)
+        self.log.studies[name] = list(kept.runs)
         return list(kept.rows)
 
 
 def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
-    studies = [f"{name} {_told(runs)}" for name, runs in plan.runs.items()]
-    alone = "Made again from its rows." if plan.measured else f"It took {seconds:,.0f} s."
+    studies = [f"{name} {_told(runs)}" for name, runs in plan.log.studies.items()]
+    alone = "Made again from its rows." if plan.log.measurements else f"It took {seconds:,.0f} s."
     took = f"Wall time of its studies: {', '.join(studies)}." if studies else alone
     standard = Plan(plan.out)
     options = [f" --grid-dimension {plan.grid_dimension}"] * (plan.grid_dimension != standard.grid_dimension)
@@ -156,7 +164,9 @@ def provenance(experiment: str, plan: Plan, seconds: float) -> str:
     seeds = ",".join(map(str, plan.agent_seeds))
     options += [f" --agent-seeds {seeds}"] * (plan.agent_seeds != standard.agent_seeds)
     command = f"paretofoil reproduce {experiment}{''.join(options)}"
-    used = [dict(run.machine) for runs in plan.runs.values() for run in runs if run.asked] or [describe_machine()]
+    used = [dict(run.machine) for runs in plan.log.studies.values() for run in runs if run.asked] or [
+        describe_machine()
+    ]
     machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]
     return f"Made by `{command}` with seed {plan.seed}. {took} {' '.join(map(_describe, machines))}"
 

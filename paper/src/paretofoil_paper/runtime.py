@@ -15,11 +15,11 @@ from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil.study.statistics import summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
+from paretofoil_paper.paper_tables import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, COMPARED, PAPERS_SETTING
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.setting import AS_RUN, COMPARED, PAPERS_SETTING
 
 AS_TOLD = "cf-zoo"
 FEW = 2

@@ -23,12 +23,12 @@ from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table, paired_table, pairs_table
 from paretofoil_paper.differences import possible_cases, sentences, stress_differences
 from paretofoil_paper.distances import Distances
-from paretofoil_paper.paper import ENVIRONMENTS, STRESS, total_of
+from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
+from paretofoil_paper.protocols import AS_RUN, STRESSED, of_expected_returns
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import LocalZoo
 from paretofoil_paper.seed_agents import agent_name, seed_agents
-from paretofoil_paper.setting import AS_RUN, STRESSED, of_expected_returns
 
 LONG = "local-zoo:long"
 """Local ZOO with four times the queries: about as many as CF-ZOO spends in the mean, its bisections included."""

@@ -17,11 +17,11 @@ from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.paper import ENVIRONMENTS, STRESS, total_of
+from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
+from paretofoil_paper.protocols import AS_RUN, STRESSED, of_expected_returns
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
-from paretofoil_paper.setting import AS_RUN, STRESSED, of_expected_returns
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

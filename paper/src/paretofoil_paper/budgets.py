@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront
-from paretofoil_paper.paper import BUDGET_RUNTIME
+from paretofoil_paper.paper_tables import BUDGET_RUNTIME
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 
 

@@ -1,14 +1,14 @@
 """What the paper claims in words, tested: sparse changes, the budget, gradients, the horizon, under-trained agents."""
 
 from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.early import early_in_words, early_table, question_both
-from paretofoil_paper.gradient import gradient_in_words, gradient_table, slopes
-from paretofoil_paper.horizon import horizon_in_words, horizon_table, pairs
+from paretofoil_paper.claims.budget import as_run_budget_rows, budget_in_words, budget_rows, budget_table
+from paretofoil_paper.claims.gradient import gradient_in_words, gradient_table, slopes
+from paretofoil_paper.claims.horizon import horizon_in_words, horizon_table, pairs
+from paretofoil_paper.claims.sparsity import in_papers_box, in_reachable_box, sparsity_in_words, sparsity_table
+from paretofoil_paper.claims.undertrained import early_in_words, early_table, question_both
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import AS_RUN, REACHABLE_SETTING
 from paretofoil_paper.report import Report
-from paretofoil_paper.setting import AS_RUN, REACHABLE_SETTING
-from paretofoil_paper.sparsity import in_papers_box, in_reachable_box, sparsity_in_words, sparsity_table
-from paretofoil_paper.spending import as_run_budget_rows, budget_in_words, budget_rows, budget_table
 from paretofoil_paper.stress import stress_rows
 
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from paretofoil.study import COMPARISON, STRESS
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 STRESSED = replace(STRESS, box="paper")
 """The cases of the paper's stress test, in its box ..."""

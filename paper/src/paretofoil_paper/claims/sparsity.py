@@ -10,10 +10,10 @@ from paretofoil.agents import load_agent
 from paretofoil.study import Row
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import FEW_ENTRIES
-from paretofoil_paper.measurement import mean_interval, share
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.measurements import mean_interval, share
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.setting import AS_RUN
+from paretofoil_paper.protocols import AS_RUN
 from paretofoil_paper.stress import papers_rows
 
 NOTABLE = 0.001

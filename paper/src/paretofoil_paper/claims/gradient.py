@@ -13,8 +13,8 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import make_case_question
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.measurement import mean_interval, measured, share
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 
 STEPS = np.geomspace(1e-4, 1e3, 400)

@@ -15,12 +15,11 @@ from paretofoil.explanation.consequence import consequence
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import enumerate_cases
 from paretofoil_paper import Budgets, Plan
-from paretofoil_paper.aftermath import Aftermath, Answered
 from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.issue import Issue, issue_all
-from paretofoil_paper.retrained import ask_again
+from paretofoil_paper.consequences import aftermaths, reproduce_consequences
+from paretofoil_paper.issued import Aftermath, Answered, Issue, issue_all
+from paretofoil_paper.other_seed import ask_again
 from paretofoil_paper.stress import stress_rows
-from paretofoil_paper.worth import aftermaths, reproduce_worth
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
@@ -88,7 +87,7 @@ def found_by_exact(plan: Plan) -> list:
 
 def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = found_by_exact(plan)
-    monkeypatch.setattr("paretofoil_paper.aftermath.NOISE", {"small": 0.0, "large": 100.0})
+    monkeypatch.setattr("paretofoil_paper.issued.NOISE", {"small": 0.0, "large": 100.0})
     measured: Sequence[Aftermath] = list(Answered(small_agent(), rows, 0).measure())
     assert [(one.front, one.time, one.foil) for one in measured] == [
         (row.case.front, row.case.step, row.case.foil) for row in rows
@@ -111,14 +110,14 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet
 
-    report = reproduce_worth(plan)
+    report = reproduce_consequences(plan)
     assert [table.title for table in report.tables][-1].startswith("The same question")
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))
         study.unlink()
     (plan.out / "agents").rename(plan.out / "gone")
     recorded = replace(plan, recorded=True)
-    assert reproduce_worth(recorded).to_markdown() == report.to_markdown()
+    assert reproduce_consequences(recorded).to_markdown() == report.to_markdown()
     assert not (plan.out / "agents").exists()
     with pytest.raises(InvalidInput, match="never mixed"):
         aftermaths(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
@@ -128,14 +127,14 @@ def test_every_answer_is_measured_once(plan: Plan) -> None:
     answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in ("cf-zoo", "exact")]
     rows = aftermaths(plan, answers)
     assert len(rows) == sum(row.found for row in answers) > 0
-    table = reproduce_worth(plan).tables[0]
+    table = reproduce_consequences(plan).tables[0]
     assert [line[2] for line in table.rows if line[0] == "All"] == [
         sum(row.search == search for row in rows) for search in ("cf-zoo", "exact")
     ]
 
 
 def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda plan, environment, _: plan.agents[environment])
+    monkeypatch.setattr("paretofoil_paper.other_seed.seed_agent", lambda plan, environment, _: plan.agents[environment])
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
     again = list(ask_again(plan, rows))
     assert [one.here for one in again] == [row.closest_distance for row in rows]
@@ -148,8 +147,8 @@ def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeyp
 def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that always goes the first valid way, whatever it is asked for."""
     first = replace(small_agent(), policy=lambda states, commands: np.tile([3.0, 2.0, 1.0, 0.0], (len(commands), 1)))
-    monkeypatch.setattr("paretofoil_paper.retrained.seed_agent", lambda *_: "first")
-    monkeypatch.setattr("paretofoil_paper.retrained.load_agent", lambda _: first)
+    monkeypatch.setattr("paretofoil_paper.other_seed.seed_agent", lambda *_: "first")
+    monkeypatch.setattr("paretofoil_paper.other_seed.load_agent", lambda _: first)
     searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy is a black box
     decisions = [decision for _, decision in enumerate_cases(small_agent())]
     rows = [row for row in proof_rows(plan) if row.search == "exact"]

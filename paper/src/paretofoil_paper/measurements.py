@@ -32,7 +32,7 @@ def measured(
     """
     path, about = plan.out / "rows" / f"{name}.parquet", _about(plan, settings)
     if plan.recorded:
-        plan.measured.add(name)
+        plan.log.measurements.add(name)
         return read_measurements(path, kind, about)
     rows = list(measure())
     write_measurements(path, kind, rows, about)

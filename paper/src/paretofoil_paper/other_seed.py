@@ -13,7 +13,7 @@ from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
 from paretofoil.study import Row
-from paretofoil_paper.aftermath import Answered, choose
+from paretofoil_paper.issued import Answered, choose
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.seed_agents import seed_agent
 

@@ -11,25 +11,27 @@ from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.aftermath import DRAWS, NEAR, NOISE, Aftermath, Answered
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.measurement import mean_interval, measured, share
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.issued import DRAWS, NEAR, NOISE, Aftermath, Answered
+from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.other_seed import QUICK, AskedAgain, ask_again
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import REACHABLE_SETTING
 from paretofoil_paper.report import Picture, Report
-from paretofoil_paper.retrained import QUICK, AskedAgain, ask_again
-from paretofoil_paper.setting import REACHABLE_SETTING
 from paretofoil_paper.stress import stress_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+
 SEARCHES = ("cf-zoo", "exact")
+CAPTION = "Where episodes end: our agents, in the box of what is reachable"
 Rows = Sequence[Aftermath]
 
 
-def reproduce_worth(plan: Plan) -> Report:
+def reproduce_consequences(plan: Plan) -> Report:
     """Every answer of the stress test by CF-ZOO and by the exact search, issued in its state."""
     answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in SEARCHES]
     rows = aftermaths(plan, answers)
@@ -38,7 +40,9 @@ def reproduce_worth(plan: Plan) -> Report:
     report.say(REACHABLE_SETTING, _method(), _in_words(rows))
     report.add(
         _follows(plan, rows),
-        Picture.of(_figure(plan, rows), "worth", "Where episodes end: our agents, in the box of what is reachable"),
+        Picture.of(
+            _figure(plan, rows), "consequences", "Where episodes end: our agents, in the box of what is reachable"
+        ),
     )
     report.add(_stands(plan, rows))
     if again:
@@ -56,13 +60,13 @@ def aftermaths(plan: Plan, answers: Sequence[Row]) -> list[Aftermath]:
         return [one for name in agents for one in Answered(agents[name], mine[name], plan.seed).measure()]
 
     settings = {"noise": NOISE, "draws": DRAWS, "stress": describe_search(plan.seeded(plan.budgets.stress))}
-    return measured(plan, "worth", Aftermath, measure, settings | _exact(plan))
+    return measured(plan, "consequences", Aftermath, measure, settings | _exact(plan))
 
 
 def asked_again(plan: Plan, answers: Sequence[Row]) -> list[AskedAgain]:
     """Every question again, to an agent of another seed."""
     settings = {"other seed": plan.agent_seeds[0], "training": dict(plan.training), **_exact(plan)}
-    return measured(plan, "worth-retrained", AskedAgain, lambda: ask_again(plan, answers), settings)
+    return measured(plan, "consequences-other-seed", AskedAgain, lambda: ask_again(plan, answers), settings)
 
 
 def _exact(plan: Plan) -> dict[str, Any]:

@@ -16,8 +16,8 @@ from paretofoil.study.statistics import Proportion, pair_rows, paired_test, rate
 from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import STRESSED
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.setting import STRESSED
 from paretofoil_paper.stress import papers_rows
 
 BUDGETS = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)

@@ -14,11 +14,11 @@ from paretofoil.study import Row
 from paretofoil.study.statistics import Interval, cluster_interval, episodes_of
 from paretofoil.study.study import describe_search, fingerprint
 from paretofoil.study.table import Table
-from paretofoil_paper.aftermath import Aftermath, Answered
-from paretofoil_paper.measurement import mean_interval, measured
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.claims.sparsity import entries_changed
+from paretofoil_paper.issued import Aftermath, Answered
+from paretofoil_paper.measurements import mean_interval, measured
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.sparsity import entries_changed
 
 EARLY = {"deep-sea-treasure": "deep-sea-treasure-early", "minecart": "minecart-early"}
 """For each environment the agent whose training was broken off."""
@@ -89,7 +89,7 @@ def _aftermaths(plan: Plan, agents: Mapping[str, tuple[Agent, Agent]], rows: Seq
 
     early = {agent.name: fingerprint(agent) for _, agent in agents.values()}
     settings = {"early": early, "exact": describe_search(plan.seeded(plan.budgets.exact))}
-    return measured(plan, "claims-aftermath", Aftermath, measure, settings)
+    return measured(plan, "claims-consequences", Aftermath, measure, settings)
 
 
 def early_table(asked: Mapping[str, tuple[Questioned, Questioned]]) -> Table:

@@ -13,11 +13,11 @@ from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.core.decision import Episode
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
-from paretofoil_paper.aftermath import NEAR, choose
-from paretofoil_paper.measurement import mean_interval, measured, share
-from paretofoil_paper.paper import ENVIRONMENTS
+from paretofoil_paper.issued import NEAR, choose
+from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.other_seed import QUICK
+from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.retrained import QUICK
 
 FACTORS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """The horizons that are asked for, as multiples of the one in which the return was reached; 1 is consistent."""
