@@ -253,7 +253,7 @@ def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
     assert measured(plan, "some", Slope, lambda: slopes, {}) == slopes
     never: Callable[[], list[Slope]] = lambda: pytest.fail("measured again")  # noqa: E731
     assert measured(replace(plan, recorded=True), "some", Slope, never, {}) == slopes
-    with pytest.raises(InvalidInput, match="never mixed"):
+    with pytest.raises(InvalidInput, match="write another study to another file"):
         measured(replace(plan, recorded=True, seed=5), "some", Slope, never, {})
 
 

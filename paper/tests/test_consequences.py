@@ -119,7 +119,7 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
     recorded = replace(plan, recorded=True)
     assert reproduce_consequences(recorded).to_markdown() == report.to_markdown()
     assert not (plan.out / "agents").exists()
-    with pytest.raises(InvalidInput, match="never mixed"):
+    with pytest.raises(InvalidInput, match="write another study to another file"):
         aftermaths(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
 
 
