@@ -10,8 +10,13 @@ from notebook_page import notebook_files
 from reference_page import reference_page
 
 ROOT = Path(__file__).parents[1]
-ELSEWHERE = {"changelog.md": "CHANGELOG.md", "contributing.md": "CONTRIBUTING.md", "security.md": "SECURITY.md"}
-"""Pages that stand at the root, where people look for them, by their names in the site."""
+AT_THE_ROOT = {
+    "changelog.md": "CHANGELOG.md",
+    "code-of-conduct.md": "CODE_OF_CONDUCT.md",
+    "contributing.md": "CONTRIBUTING.md",
+    "security.md": "SECURITY.md",
+}
+"""Pages in the root of the repository, by their names in the site."""
 RESULTS = ROOT / "paper" / "results"
 """The pages and figures of the paper's package; in the site they are in `results/`."""
 
@@ -23,7 +28,7 @@ def on_config(config: MkDocsConfig) -> None:
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add what is made of the code, of notebooks and of pages at the root."""
-    made: dict[str, str | bytes] = {name: (ROOT / file).read_text() for name, file in ELSEWHERE.items()}
+    made: dict[str, str | bytes] = {name: (ROOT / file).read_text() for name, file in AT_THE_ROOT.items()}
     made |= {"command-line.md": command_page(), "reference.md": reference_page()}
     made |= {f"assets/{file}": (ROOT / "website" / file).read_text() for file in ("iframe-worker.js", "site.css")}
     for notebook in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
