@@ -16,7 +16,8 @@ demo: $(VENV)/installed ## install the package and explain a decision of a shipp
 	$(BIN)/paretofoil agents
 	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 5 --foil down --plot demo.png
 
-PYTEST = $(BIN)/pytest -n 2 --dist worksteal
+# Two processes share two cores: a thread pool in each of them would only slow both down.
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal
 
 test: $(VENV)/tested ## run the quick tests (5 minutes on 2 cores)
 	$(PYTEST) -m "not long"

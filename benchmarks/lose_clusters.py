@@ -1,6 +1,6 @@
 """Tests that lose workers and clusters, again and again, while two other processes keep the cores busy.
 
-Keeps the whole output of every run in a folder, and prints the Markdown table of `docs/scale.md`. Seconds are those of
+Keeps the whole output of every run in a folder, and prints the Markdown table of `docs/studies.md`. Seconds are those of
 the whole process of a test, its start included.
 
 python benchmarks/lose_clusters.py --runs 30 --only dask --logs LOGS

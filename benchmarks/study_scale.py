@@ -1,7 +1,7 @@
 """What a study costs: questions per core, overhead per chunk and engine, rows on disk, one worker against two.
 
 Throughput is per second of processor time, which other programs on the machine change little; the rest is wall time.
-Prints Markdown tables, from which `docs/scale.md` takes its figures.
+Prints Markdown tables, from which `docs/studies.md` takes its figures.
 """
 
 import importlib.util

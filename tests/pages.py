@@ -1,4 +1,4 @@
-"""What a page of the documentation promises: code that runs, commands that work, and what they print."""
+"""Read the code blocks of the documentation and run them."""
 
 import os
 import re
@@ -20,16 +20,16 @@ PAGES = [
     *sorted([*(ROOT / "docs").rglob("*.md"), *(ROOT / "paper").rglob("*.md")]),
 ]
 MARK = "\x1e"
-"""Printed before what each block prints."""
+"""Separates the outputs of the blocks."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: "python" and "sh" are run, "output" is what the one before it prints, "text" is none of these."""
+    """A fenced block: "python" and "sh" are run, "output" is what the previous block prints, "text" is neither."""
 
     page: Path
     line: int
-    """Of its first line, from 1."""
+    """Number of its first line, from 1."""
     language: str
     text: str
 
@@ -38,7 +38,7 @@ class Block:
 
     @property
     def commands(self) -> list[str]:
-        """What is typed, line by line, without comments."""
+        """Return the commands line by line, without comments."""
         lines = (re.sub(r"(^|\s)#.*", "", line).strip() for line in self.text.splitlines())
         return [line for line in lines if line]
 
@@ -48,34 +48,26 @@ def name_of(page: Path) -> str:
 
 
 def blocks_of(page: Path) -> list[Block]:
-    """All fenced and indented blocks, in their order."""
+    """Return all fenced and indented blocks in order."""
     found = [token for token in MarkdownIt().parse(page.read_text()) if token.type in ("fence", "code_block")]
     return [Block(page, (token.map or [0])[0] + 2, token.info.strip(), token.content) for token in found]
 
 
 def block_that_begins(page: str, start: str) -> Block:
-    """The one block of a page that begins so, for a test that has what it takes for granted."""
+    """Return the only block of a page that begins with this text."""
     [found] = [block for block in blocks_of(ROOT / page) if block.text.startswith(start)]
     return found
 
 
 def quoted_outputs(blocks: list[Block]) -> Iterator[tuple[Block, Block]]:
-    """Each block with the output that stands behind it."""
+    """Yield each block with the output block after it."""
     for block, following in pairwise(blocks):
         if following.language == "output":
             yield block, following
 
 
-def quoted_sentences(page: Path) -> list[str]:
-    """The answers that a page quotes without the code that gives them, as a quotation; [...] leaves something out."""
-    quoted = re.findall(r"(?:^> .*\n)+", page.read_text(), flags=re.MULTILINE)
-    sentences = [" ".join(text.replace("\n> ", " ").removeprefix("> ").split()) for text in quoted]
-    answers = [sentence for sentence in sentences if sentence.startswith(("Had you", "Under no command"))]
-    return [part for answer in answers for part in answer.split(" [...] ")]
-
-
 def as_script(blocks: list[Block], first_line: str = "") -> str:
-    """The Python code of a page, each line where it stands there, so that a traceback names the line of the page."""
+    """Join the Python code of a page; lines keep their numbers, so that tracebacks name the line of the page."""
     length = max((block.line + block.text.count("\n") for block in blocks), default=1)
     lines = [""] * (length + 1)
     lines[0] = first_line
@@ -88,13 +80,13 @@ def as_script(blocks: list[Block], first_line: str = "") -> str:
 
 
 def same_words(printed: str, quoted: str) -> bool:
-    """Whether the output is what is quoted; `...` stands for anything, and lines may be broken elsewhere."""
+    """Return whether the output matches the quotation; `...` matches anything, line breaks do not matter."""
     pattern = ".*?".join(re.escape(" ".join(part.split())) for part in quoted.split("..."))
     return re.fullmatch(pattern.replace(r"\ .*?", r"\s?.*?"), " ".join(printed.split())) is not None
 
 
 def run_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run a program in a folder, with this package, these tests and this environment's programs in reach."""
+    """Run a program in a folder, with this package, the tests and the programs of this environment on its paths."""
     source, tests = Path(paretofoil.__file__).parents[1], ROOT / "tests"
     settings = {name: value for name, value in os.environ.items() if not name.startswith(("PARETOFOIL", "PYTEST"))}
     settings |= {

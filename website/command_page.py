@@ -1,4 +1,4 @@
-"""The page of the command line, made from the command line itself."""
+"""Generate the command-line reference from the command line itself."""
 
 import inspect
 from typing import Any
@@ -13,7 +13,7 @@ def _cell(text: str) -> str:
 
 
 def _placeholder(parameter: Any) -> str:
-    """What stands for an argument in the line that is typed; square brackets if it may be left out."""
+    """Return the placeholder of an argument; optional ones are in square brackets."""
     name = parameter.metavar or parameter.name.upper()
     return name if parameter.required else f"[{name}]"
 
@@ -26,7 +26,7 @@ def _names(parameter: Any) -> str:
 
 def _default(parameter: Any) -> str:
     if parameter.required:
-        return "must be given"
+        return "required"
     default = parameter.default
     if parameter.secondary_opts and default is not None:
         return f"`{(parameter.opts if default else parameter.secondary_opts)[0]}`"
@@ -36,7 +36,7 @@ def _default(parameter: Any) -> str:
 def _parameters(command: Any) -> list[str]:
     shown = [parameter for parameter in command.params if not getattr(parameter, "hidden", False)]
     rows = [f"| {_names(p)} | {_cell(getattr(p, 'help', '') or '')} | {_default(p)} |" for p in shown]
-    return ["\n".join(["| what is typed | what it says | if left out |", "|---|---|---|", *rows])] if rows else []
+    return ["\n".join(["| argument or option | meaning | default |", "|---|---|---|", *rows])] if rows else []
 
 
 def _section(command: Any, path: str, level: int) -> list[str]:
@@ -51,5 +51,5 @@ def _section(command: Any, path: str, level: int) -> list[str]:
 
 
 def command_page() -> str:
-    """Every verb with its arguments and options."""
-    return "\n\n".join(["# The command line", *_section(get_command(app), "paretofoil", 1)[1:]]) + "\n"
+    """Return the page: every command with its arguments and options."""
+    return "\n\n".join(["# Command line", *_section(get_command(app), "paretofoil", 1)[1:]]) + "\n"

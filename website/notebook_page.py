@@ -1,4 +1,4 @@
-"""Notebooks as pages: what is written in them, their code, and what it showed when they were run."""
+"""Convert notebooks to pages: text, code and stored output."""
 
 import base64
 from pathlib import Path
@@ -8,27 +8,27 @@ import nbformat
 
 
 def notebook_files(file: Path) -> dict[str, str | bytes]:
-    """The page of a notebook, its pictures, and the notebook itself, by their places in the site."""
-    place = f"notebooks/{file.stem}"
+    """Return the page of a notebook and its pictures, by their paths in the site."""
+    path = f"notebooks/{file.stem}"
     cells = nbformat.read(file, as_version=4).cells  # type: ignore[no-untyped-call]
     pictures: dict[str, str | bytes] = {}
     parts = []
     for cell in cells:
         parts.append(cell.source if cell.cell_type == "markdown" else f"```python\n{cell.source}\n```")
         for output in cell.get("outputs", ()):
-            parts.append(_shown(output, place, pictures))
+            parts.append(_output(output, path, pictures))
     title, *rest = "\n\n".join(parts).split("\n", 1)
     parts = [title, f'This page is a notebook: <a href="{file.name}" download>{file.name}</a>.', *rest]
-    return {f"{place}.md": "\n\n".join(parts) + "\n", **pictures}
+    return {f"{path}.md": "\n\n".join(parts) + "\n", **pictures}
 
 
-def _shown(output: Any, place: str, pictures: dict[str, str | bytes]) -> str:
-    """What a cell showed, in the richest form that a page can have; a picture is added to the pictures."""
+def _output(output: Any, path: str, pictures: dict[str, str | bytes]) -> str:
+    """Return the output of a cell in the richest form that a page supports; add its picture to `pictures`."""
     if output.output_type == "stream":
         return f"```output\n{output.text.rstrip()}\n```"
     data = output.data
     if "image/png" in data:
-        name = f"{place}-{len(pictures) + 1}.png"
+        name = f"{path}-{len(pictures) + 1}.png"
         pictures[name] = base64.b64decode(data["image/png"])
         return f"![{data.get('text/plain', 'a picture')}]({Path(name).name})"
     if "text/html" in data:

@@ -1,4 +1,4 @@
-"""The README as a package index shows it: a hook of the build, which makes its links and pictures absolute."""
+"""Make the links of the README absolute for the package index: a build hook."""
 
 import re
 from pathlib import Path
@@ -12,12 +12,12 @@ RELATIVE = re.compile(r"(!?)\[([^\]]*)\]\((?!https?:|#)([^)]+)\)")
 
 
 def with_absolute_links(markdown: str) -> str:
-    """Links into the repository, which work wherever it is read, as addresses."""
+    """Return the text with absolute links into the repository."""
     return RELATIVE.sub(lambda link: f"{link[1]}[{link[2]}]({PICTURES if link[1] else PAGES}{link[3]})", markdown)
 
 
 class PackagePage(MetadataHookInterface):
-    """Sets the one field that pyproject.toml leaves open."""
+    """Set the readme, which pyproject.toml declares as dynamic."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         text = with_absolute_links((Path(self.root) / "README.md").read_text(encoding="utf-8"))

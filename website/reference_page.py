@@ -1,28 +1,28 @@
-"""The page of the library: every public name, under the folder that it lives in."""
+"""Generate the library reference: every public name, grouped by folder."""
 
 import importlib
 
 import paretofoil
 
 FOLDERS = {
-    "explanation": "Ask",
-    "core": "Questions, answers and what they are made of",
+    "explanation": "Explain",
+    "core": "Questions, answers and their parts",
     "agents": "Agents and policies",
     "search": "Searches",
     "proof": "Proofs",
     "show": "Figures",
     "envs": "Environments",
 }
-"""The order of the page, from what is used most; a folder that is not named here comes last, under its own name."""
+"""Folders in the order of the page; other folders come last, under their own name."""
 
 
 def folder_of(name: str) -> str:
-    """The folder of the package that a public name comes from."""
+    """Return the folder that defines a public name."""
     return str(getattr(paretofoil, name).__module__).split(".")[1]
 
 
 def public_names() -> dict[str, list[str]]:
-    """Every public name, by its folder, in the order of the page: functions first, then what they take and give."""
+    """Return the public names of each folder, functions before classes."""
     names = [name for name in paretofoil.__all__ if name != "__version__"]
     names.sort(key=lambda name: isinstance(getattr(paretofoil, name), type))
     folders = [*FOLDERS, *sorted({folder_of(name) for name in names} - set(FOLDERS))]
@@ -30,8 +30,8 @@ def public_names() -> dict[str, list[str]]:
 
 
 def reference_page() -> str:
-    """The page, as Markdown for mkdocstrings, which reads the docstrings."""
-    parts = ["# The library\n\nEvery name of `import paretofoil as pf`, made from its docstring."]
+    """Return the page as Markdown for mkdocstrings."""
+    parts = ["# Python library\n\nEvery name of `import paretofoil as pf`, from its docstring."]
     for folder, names in public_names().items():
         if names:
             about = str(importlib.import_module(f"paretofoil.{folder}").__doc__).split("\n\n")[0]

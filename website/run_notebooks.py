@@ -1,4 +1,4 @@
-"""Run the notebooks of the documentation and keep what they show: `make notebooks`."""
+"""Run the notebooks of the documentation and store their output: `make notebooks`."""
 
 import tempfile
 from pathlib import Path
@@ -11,7 +11,7 @@ NOTEBOOKS = Path(__file__).parents[1] / "docs" / "notebooks"
 
 
 def run_notebook(file: Path) -> Any:
-    """The notebook as it is after a run from its first cell to its last, without the times of it."""
+    """Run a notebook from its first cell to its last and return it, without timestamps."""
     notebook = nbformat.read(file, as_version=4)  # type: ignore[no-untyped-call]
     with tempfile.TemporaryDirectory() as folder:
         client = NotebookClient(notebook, timeout=None, resources={"metadata": {"path": folder}})

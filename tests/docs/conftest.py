@@ -1,4 +1,4 @@
-"""The built site, for the tests that look at it."""
+"""Build the site for the tests."""
 
 import json
 from pathlib import Path
@@ -10,17 +10,17 @@ from filelock import FileLock
 
 @pytest.fixture(scope="session")
 def site(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
-    """Built once for all processes that run tests; every warning is an error."""
+    """Build the site once for all test processes; warnings are errors."""
     for package in ("mkdocs", "material", "mkdocstrings", "nbformat"):
         pytest.importorskip(package, reason="needs the docs extra")
     shared = tmp_path_factory.getbasetemp()
     shared = shared if worker_id == "master" else shared.parent
-    folder, told = shared / "site", shared / "site.json"
+    folder, report = shared / "site", shared / "site.json"
     with FileLock(shared / "site.lock"):
-        if not told.exists():
+        if not report.exists():
             done = build_site(folder)
-            told.write_text(json.dumps([done.returncode, done.stdout + done.stderr]))
-    code, output = json.loads(told.read_text())
+            report.write_text(json.dumps([done.returncode, done.stdout + done.stderr]))
+    code, output = json.loads(report.read_text())
     assert code == 0, output
     assert "WARNING" not in output
     return folder

@@ -1,4 +1,4 @@
-"""A new environment without a network: pip installs from this repository, all other packages are borrowed."""
+"""A new virtual environment without a network: it takes all other packages from the environment of the tests."""
 
 import os
 import subprocess
@@ -11,14 +11,14 @@ OFFLINE = {
     "PIP_NO_INDEX": "1",
     "PIP_NO_DEPS": "1",
     "PIP_NO_BUILD_ISOLATION": "0",  # pip reads it the other way round: 0 switches the isolation off
-    "PIP_IGNORE_INSTALLED": "1",  # leave what is borrowed alone
+    "PIP_IGNORE_INSTALLED": "1",  # do not touch the packages of the tests
     "PIP_QUIET": "1",
 }
-"""What pip is told, so that one can type `pip install .` without a network."""
+"""Settings with which `pip install .` works without a network."""
 
 
 class NewEnvironment:
-    """Programs and packages of its own, in a folder; other packages are those of the environment of the tests."""
+    """A virtual environment in a folder; packages that it lacks come from the environment of the tests."""
 
     def __init__(self, folder: Path) -> None:
         venv.create(folder, with_pip=False)
@@ -31,7 +31,7 @@ class NewEnvironment:
         pip.chmod(0o755)
 
     def run(self, command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-        """What it prints; a program that fails raises."""
+        """Run a program of the environment; raise if it fails."""
         path = os.pathsep.join((str(self.programs), "/usr/bin", "/bin"))
         settings = {"PATH": path, "HOME": str(folder), "OMP_NUM_THREADS": "1", "COLUMNS": "200", **OFFLINE}
         return subprocess.run(command, cwd=folder, env=settings, capture_output=True, text=True, check=True)

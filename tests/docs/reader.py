@@ -1,4 +1,4 @@
-"""What only the reader of a page has: networks, agents and environments of others, small and untrained."""
+"""Stand-ins for what only the reader has: small untrained networks, agents and environments."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -13,7 +13,7 @@ __all__ = ["agent", "behaviour", "env", "front", "model"]
 
 
 class Behaviour(nn.Module):
-    """Upside-down RL's, called with states, desired returns and desired horizons."""
+    """A behaviour function of upside-down RL: states, desired returns and desired horizons."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Behaviour(nn.Module):
 
 
 class Values(nn.Module):
-    """A network of MORL-Baselines, called with states and weights: a vector of values for each action."""
+    """A network of MORL-Baselines: states and weights to a vector of values per action."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Values(nn.Module):
 
 
 class Mine(gym.Env):
-    """Dig where the ore is, for fuel."""
+    """Digging pays ore; every step costs fuel."""
 
     observation_space, action_space = gym.spaces.Box(-1.0, 1.0, (2,)), gym.spaces.Discrete(3)
     reward_space = gym.spaces.Box(-1.0, 1.0, (2,))

@@ -1,4 +1,4 @@
-"""The notebooks run from their first cell to their last, and show what is kept in them."""
+"""The notebooks run from start to end and print what is stored in them."""
 
 import re
 from pathlib import Path
@@ -9,13 +9,15 @@ from pages import ROOT
 
 nbformat = pytest.importorskip("nbformat", reason="needs the docs extra")
 pytest.importorskip("nbclient", reason="needs the dev extra")
+
+pytestmark = pytest.mark.long
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 CHANGING = re.compile(r"[\d.,]+ s\b|[\d.]+e-\d+")
-"""Seconds, and what rounding leaves: other on every machine."""
+"""Seconds and rounding errors, which differ between machines."""
 
 
-def shown(notebook: Any) -> list[str]:
-    """What each cell shows, in words: into how many pieces a kernel cuts what is printed is up to the clock."""
+def outputs_of(notebook: Any) -> list[str]:
+    """Return the joined text output of each cell: a kernel splits it at random."""
     return [CHANGING.sub("...", "".join(map(words_of, cell.get("outputs", ())))) for cell in notebook.cells]
 
 
@@ -33,11 +35,13 @@ def runner(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_a_notebook_runs_and_shows_what_is_kept_in_it(file: Path, runner: Any) -> None:
-    kept = nbformat.read(file, as_version=4)
-    assert all(cell.outputs or not cell.source for cell in kept.cells[-2:] if cell.cell_type == "code"), "not yet run"
-    assert shown(runner.run_notebook(file)) == shown(kept)
+def test_a_notebook_runs_and_prints_what_is_stored_in_it(file: Path, runner: Any) -> None:
+    stored = nbformat.read(file, as_version=4)
+    assert all(cell.outputs or not cell.source for cell in stored.cells[-2:] if cell.cell_type == "code"), (
+        "run `make notebooks` first"
+    )
+    assert outputs_of(runner.run_notebook(file)) == outputs_of(stored)
 
 
-def test_there_are_three() -> None:
+def test_there_are_three_notebooks() -> None:
     assert [file.stem for file in NOTEBOOKS] == ["a-study", "first-explanation", "your-own-agent"]

@@ -1,4 +1,4 @@
-"""Every page of the site in a real Chromium, opened from a folder: no error, no request, and a search that finds."""
+"""Open every page of the site from a folder in Chromium: no errors, no requests, and a working search."""
 
 import shutil
 from collections.abc import Iterator
@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
-PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
+PHONE, DESKTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 800}
 
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     playwright = pytest.importorskip("playwright.sync_api", reason="the browser tests need playwright")
     if BROWSER is None:
-        pytest.skip("the browser tests need Chromium")
+        pytest.skip("the browser tests need Chromium: run make browser")
     with playwright.sync_playwright() as running:
         browser = running.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser
@@ -37,7 +38,7 @@ def test_every_page_opens_without_an_error_or_a_request_to_anyone_fits_a_phone_a
         page.goto(file.as_uri())
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             troubles.append(f"{page.url}: wider than a phone")
-    page.set_viewport_size(DESK)
+    page.set_viewport_size(DESKTOP)
     page.goto((site / "index.html").as_uri())
     page.click("[data-md-component=search-query]")
     page.keyboard.type("proven range")

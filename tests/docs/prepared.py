@@ -1,4 +1,4 @@
-"""Files that the pages take for granted."""
+"""Write the files that pages of the documentation need."""
 
 import shutil
 import warnings
@@ -15,8 +15,8 @@ from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.replies import Replies
 
 
-def put_networks(folder: Path) -> None:
-    """An ONNX file, and a PCN in the format of MORL-Baselines that imitates the shipped one."""
+def write_networks(folder: Path) -> None:
+    """Write an ONNX file, and a PCN in the format of MORL-Baselines that imitates a shipped agent."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _export(folder / "network.onnx")
@@ -45,7 +45,7 @@ def _export(file: Path) -> None:
 
 
 def _imitation(name: str) -> nn.Module:
-    """A network of MORL-Baselines' form that does what a shipped agent does under the commands of its front."""
+    """Train a network of MORL-Baselines' form to act like a shipped agent under the commands of its front."""
     shipped = pf.load_agent(name)
     episodes = [pf.rollout(shipped, command) for command in shipped.front]
     numbers = as_numbers(shipped.environment)[0]  # type: ignore[index]
@@ -63,12 +63,12 @@ def _imitation(name: str) -> nn.Module:
     return network
 
 
-def put_my_agent(folder: Path) -> None:
+def write_agent(folder: Path) -> None:
     pf.save_agent(pf.load_agent("branch-path"), folder / "agents" / "my-agent")
 
 
-def put_user_study(folder: Path) -> None:
-    """The example, and a file of replies that nobody has replied to yet."""
+def write_user_study(folder: Path) -> None:
+    """Copy the example, and write a file without replies."""
     example = folder / "docs" / "user-study.json"
     example.parent.mkdir()
     shutil.copy(Path(__file__).parents[2] / "docs" / "user-study.json", example)
