@@ -76,7 +76,7 @@ def test_environments_are_listed_shown_and_drawn(run):
 def test_agents_are_listed_and_shown(run):
     assert "deep-sea-treasure" in run("agents").out
     shown = run("agents", "deep-sea-treasure").out
-    assert "commanded" in shown
+    assert "command  " in shown
     assert "(124, -19)" in shown
     assert "seed" in shown
 
@@ -93,14 +93,14 @@ def test_a_decision_is_explained_in_words_and_drawn(run):
     told = run(*EXAMPLE, "--plot", "why.png").out
     assert "fewer steps of time" in told
     assert "the agent would have gone down instead of right" in told
-    assert "The picture is in why.png." in told
+    assert "Wrote the figure to why.png." in told
     assert "To really get down: ask for 5 treasure and 7 steps of time in all; rolled out, it delivers exactly" in told
     assert width(Path("why.png")) > 800
 
 
 def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
     foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
-    assert "The picture of up, the first foil, is in why.png." in run(*foils, "--plot", "why.png").out
+    assert "Wrote the figure of up, the first foil, to why.png." in run(*foils, "--plot", "why.png").out
 
 
 def test_alternatives_are_told_with_what_can_be_had(run):
@@ -115,11 +115,11 @@ def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_re
     state = [float(i in (2, 14)) for i in range(len(told["state"]))]  # row 2, column 3, one-hot
     assert told.pop("state") == state
     assert told == {
-        "schema": "paretofoil/explanation/1",
+        "schema": "paretofoil/explanation/2",
         "agent": "deep-sea-treasure",
         "environment": "deep-sea-treasure",
         "command": [8, -8],
-        "time": 5,
+        "step": 5,
         "remaining": [8, -3],
         "box": "reachable",
     }
@@ -139,7 +139,7 @@ def test_a_state_of_ones_own_is_explained_and_has_no_moment(run):
     place = ["explain", "deep-sea-treasure", "--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
     assert "down instead of right" in run(*place).out
     told = json.loads(run(*place, "--json").out)
-    assert told["time"] is None
+    assert told["step"] is None
     assert told["command"] is None
     assert told["remaining"] == [8, -2]
 
@@ -166,7 +166,7 @@ def test_an_episode_is_told_moment_by_moment_and_drawn(run):
 def test_an_episode_says_first_on_standard_error_how_many_questions_it_asks(run):
     flips = run("episode", "branch-path", "--command", "3,1", "--json")
     count = len(FlipMap.from_json(flips.out).answers)
-    assert flips.err == f"Asking {count} questions.\n"
+    assert flips.err == f"{count} questions to answer.\n"
 
 
 def test_an_episode_can_be_asked_about_at_chosen_moments(run):
@@ -224,8 +224,8 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
 
 def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
     words = " ".join(run("explain", "--help").out.replace("│", " ").split())
-    assert "(reachable), or the whole box that the paper's authors set (paper)." in words
-    assert "comparing, rounding and checking what it finds come on top." in words
+    assert "reachable (commands that can still be fulfilled), or paper (the paper's box)." in words
+    assert "checks of the answer come on top." in words
 
 
 def test_a_study_can_be_exported_in_every_format_of_tables():
@@ -250,11 +250,11 @@ def hidden(tmp_path):
 
 
 def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, hidden):
-    words = "note: branch-path is your own agent in agents/branch-path here, not the shipped one of that name."
+    words = "note: branch-path is the local agent in agents/branch-path, not the shipped agent of that name."
     for verb in (["agents", "branch-path"], ["explain", "branch-path", "--command", "1,1", "--all-foils"]):
         told = run(*verb)
         assert told.err.startswith(words)
-        assert "your own" not in told.out
+        assert "local agent" not in told.out
     brief = ["--commands", "1", "--steps", "1", "--foils", "1", "--workers", "1", "--quiet"]
     assert run("study", "run", "branch-path", "--search", "nearest-front", *brief).err.startswith(words)
     assert "note:" not in run("agents", "collect-two").err

@@ -23,27 +23,33 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*DEEP_SEA, "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
         (
             [*DEEP_SEA, "--foil", "down"],
-            "expected --command (what to ask for), or --state with --remaining, got neither",
+            "--state and --remaining for any state, got none of them",
         ),
         ([*DEEP_SEA, "--command", "8", "--foil", "down"], "--command with 2 numbers (treasure, time), got 1: 8"),
         ([*DEEP_SEA, "--command", "a,b", "--foil", "down"], "expected --command as numbers"),
         ([*DEEP_SEA, "--command", "nan,-8", "--foil", "down"], "expected --command to be finite, got [nan, -8.0]"),
         ([*DEEP_SEA, "--command", "8,-8", "--foil", "dwn"], "up, down, left, right, got 'dwn' (did you mean down?)"),
         ([*DEEP_SEA, "--command", "8,-8", "--foil", "left"], "a foil among the valid actions down, right, got left"),
-        ([*DEEP_SEA, *STATE, "--command", "8,-8"], "expected either --command (a moment of an episode) or --state"),
-        ([*DEEP_SEA, *STATE, "--at", "0"], "expected --at with --command only, since a state of your own is no moment"),
-        ([*DEEP_SEA, *STATE[:2], "--foil", "down"], "expected --state together with --remaining"),
-        ([*EXAMPLE, "--remaining", "8,-2"], "expected --state together with --remaining"),
+        (
+            [*DEEP_SEA, *STATE, "--command", "8,-8"],
+            "--state and --remaining for any state, got --command, --state, --remaining",
+        ),
+        ([*DEEP_SEA, *STATE, "--at", "0"], "--state and --remaining for any state, got --at, --state, --remaining"),
+        ([*DEEP_SEA, *STATE[:2], "--foil", "down"], "--state and --remaining for any state, got --state"),
+        ([*EXAMPLE, "--remaining", "8,-2"], "--state and --remaining for any state, got --command, --remaining"),
         ([*EXAMPLE, "--at", "99"], "expected a step from 0"),
         ([*EXAMPLE, "--search", "luck"], "a search among"),
         ([*EXAMPLE, "--seconds", "-1"], "expected a limit of more than 0 seconds, got -1"),
         ([*EXAMPLE, "--queries", "0"], "a limit of at least 1 query, got 0"),
         ([*EXAMPLE, "--keep", "tresure"], "an objective among treasure, time, got 'tresure' (did you mean treasure?)"),
         ([*EXAMPLE, "--range", "treasure=5"], "expected --range as NAME=LOW:HIGH"),
-        ([*EXAMPLE, "--range", "time=9:7"], "--range as NAME=LOW:HIGH, the lower end first, got 'time=9:7'"),
-        ([*EXAMPLE, "--range", "time=7:9", "--range", "time=2:8"], "expected one --range of time, got time=2:8"),
+        ([*EXAMPLE, "--range", "time=9:7"], "--range as NAME=LOW:HIGH with LOW at most HIGH, got 'time=9:7'"),
+        (
+            [*EXAMPLE, "--range", "time=7:9", "--range", "time=2:8"],
+            "expected one --range of time, got a second one: time=2:8",
+        ),
         ([*DEEP_SEA, "--command", "1e300,-8", "--foil", "down"], "expected --command to be float32 numbers, at most"),
-        ([*EXAMPLE, "--axes", "time,treasure"], "expected --plot with --axes, got --axes alone"),
+        ([*EXAMPLE, "--axes", "time,treasure"], "expected --plot with --axes, got --axes time,treasure alone"),
         ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
         ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
@@ -54,14 +60,14 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["train", "reward-line", "--minutes", "nan"], "expected minutes to be positive, or none, got nan"),
         (["train", "reward-line", "--set", "episode_steps=0"], "expected episode_steps to be positive, or none, got 0"),
         (["train", "reward-line", "--set", "updates=-1"], "expected updates to be at least 0, got -1"),
-        (["episode", "branch-path", "--command", "3,1", "--steps", "3-"], "--steps as steps and ranges of them"),
-        (["episode", "branch-path", "--command", "3,1", "--steps", "3-0"], "--steps with the earlier end of each"),
-        (["episode", "branch-path", "--command", "3,1", "--steps", "2-1,3"], "--steps with the earlier end of each"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "3-"], "--steps as numbers and ranges"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "3-0"], "--steps with the lower end of each"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "2-1,3"], "--steps with the lower end of each"),
         (["episode", "branch-path", "--command", "3,1", "--html", "nowhere/a.html"], "a page's file in a folder that"),
         (["train", "reward-line", "--set", "hiden=3"], "(did you mean hidden?)"),
         (["train", "reward-line", "--set", "hidden=wide"], "hidden to be a value like"),
         (["train", "reward-line", "--resume", "--out", "nowhere"], "a checkpoint at nowhere/checkpoint.safetensors"),
-        (["train", "reward-line", "--actions", "a,b"], "got reward-line, which the catalogue describes"),
+        (["train", "reward-line", "--actions", "a,b"], "got reward-line of the catalogue"),
         (["reproduce", "seeds", "--agent-seeds", "10,x"], "--agent-seeds as different whole numbers"),
         (["reproduce", "seeds", "--agent-seeds", "10,10"], "--agent-seeds as different whole numbers"),
         (
@@ -70,9 +76,9 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
             "nowhere/rows/stress-as-run.sqlite --format parquet` writes it",
         ),
         (["serve", "--study", "nosuch.json"], "expected a user study's file at nosuch.json, got no file"),
-        (["serve", "--study", "."], "expected a user study's file at ., got something else"),
+        (["serve", "--study", "."], "expected a user study's file at ., got a folder"),
         (["train", "my-env-v0"], "(my_module:my-env-v0 if your module registers it), got 'my-env-v0'"),
-        (["train", "no_such_module:my-env-v0"], "expected the module no_such_module to be imported"),
+        (["train", "no_such_module:my-env-v0"], "expected a module no_such_module that can be imported"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message):
@@ -93,7 +99,7 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
     def refuse(*_: object) -> None:
         raise InvalidInput("expected ART (pip install 'paretofoil[art]'), got\na Python without it")
 
-    monkeypatch.setattr("paretofoil.cli.typed_agent.load_agent", refuse)
+    monkeypatch.setattr("paretofoil.agents.store.load_agent", refuse)
     told = run(*EXAMPLE, code=2)
     assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
 

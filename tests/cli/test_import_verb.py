@@ -19,7 +19,7 @@ IMPORT = ["import", "model.pt", "--env", "deep-sea-treasure"]
 def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
     told = run(*IMPORT, "--front", "front.txt", "--name", "theirs")
     assert told.out.startswith("Imported theirs: a PCN of the authors; ")
-    assert told.out.endswith("2 front points, 1 of them reached. It is in agents/theirs.\n")
+    assert told.out.endswith("2 front points, 1 reached. Saved in agents/theirs.\n")
     assert "theirs" in run("agents").out
     assert "a PCN of the authors" in run("agents", "theirs").out
     asked = ["--command", "8,-8,8", "--at", "0", "--foil", "down", "--json"]
@@ -31,7 +31,7 @@ def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
 
 def test_returns_that_are_not_as_stated_are_noted(run, theirs):
     told = run(*IMPORT, "--front", "front.txt", "--out", "elsewhere")
-    assert "commands return here what front.txt states. Is it another environment?" in told.err
+    assert "commands have the return that front.txt states. Is --env the right environment?" in told.err
     assert Path("elsewhere/agent.json").exists()
 
 
@@ -71,7 +71,7 @@ def test_an_agent_that_is_there_is_replaced_on_demand_only(run, theirs, tmp_path
     run(*IMPORT, "--front", "front.txt")
     before = stored.stat().st_mtime_ns
     told = run(*IMPORT, "--front", "front.txt", code=2).err
-    assert "another --name or --out than agents/model, or --overwrite, got an agent that is there" in told
+    assert "another --name or --out, or --overwrite, got agents/model, which holds an agent" in told
     assert stored.stat().st_mtime_ns == before
     run(*IMPORT, "--front", "front.txt", "--overwrite")
     assert stored.stat().st_mtime_ns > before

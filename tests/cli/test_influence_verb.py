@@ -10,7 +10,7 @@ EXAMPLE = ["influence", "deep-sea-treasure", "--command", "1,-1", "--samples", "
 def test_a_profile_is_a_table_with_words_and_a_picture(run, tmp_path):
     told = run(*EXAMPLE, "--plot", "it.png").out
     assert "their scores: KL, flip" not in told
-    assert "the authors' KL, flip" in told
+    assert "authors' KL, flip" in told
     assert "The wish decides at 1 of 1 moment." in told
     with Image.open(tmp_path / "it.png") as picture:
         assert picture.width > 800

@@ -62,7 +62,7 @@ def test_what_is_printed_beside_a_bar_goes_where_it_was_meant_to_go(screen, monk
 
 def test_a_study_tells_its_rate_and_what_it_found(screen, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
-    with progress.progress_of(quiet=False) as tell:
+    with progress.study_bars(quiet=False) as tell:
         watch = tell("stress")
         assert watch is not None
         watch(StudyProgress(done=30, total=40, found=5, asked=10, seconds=2.0))

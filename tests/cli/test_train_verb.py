@@ -73,7 +73,7 @@ def test_an_environment_of_ones_own_is_trained_with_the_names_that_are_typed(mod
 
 
 def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
-    from paretofoil.cli.environment import find_environment
+    from paretofoil.cli.envs import find_environment
 
     run("train", "my_module:named-v0", "--settings")
     entry = find_environment("my_module:named-v0")
@@ -84,7 +84,7 @@ def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["my-env-v0"], "expected --max-steps, because my_module:my-env-v0 has no step limit of its own, got none"),
+        (["my-env-v0"], "expected --max-steps, got my_module:my-env-v0, whose registration has no step limit"),
         (["named-v0", "--objectives", "ore"], "expected --objectives with 2 different names, got ore"),
         (["named-v0", "--actions", "go,go"], "expected --actions with 2 different names, got go, go"),
     ],
@@ -128,7 +128,7 @@ def test_an_agent_that_is_there_is_replaced_on_demand_only(run, tmp_path):
     run("train", "branch-path", *BRIEF)
     before = stored.read_bytes()
     told = run("train", "branch-path", *BRIEF, "--seed", "9", code=2).err
-    assert "another --name or --out than agents/branch-path, or --overwrite, got an agent that is there" in told
+    assert "another --name or --out, or --overwrite, got agents/branch-path, which holds an agent" in told
     assert stored.read_bytes() == before
     run("train", "branch-path", *BRIEF, "--seed", "9", "--overwrite")
     assert stored.read_bytes() != before
@@ -141,10 +141,12 @@ def test_a_stopped_training_is_gone_on_with_or_replaced_on_demand_only(run, tmp_
     with monkeypatch.context() as patch:
         patch.setattr(Trainer, "finished", property(lambda trainer: trainer.iteration > 1))
         patch.setattr(Trainer, "result", stopped(Trainer.result))
-        assert "go on with --resume" in run("train", "branch-path", *BRIEF).out
+        assert "continue with --resume" in run("train", "branch-path", *BRIEF).out
     kept = checkpoint.read_bytes()
     told = run("train", "branch-path", *BRIEF, code=2).err
-    assert "--resume to go on with the stopped training in agents/branch-path, or --overwrite, got neither" in told
+    assert (
+        "--resume to continue a stopped training, or --overwrite to replace it, got agents/branch-path with a" in told
+    )
     assert checkpoint.read_bytes() == kept
     told = run("train", "collect-two", "--out", "agents/branch-path", "--resume", *BRIEF, code=2).err
     assert "to be a checkpoint of collect-two, got one of branch-path" in told
@@ -163,22 +165,22 @@ def test_a_warm_up_that_may_take_more_than_all_steps_is_told_before_it_starts(ru
     assert told == ""
     told = run("train", "branch-path", *BRIEF, "--set", "warmup=400", "--name", "other").err
     assert told == (
-        "note: the warm-up is 400 episodes of at most 13 steps, and so may take 5,200 steps, more than the 300 of the "
-        "whole exploration; --set warmup=N makes it shorter.\n"
+        "note: the warm-up of 400 episodes of at most 13 steps may take 5,200 steps, more than --steps 300; shorten it "
+        "with --set warmup=N.\n"
     )
 
 
 @pytest.mark.parametrize(
     ("reached", "points", "words"),
     [
-        (1, 1, "1 front point, which is reached"),
-        (0, 1, "1 front point, which is not reached"),
-        (0, 2, "2 front points, none of them reached"),
-        (1, 2, "2 front points, 1 of them reached"),
+        (1, 1, "1 front point, 1 reached"),
+        (0, 1, "1 front point, 0 reached"),
+        (0, 2, "2 front points, 0 reached"),
+        (1, 2, "2 front points, 1 reached"),
     ],
 )
 def test_one_front_point_is_told_as_one(reached, points, words):
-    from paretofoil.cli.new_agent import reached_points
+    from paretofoil.cli.agents import reached_points
 
     assert reached_points(reached, points) == words
 

@@ -9,7 +9,7 @@ import typer
 
 from paretofoil.cli.console import console, print_table, say
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
-from paretofoil.cli.progress import progress_of, stopped_in_peace
+from paretofoil.cli.progress import stop_message, study_bars
 from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def reproduce(
 
     if what != "all" and what not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
-    with progress_of(quiet, log) as tell, stopped_in_peace("Run the same command again to go on."):
+    with study_bars(quiet, log) as tell, stop_message("Run the same command again to go on."):
         plan = Plan(
             out=out,
             agents=_agents(agent or [], only),

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from paretofoil.cli.options import VerbCommand
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 
@@ -69,7 +70,7 @@ def _command(verb: str, target: Any) -> Any:
         command: Any = typer.main.get_group(target)
     else:
         single = typer.Typer(add_completion=False)
-        single.command(verb)(target)
+        single.command(verb, cls=VerbCommand)(target)
         command = typer.main.get_command(single)
     command.name = verb
     return command

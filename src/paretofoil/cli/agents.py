@@ -1,33 +1,79 @@
-"""paretofoil agents."""
+"""paretofoil agents; agents as they are typed, and the folders of new ones."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.options import AllowImport, complete_agent
+from paretofoil.cli.console import note, print_rows, say
+from paretofoil.cli.options import AllowImport, allow_typed, complete_agent
+from paretofoil.core.constants import CHECKPOINT
+from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     from paretofoil.agents import Agent
 
+_NAME = "Name, folder, or my_module:agent of one agent; all agents if omitted."
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an agent or a stopped training in the folder.")]
+NewFolder = Annotated[Path | None, typer.Option(help="Folder of the new agent; agents/NAME if omitted.")]
+
 
 def agents(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            help="One agent (name, folder, or my_module:agent); all of them if left out.", autocompletion=complete_agent
-        ),
-    ] = None,
+    name: Annotated[str | None, typer.Argument(help=_NAME, autocompletion=complete_agent)] = None,
     allow_import: AllowImport = None,
 ) -> None:
-    """List the shipped and local agents, or show one: its front, what it achieves, its box and provenance."""
-    from paretofoil.cli.typed_agent import find_agent
-
+    """List the shipped and local agents, or show the front, commands and provenance of one."""
     if name is None:
         _list()
     else:
         _show(find_agent(name))
+
+
+def find_agent(name: str) -> "Agent":
+    """Return a stored agent, or the object of a module that is imported (module:object)."""
+    from paretofoil.agents.own_agent import module_address, own_agent
+    from paretofoil.agents.store import load_agent
+
+    address = module_address(name)
+    if address is None:
+        note_hidden(name)
+        return load_agent(name)
+    allow_typed([address.partition(":")[0]])
+    return own_agent(address)
+
+
+def note_hidden(name: str) -> None:
+    """Print a note if a local agent has the name of a shipped one."""
+    from paretofoil.agents.store import hiding
+
+    folder = hiding(name)
+    if folder is not None:
+        note(f"note: {name} is the local agent in {folder}, not the shipped agent of that name.")
+
+
+def check_free(folder: Path) -> None:
+    """Raise an error if the folder holds an agent or a stopped training."""
+    from paretofoil.agents.storage import DESCRIPTION
+
+    if (folder / CHECKPOINT).exists():
+        raise InvalidInput.expected(
+            "--resume to continue a stopped training, or --overwrite to replace it", f"{folder} with a checkpoint"
+        )
+    if (folder / DESCRIPTION).exists():
+        raise InvalidInput.expected("another --name or --out, or --overwrite", f"{folder}, which holds an agent")
+
+
+def make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput.expected(f"{folder} to be a folder that can be made", error.strerror or error) from None
+
+
+def reached_points(reached: int, points: int) -> str:
+    """Return text such as "3 front points, 2 reached"."""
+    return f"{points} front point{'' if points == 1 else 's'}, {reached} reached"
 
 
 def _list() -> None:
@@ -37,7 +83,7 @@ def _list() -> None:
     for name, folder in list_agents().items():
         try:
             rows.append(_row(name, load_agent(folder), folder))
-        except Exception as error:  # whatever is wrong with one of them, the others are to be seen
+        except Exception as error:  # one broken agent must not hide the others
             broken[name] = " ".join(str(error).split("\n"))
     columns = ["agent", "environment", "front", "reached", "steps", "origin"]
     print_rows("Agents", columns, rows, right=[2, 3, 4])
@@ -51,8 +97,8 @@ def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
     reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
     origin = "shipped" if folder.parent == shipped_folder() else str(folder)
     steps = agent.provenance.get("steps")
-    told = f"{steps:,}" if isinstance(steps, int) and steps else "-"
-    return [name, agent.environment.name, str(len(agent.front)), reached, told, origin]
+    trained = f"{steps:,}" if isinstance(steps, int) and steps else "-"
+    return [name, agent.environment.name, str(len(agent.front)), reached, trained, origin]
 
 
 def _show(agent: "Agent") -> None:
@@ -67,19 +113,19 @@ def _show(agent: "Agent") -> None:
     for i, command in enumerate(agent.front):
         row = [vector(command)]
         if agent.achieved is not None:
-            row += [vector(agent.achieved[i]), _reached(agent, i)]
+            row += [vector(agent.achieved[i]), _accuracy(agent, i)]
         rows.append(row)
     names = ", ".join(agent.space.names)
     say((agent.name, "bold"), f": {agent.environment.description}")
-    columns = ["commanded", "achieved", "reached"][: 1 if agent.achieved is None else 3]
+    columns = ["command", "achieved", "reached"][: 1 if agent.achieved is None else 3]
     print_rows(f"Front ({names})", columns, rows)
     say("\n", ("Commands", "bold"), f" from {vector(agent.space.low)} to {vector(agent.space.high)}")
     for key, value in agent.provenance.items():
         say((key, "bold"), f": {value}")
 
 
-def _reached(agent: "Agent", i: int) -> str:
-    """How close the rollouts of a front point come to it."""
+def _accuracy(agent: "Agent", i: int) -> str:
+    """Return how close the rollouts of a front command come to it."""
     import numpy as np
 
     from paretofoil.show.numbers import short

@@ -1,4 +1,4 @@
-"""What verbs share to speak: words and tables as they are, on any width of window, piped or not."""
+"""Printing: text and tables on standard output, notes and errors on standard error."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,45 +11,45 @@ if TYPE_CHECKING:
 
 console = Console()
 notes = Console(stderr=True)
-"""Notes and errors: standard error, so that what is piped holds answers alone."""
 
 
 def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
-    """Print words, some of them with a style. Brackets are brackets; only a terminal wraps lines."""
-    where = on or console
-    where.print(Text.assemble(*parts), soft_wrap=not where.is_terminal)
+    """Print text, parts of it with a style. Brackets are printed as they are, and lines wrap on a terminal only."""
+    target = on or console
+    target.print(Text.assemble(*parts), soft_wrap=not target.is_terminal)
 
 
 def note(*parts: str | tuple[str, str]) -> None:
+    """Print text on standard error."""
     say(*parts, on=notes)
 
 
-def room() -> int | None:
-    """The width of the window, or None where there is none to fit into."""
+def terminal_width() -> int | None:
+    """Return the width of the terminal; None if standard output is not a terminal."""
     return console.width if console.is_terminal else None
 
 
 def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """A table. Names are not broken: where the window is too narrow for that, each row becomes a paragraph."""
+    """Print a table, or one paragraph per row if the terminal is too narrow for whole words."""
     from paretofoil.show.terminal import fit, table
 
     if title:
         say((title, "bold"))
-    widths = fit(columns, rows, room())
+    widths = fit(columns, rows, terminal_width())
     if widths is not None:
         console.print(table("", columns, rows, right, widths), crop=False)
         return
     for first, *others in rows:
-        told = [f"{name} {cell}".strip() for name, cell in zip(columns[1:], others, strict=True) if cell]
-        say((first, "bold"), ": ", "; ".join(told))
+        parts = [f"{name} {cell}".strip() for name, cell in zip(columns[1:], others, strict=True) if cell]
+        say((first, "bold"), ": ", "; ".join(parts))
 
 
-def print_table(made: "Table") -> None:
-    """A table of results with its note."""
+def print_table(table: "Table") -> None:
+    """Print a table of results with its note."""
     from paretofoil.study.table import text
 
-    cells = [[text(cell) for cell in row] for row in made.rows]
-    print_rows(made.title, made.columns, cells, right=[i for i, right in enumerate(made.numeric()) if right])
-    if made.note:
-        say((made.note, "dim"))
+    cells = [[text(cell) for cell in row] for row in table.rows]
+    print_rows(table.title, table.columns, cells, right=[i for i, right in enumerate(table.numeric()) if right])
+    if table.note:
+        say((table.note, "dim"))
     say()

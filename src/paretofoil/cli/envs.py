@@ -1,34 +1,49 @@
-"""paretofoil envs: the catalogue of environments."""
+"""paretofoil envs; environments as they are typed: from the catalogue, or any that Gymnasium knows."""
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.options import complete_environment
+from paretofoil.cli.options import allow_typed, complete_environment
+from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from paretofoil.envs import CatalogueEntry
 
+_ENVIRONMENT = "Name from `paretofoil envs`, Gymnasium id, or my_module:my-env-v0 of a module to import."
+_OBJECTIVES = (
+    "Names of the objectives of an environment that is not in the catalogue, with a minus sign before costs: "
+    "ore,-fuel. If omitted, its attribute objective_names, or numbers."
+)
+_ACTIONS = "Names of its actions: dig,left,right. If omitted, its attribute action_names, or numbers."
+_MAX_STEPS = "Step limit of its episodes. If omitted, that of its registration."
+
+EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
+Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]
+Actions = Annotated[str | None, typer.Option(help=_ACTIONS)]
+MaxSteps = Annotated[int | None, typer.Option(min=1, help=_MAX_STEPS)]
+
 
 def envs(
     name: Annotated[
         str | None,
-        typer.Argument(help="One environment; all of them if left out.", autocompletion=complete_environment),
+        typer.Argument(help="Environment to show; all are listed if omitted.", autocompletion=complete_environment),
     ] = None,
-    render: Annotated[Path | None, typer.Option(help="Draw the environment at its start into this PNG file.")] = None,
+    render: Annotated[Path | None, typer.Option(help="PNG file for a picture of the environment's start.")] = None,
 ) -> None:
-    """List the environments, or show and draw one."""
+    """List the environments of the catalogue, or show one."""
     from paretofoil import envs as catalogue
     from paretofoil.core.atomic import check_file
-    from paretofoil.core.errors import InvalidInput
 
     if name is None:
         if render is not None:
-            raise InvalidInput.expected("the name of the environment to draw", "none")
+            raise InvalidInput.expected("the name of the environment to draw", f"--render {render} without a name")
         _list()
         return
     entry = catalogue.entry(name)
@@ -43,7 +58,7 @@ def envs(
         from paretofoil.envs.pictures import picture_of
 
         Image.fromarray(picture_of(entry)).save(render, format="PNG")
-        say(f"Drew {entry.name} into {render}.")
+        say(f"Wrote a picture of {entry.name} to {render}.")
 
 
 def _list() -> None:
@@ -53,15 +68,9 @@ def _list() -> None:
     rows = []
     for entry in map(catalogue.entry, catalogue.names()):
         front = known_front(entry)
-        rows.append(
-            [
-                entry.name,
-                ", ".join(o.name for o in entry.objectives),
-                ", ".join(entry.actions),
-                "-" if front is None else str(len(front)),
-                "chance" if entry.stochastic else "",
-            ]
-        )
+        objectives, actions = ", ".join(o.name for o in entry.objectives), ", ".join(entry.actions)
+        size = "-" if front is None else str(len(front))
+        rows.append([entry.name, objectives, actions, size, "stochastic" if entry.stochastic else ""])
     print_rows("Environments", ["name", "objectives", "actions", "front", ""], rows, right=[3])
 
 
@@ -79,9 +88,79 @@ def _show(entry: "CatalogueEntry") -> None:
         ["objectives", ", ".join(f"{o.name} ({o.unit})" if o.unit else o.name for o in entry.objectives)],
         ["actions", ", ".join(entry.actions)],
         ["step limit", str(entry.max_steps)],
-        ["reference", _point(entry.reference)],
+        ["reference point", _point(entry.reference)],
         ["paper's box", " to ".join(map(_point, entry.paper_box)) if entry.paper_box else _point(None)],
-        ["known front", "not known" if front is None else number_of(len(front), "point")],
+        ["Pareto front", "unknown" if front is None else number_of(len(front), "point")],
     ]
     say((entry.name, "bold"), f": {entry.description}")
     print_rows("", ["", ""], rows)
+
+
+def find_environment(
+    environment: str, objectives: str | None = None, actions: str | None = None, max_steps: int | None = None
+) -> "CatalogueEntry":
+    """Return a catalogued environment, or one that Gymnasium knows; "module:id" imports the module first."""
+    from paretofoil import envs as catalogue
+
+    if environment in catalogue.names():
+        if (objectives, actions, max_steps) != (None, None, None):
+            what = "--objectives, --actions and --max-steps only for environments that are not in the catalogue"
+            raise InvalidInput.expected(what, f"{environment} of the catalogue")
+        return catalogue.entry(environment)
+    _check_registered(environment, max_steps)
+    entry = catalogue.describe(environment, max_steps=max_steps)
+    attributes = _attributes(entry)
+    objective_names = _names(objectives) or attributes["objective_names"] or [o.name for o in entry.objectives]
+    action_names = _names(actions) or attributes["action_names"] or list(entry.actions)
+    _check_count("--objectives", objective_names, len(entry.objectives))
+    _check_count("--actions", action_names, len(entry.actions))
+    return replace(entry, objectives=tuple(map(_objective, objective_names)), actions=tuple(action_names))
+
+
+def _check_registered(environment: str, max_steps: int | None) -> None:
+    """Raise an error if Gymnasium does not know the environment, or its step limit."""
+    import gymnasium
+    import mo_gymnasium  # noqa: F401 (registers its environments)
+
+    from paretofoil import envs as catalogue
+
+    module, _, gym_id = environment.rpartition(":")
+    if module:
+        allow_typed([module])
+        try:
+            import_module(module)
+        except ImportError as error:
+            raise InvalidInput.expected(f"a module {module} that can be imported", error) from None
+    if gym_id not in gymnasium.registry:
+        hint = "" if module else f" (my_module:{gym_id} if your module registers it)"
+        what = f"an environment of `paretofoil envs`, or the id of one that Gymnasium knows{hint}"
+        raise InvalidInput.expected(what, did_you_mean(gym_id, catalogue.names()))
+    if max_steps is None and gymnasium.registry[gym_id].max_episode_steps is None:
+        raise InvalidInput.expected("--max-steps", f"{environment}, whose registration has no step limit")
+
+
+def _attributes(entry: "CatalogueEntry") -> dict[str, list[str]]:
+    """Return the names that the environment itself gives to its objectives and actions."""
+    from paretofoil.envs.catalogue import make_raw
+
+    env = make_raw(entry)
+    names = {key: list(getattr(env.unwrapped, key, None) or ()) for key in ("objective_names", "action_names")}
+    env.close()
+    return names
+
+
+def _names(text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
+
+
+def _objective(name: str) -> Any:
+    """Return the objective of a name; "-fuel" is a cost called fuel."""
+    from paretofoil.core.command import Objective
+
+    return Objective(name.removeprefix("-").strip(), cost=name.startswith("-"))
+
+
+def _check_count(option: str, names: list[str], count: int) -> None:
+    plain = [name.removeprefix("-").strip() for name in names]
+    if len(names) != count or len(set(plain)) != count or not all(plain):
+        raise InvalidInput.expected(f"{option} with {count} different names", ", ".join(names))

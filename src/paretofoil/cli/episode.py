@@ -1,4 +1,4 @@
-"""paretofoil episode: every moment and every foil, told as they are answered."""
+"""paretofoil episode."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import note, room, say
+from paretofoil.cli.console import note, say, terminal_width
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
@@ -39,23 +39,23 @@ def episode(
     queries: Queries = None,
     box: Box = "reachable",
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON.")] = False,
     plot: Plot = None,
-    html: Annotated[Path | None, typer.Option(help="Save it as a page that needs no server, into this file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="HTML file for a page that needs no server.")] = None,
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
-    """Every decision of an episode and every foil: when could the agent be steered, and how easily?"""
+    """Explain every decision of an episode and every foil: which change of the command alters each step?"""
     from paretofoil.agents.rollout import rollout
+    from paretofoil.cli.agents import find_agent
+    from paretofoil.cli.command import read_command, read_steps
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed_agent import find_agent
-    from paretofoil.cli.wish import read_command, read_steps
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
     from paretofoil.show.flip_map import summary
     from paretofoil.show.palette import check_figure_path
 
-    limits, moments = Limits(seconds, queries), None if steps is None else read_steps(steps)
+    limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if plot is not None:
         check_figure_path(plot)
     if html is not None:
@@ -63,14 +63,14 @@ def episode(
     loaded = find_agent(agent)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     if html is not None:
-        _check_page(html, decisions, moments)
+        _check_page(html, decisions, chosen)
     with bars(quiet) as start:
         bar = start(loaded.name)
-        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, moments, bar, quiet, box)
+        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, chosen, bar, quiet, box)
         flips = explain_episode(
             loaded,
             decisions,
-            times=moments,
+            times=chosen,
             search=search,
             limits=limits,
             box=box,  # type: ignore[arg-type]  # checked there
@@ -84,21 +84,21 @@ def episode(
     if plot is not None:
         flips.plot(plot)
         if not as_json:
-            say((f"The picture is in {plot}.", "dim"))
+            say((f"Wrote the figure to {plot}.", "dim"))
     if html is not None:
         _save_page(
             html, agent, flips, seed, {"search": search, "seconds": seconds, "queries": queries, "box": box}, quiet
         )
         if not as_json:
-            say((f"The page is in {html}.", "dim"))
+            say((f"Wrote the page to {html}.", "dim"))
 
 
-def _check_page(path: Path, episode: "Episode", times: Sequence[int] | None) -> None:
-    """Before anything is asked: a page that cannot be saved would be refused when all the work is done."""
+def _check_page(path: Path, episode: "Episode", steps: Sequence[int] | None) -> None:
+    """Check before the search that the page can be saved."""
     from paretofoil.explanation.explain import moments_of
     from paretofoil.web.standalone import check_page
 
-    check_page(path, sum(len(decision.valid_actions) > 1 for decision in moments_of(episode, times)))
+    check_page(path, sum(len(decision.valid_actions) > 1 for decision in moments_of(episode, steps)))
 
 
 def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dict[str, Any], quiet: bool) -> None:
@@ -114,23 +114,23 @@ Show = Callable[[Sequence["Answer"], int], None]
 
 
 def _count(bar: "Bar", quiet: bool) -> Show:
-    """Say first how many questions there are, then move the bar."""
+    """Return a function that prints the number of questions, then moves the bar."""
     from paretofoil.show.numbers import number_of
 
     def show(answers: "Sequence[Answer]", total: int) -> None:
         if not answers and not quiet:
-            note((f"Asking {number_of(total, 'question')}.", "dim"))
+            note((f"{number_of(total, 'question')} to answer.", "dim"))
         bar(len(answers), total)
 
     return show
 
 
-def _stream(agent: "Agent", episode: "Episode", times: Sequence[int] | None, bar: "Bar", quiet: bool, box: str) -> Show:
-    """Do that, and print a line for each moment as soon as all of its foils are answered."""
+def _stream(agent: "Agent", episode: "Episode", steps: Sequence[int] | None, bar: "Bar", quiet: bool, box: str) -> Show:
+    """Return a function that also prints a line per step as soon as all of its foils are answered."""
     from paretofoil.show.flip_map import FlipMapLines
 
-    waiting = deque(range(len(episode)) if times is None else sorted(set(times)))
-    lines = FlipMapLines(agent.actions, len(episode), room())
+    waiting = deque(range(len(episode)) if steps is None else sorted(set(steps)))
+    lines = FlipMapLines(agent.actions, len(episode), terminal_width())
     count, where = _count(bar, quiet), " in the paper's box" if box == "paper" else ""
 
     def show(answers: "Sequence[Answer]", total: int) -> None:

@@ -1,4 +1,4 @@
-"""paretofoil figure: the figures of the paper, for any agent."""
+"""paretofoil figure."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,28 +8,23 @@ import typer
 from paretofoil.cli.console import say
 from paretofoil.cli.options import AgentName, AllowImport
 
-app = typer.Typer(help="Draw figures.", no_args_is_help=True)
-
-
-@app.callback()
-def figures() -> None:
-    """Draw figures."""
+app = typer.Typer(help="Draw figures of an agent.", no_args_is_help=True)
 
 
 @app.command()
 def front(
     agent: AgentName,
-    out: Annotated[Path | None, typer.Option(help="The file to write; NAME-front.png if left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File of the figure; NAME-front.png if omitted.")] = None,
     allow_import: AllowImport = None,
 ) -> None:
-    """The front an agent learned, and what greedy rollouts achieve under each of its commands."""
-    from paretofoil.cli.typed_agent import find_agent
+    """Draw the front that the agent learned, and what greedy rollouts of its commands achieve."""
+    from paretofoil.cli.agents import find_agent
     from paretofoil.show.front_figure import figure_front
     from paretofoil.show.palette import check_figure_path
 
     loaded = find_agent(agent)
-    name = loaded.name.replace("/", "-").replace("\\", "-")  # here, and nowhere else, whatever an agent is called
+    name = loaded.name.replace("/", "-").replace("\\", "-")  # the file is written to the current folder
     path = out or Path(f"{name}-front.png")
     check_figure_path(path)
     figure_front(loaded, path)
-    say(f"Drew the front of {loaded.name} into {path}.")
+    say(f"Wrote the front of {loaded.name} to {path}.")

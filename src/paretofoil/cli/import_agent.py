@@ -5,21 +5,21 @@ from typing import Annotated
 
 import typer
 
+from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder, reached_points
 from paretofoil.cli.console import note, say
-from paretofoil.cli.environment import Actions, MaxSteps, Objectives, find_environment
-from paretofoil.cli.new_agent import Overwrite, check_free, make_folder, reached_points
+from paretofoil.cli.envs import Actions, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, complete_environment
 
-_ENVIRONMENT = "Where it was trained: a name from `paretofoil envs`, or any Gymnasium id, as for `paretofoil train`."
+_ENVIRONMENT = "Environment of the training: a name from `paretofoil envs`, or a Gymnasium id."
 _FRONT = (
-    "A text file of the commands that it learned to reach, a row each, with commas between the numbers; what of the "
-    "environment's own front it reaches if left out."
+    "Text file of the commands that the agent can reach: one per row, numbers separated by commas. "
+    "If omitted, the points of the environment's own front that it reaches."
 )
-_RANGE = "What may be asked of an objective, as NAME=LOW:HIGH, with costs as positive sizes; may be repeated."
+_RANGE = "Range of an objective's commands, as NAME=LOW:HIGH, costs positive. Repeatable."
 
 
 def import_agent(
-    file: Annotated[Path, typer.Argument(help="A PCN as MORL-Baselines' PCN.save or the authors' code wrote it.")],
+    file: Annotated[Path, typer.Argument(help="PCN saved by MORL-Baselines (PCN.save) or by the paper's authors.")],
     environment: Annotated[
         str, typer.Option("--env", help=_ENVIRONMENT, autocompletion=complete_environment, show_default=False)
     ],
@@ -28,19 +28,19 @@ def import_agent(
     objectives: Objectives = None,
     actions: Actions = None,
     max_steps: MaxSteps = None,
-    name: Annotated[str | None, typer.Option(help="The agent's name; that of the file if left out.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to put it in; agents/NAME if left out.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the agent; the file's if omitted.")] = None,
+    out: NewFolder = None,
     overwrite: Overwrite = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Make an agent of a network that was trained elsewhere. Nothing in its file is executed."""
+    """Import a network that was trained elsewhere. No code in its file is executed."""
     import numpy as np
 
     from paretofoil import agents
     from paretofoil.agents.import_agent import import_agent as make_agent
     from paretofoil.agents.import_agent import with_horizon
     from paretofoil.agents.store import local_folder
-    from paretofoil.cli.wish import read_box
+    from paretofoil.cli.command import read_ranges
     from paretofoil.core.command import CommandSpace
 
     folder = out or local_folder() / (name or file.stem)
@@ -48,12 +48,12 @@ def import_agent(
         check_free(folder)
     entry = find_environment(environment, objectives, actions, max_steps)
     names = with_horizon(entry.objectives)
-    box = read_box(ranges or [], CommandSpace(np.zeros(len(names)), np.ones(len(names)), names))
+    box = read_ranges(ranges or [], CommandSpace(np.zeros(len(names)), np.ones(len(names)), names))
     agent = make_agent(file, entry, front=front, ranges=box, name=name)
     make_folder(folder)
     agents.save_agent(agent, folder)
     stated = agent.provenance.get("returns as stated", "")
     if len(set(stated.split(" of "))) > 1:
-        note(f"note: {stated} commands return here what {front} states. Is it another environment?")
+        note(f"note: only {stated} commands have the return that {front} states. Is --env the right environment?")
     reached = reached_points(int(agent.reached().sum()), len(agent.front))
-    say(f"Imported {agent.name}: {agent.provenance['imported']}; {reached}. It is in {folder}.")
+    say(f"Imported {agent.name}: {agent.provenance['imported']}; {reached}. Saved in {folder}.")

@@ -1,4 +1,4 @@
-"""paretofoil influence: does the wish matter, at one moment or along an episode?"""
+"""paretofoil influence."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 def influence(
     agent: AgentName,
     command: StartCommand,
-    at: Annotated[int | None, typer.Option(help="Only this moment; every moment of the episode if left out.")] = None,
-    seconds: Annotated[float, typer.Option(help="Leave open what is not proven of a moment after this time.")] = 1.0,
-    samples: Annotated[int, typer.Option(help="How many random commands to ask the policy about.")] = 10_000,
+    at: Annotated[int | None, typer.Option(metavar="STEP", help="Only this step of the episode.")] = None,
+    seconds: Annotated[float, typer.Option(help="Time limit per step; the rest is reported as undecided.")] = 1.0,
+    samples: Annotated[int, typer.Option(help="Number of random commands to query the policy with.")] = 10_000,
     box: Box = "reachable",
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Plot = None,
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Does the wish matter? For each action the share of all commands that make the agent choose it, proven."""
+    """Show how much the command matters: the proven share of all commands that lead to each action."""
     from paretofoil.agents.rollout import rollout
+    from paretofoil.cli.agents import find_agent
+    from paretofoil.cli.command import read_command
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed_agent import find_agent
-    from paretofoil.cli.wish import read_command
     from paretofoil.explanation.influence import influence_episode
     from paretofoil.show.palette import check_figure_path
 
@@ -57,26 +57,26 @@ def influence(
     if plot is not None:
         profile.plot(plot)
         if not as_json:
-            say((f"The picture is in {plot}.", "dim"))
+            say((f"Wrote the figure to {plot}.", "dim"))
 
 
 def _print_profile(profile: "InfluenceProfile") -> None:
-    """One line for each moment: what was chosen, and which share of all commands chooses each action."""
-    columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "wish", "the authors' KL, flip"]
+    """Print one line per step: the chosen action, and the share of all commands that lead to each action."""
+    columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "command", "authors' KL, flip"]
     rows = [_row(moment) for moment in profile.moments]
-    title = f"{profile.agent}: share of all commands that choose each action, proven; ~ is sampled"
+    title = f"{profile.agent}: proven share of all commands that lead to each action (~: sampled)"
     print_rows(title, columns, rows, right=[0, *range(2, 2 + len(profile.actions))])
 
 
 def _row(moment: "Influence") -> list[str]:
-    cells = {share.action: share for share in moment.shares}
-    told = [_cell(moment, action) if action in cells else "·" for action in range(len(moment.actions))]
+    valid = {share.action for share in moment.shares}
+    cells = [_cell(moment, action) if action in valid else "·" for action in range(len(moment.actions))]
     scores = f"{moment.scores.kl:.3f}, {moment.scores.flip:.2f}"
-    return [str(moment.time), moment.actions[moment.chosen], *told, moment.verdict, scores]
+    return [str(moment.time), moment.actions[moment.chosen], *cells, moment.verdict, scores]
 
 
 def _cell(moment: "Influence", action: int) -> str:
-    """ "6.2-6.9", rounded outwards; "~ 41" where that would be too wide to say much."""
+    """Return percent such as "6.2-6.9", rounded outwards; "~ 41" if the proven range is too wide."""
     from paretofoil.show.influence import WIDE, tenths
 
     share = moment.share_of(action)

@@ -1,4 +1,4 @@
-"""`paretofoil never`: what an agent never does, whatever it is asked for."""
+"""paretofoil never."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,69 +11,63 @@ if TYPE_CHECKING:
     from paretofoil.explanation.never import Never
 
 SCHEMA = "paretofoil/never/1"
+_WIDTH = "Width of a box around each state, as a share of the range of states (such as 0.01); 0 for the state alone."
 
 
 def never(
     agent: AgentName,
-    action: Annotated[str | None, typer.Argument(help="The action; each of them if left out.")] = None,
-    width: Annotated[
-        float, typer.Option(help="Prove it for boxes of states, so wide as a share of the range (0.01); 0: the states.")
-    ] = 0.0,
-    seconds: Annotated[float, typer.Option(help="Leave a state open after this time.")] = 10.0,
+    action: Annotated[str | None, typer.Argument(help="Action; each of them in turn if omitted.")] = None,
+    width: Annotated[float, typer.Option(help=_WIDTH)] = 0.0,
+    seconds: Annotated[float, typer.Option(help="Time limit per state; the rest is reported as undecided.")] = 10.0,
     seed: Seed = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with every counterexample.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all counterexamples.")] = False,
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """In the states that the agent visits: is there any command that makes it choose the action? A proof, or one."""
+    """Prove that no command makes the agent choose ACTION in the states it visits, or print a counterexample."""
+    from paretofoil.cli.agents import find_agent
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed_agent import find_agent
     from paretofoil.core.document import plain, write_document
     from paretofoil.explanation.never import never as prove_never
     from paretofoil.show.numbers import values
 
     loaded = find_agent(agent)
     names = loaded.actions if action is None else (action,)
-    found: list[Never] = []
     with bars(quiet) as start:
-        for name in names:
-            bar = start(name)
-            found.append(prove_never(loaded, name, width=width, seconds=seconds, seed=seed, progress=bar))
+        results = [
+            prove_never(loaded, name, width=width, seconds=seconds, seed=seed, progress=start(name)) for name in names
+        ]
     if as_json:
-        print(
-            write_document(
-                plain({"schema": SCHEMA, "agent": loaded.name, "actions": list(map(_values, found))}), indent=1
-            )
-        )
+        document = {"schema": SCHEMA, "agent": loaded.name, "actions": list(map(_values, results))}
+        print(write_document(plain(document), indent=1))
         return
-    for one in found:
-        say((f"{one.action}: ", "bold"), one.sentence())
-        example = next((example for example in one.counterexamples if example is not None), None)
+    for result in results:
+        say((f"{result.action}: ", "bold"), result.sentence())
+        example = next((example for example in result.counterexamples if example is not None), None)
         if example is not None and action is not None:
-            told = values(loaded.space.asked_for, example.command)
-            say(
-                (f"For example in the state ({', '.join(f'{x:.6g}' for x in example.state)}), asked for {told}.", "dim")
-            )
+            state = ", ".join(f"{x:.6g}" for x in example.state)
+            command = values(loaded.space.asked_for, example.command)
+            say((f"For example in the state ({state}) under the command {command}.", "dim"))
 
 
-def _values(found: "Never") -> dict[str, Any]:
-    """Everything that was settled, state by state."""
+def _values(result: "Never") -> dict[str, Any]:
+    """Return the result with its verdict on each state."""
     verdicts = [
-        "never" if p else "sometimes" if r else "open" for p, r in zip(found.proven, found.refuted, strict=True)
+        "never" if p else "sometimes" if r else "open" for p, r in zip(result.proven, result.refuted, strict=True)
     ]
     return {
-        "action": found.action,
-        "width": found.width,
-        "visited": found.visited,
-        "low": found.low,
-        "high": found.high,
-        "seconds": found.seconds,
+        "action": result.action,
+        "width": result.width,
+        "visited": result.visited,
+        "low": result.low,
+        "high": result.high,
+        "seconds": result.seconds,
         "states": [
             {
                 "state": state,
                 "verdict": verdict,
                 "counterexample": example and {"state": example.state, "command": example.command},
             }
-            for state, verdict, example in zip(found.states, verdicts, found.counterexamples, strict=True)
+            for state, verdict, example in zip(result.states, verdicts, result.counterexamples, strict=True)
         ],
     }

@@ -1,4 +1,4 @@
-"""Progress: one kind of bar for all that takes time, and a log for those who look later."""
+"""Progress bars and log files."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from paretofoil.study import StudyProgress
 
 PATIENCE = 1.0
-"""Seconds before a bar is shown: what is quicker needs none."""
+"""Seconds before bars are shown."""
 
 
 class Bar(Protocol):
     """Moves one bar."""
 
-    def __call__(self, done: int, total: int | None = None, told: str = "") -> None: ...
+    def __call__(self, done: int, total: int | None = None, text: str = "") -> None: ...
 
 
 @contextmanager
 def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
-    """A function that makes a bar by name: a count, words, the time that went by and the time that is left.
+    """Yield a function that makes a bar by name, with a count, a text, and the elapsed and remaining time.
 
-    They are drawn on standard output, or on standard error if only that is a terminal, and vanish at the end.
+    Bars are drawn on standard output, or on standard error if only that is a terminal, and removed at the end.
     """
     from rich.markup import escape
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -34,27 +34,23 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 
     from paretofoil.cli.console import console, notes
 
-    words, times = (
-        TextColumn("{task.fields[told]}", markup=False),
-        (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()),
-    )
-    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), words, *times)
+    text = TextColumn("{task.fields[text]}", markup=False)
+    times = (TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), text, *times)
     screen = console if console.is_terminal else notes
     hidden = quiet or not screen.is_terminal
-    # What others print goes where they meant it to go, which may be a file: nothing is redirected to the screen.
+    # Nothing is redirected to the screen: standard output may be a file.
     display = Display(
         *columns, console=screen, disable=hidden, transient=True, redirect_stdout=False, redirect_stderr=False
     )
 
     def start(name: str) -> Bar:
-        task, begun = display.add_task(escape(name), start=False, total=None, told=""), False
+        task, begun = display.add_task(escape(name), start=False, total=None, text=""), False
 
-        def show(done: int, total: int | None = None, told: str = "") -> None:
+        def show(done: int, total: int | None = None, text: str = "") -> None:
             nonlocal begun
-            if begun:
-                display.update(task, completed=done, total=total, told=told)
-            else:  # what was done before the start does not count as speed
-                display.reset(task, completed=done, total=total, told=told)
+            change = display.update if begun else display.reset  # the estimate ignores what was done before
+            change(task, completed=done, total=total, text=text)
             begun = True
 
         return show
@@ -71,27 +67,25 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 
 
 @contextmanager
-def progress_of(
-    quiet: bool, log: Path | None = None
-) -> Iterator[Callable[[str], "Callable[[StudyProgress], None] | None"]]:
-    """A function that makes one bar for each study, by name."""
+def study_bars(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
+    """Yield a function that makes a bar for a study by name; `log` is a file for its log."""
     with _logging_into(log), bars(quiet) as start:
 
         def watch(name: str) -> "Callable[[StudyProgress], None]":
-            show = start(name)
+            bar = start(name)
 
-            def line(now: "StudyProgress") -> None:
-                told = f"{now.rate:.1f}/s, {now.found / now.asked:.0%} found" if now.asked else ""
-                show(now.done, now.total, told)
+            def show(progress: "StudyProgress") -> None:
+                found = f"{progress.found / progress.asked:.0%} found" if progress.asked else ""
+                bar(progress.done, progress.total, f"{progress.rate:.1f}/s, {found}" if found else "")
 
-            return line
+            return show
 
         yield watch
 
 
 @contextmanager
-def stopped_in_peace(advice: str) -> Iterator[None]:
-    """Ctrl-C ends a study in peace: every finished chunk is in its file."""
+def stop_message(advice: str) -> Iterator[None]:
+    """Turn Ctrl-C into a message and exit code 130."""
     from paretofoil.cli.console import say
 
     try:

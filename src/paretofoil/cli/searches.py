@@ -2,7 +2,7 @@
 
 
 def searches() -> None:
-    """List the searches: what each does, what it needs of a policy, and whether it proves its answer."""
+    """List the searches: what each does, the policies it needs, and whether it proves its answer."""
     from paretofoil.cli.console import print_rows
     from paretofoil.search.registry import methods
 
@@ -10,4 +10,4 @@ def searches() -> None:
     for method in methods():
         kind = method.load()
         rows.append([method.name, method.summary, kind.access, "yes" if kind.proves else ""])
-    print_rows("Searches", ["name", "what it does", "needs", "proves"], rows)
+    print_rows("Searches", ["name", "method", "policy", "proves"], rows)

@@ -1,4 +1,4 @@
-"""paretofoil serve: the page, on this machine."""
+"""paretofoil serve."""
 
 import socket
 from pathlib import Path
@@ -12,27 +12,22 @@ from paretofoil.cli.options import AllowImport, Workers, allow_typed, check_web,
 if TYPE_CHECKING:
     from paretofoil.web.settings import Settings
 
-_AGENTS = (
-    "Names or folders of agents, or module:name of one of your own; all that `paretofoil agents` lists if left out."
-)
+_AGENTS = "Names or folders of agents, or my_module:agent; all agents of `paretofoil agents` if omitted."
+_REPLIES = "File for the replies of the user study; named after the study, in the current folder, if omitted."
 
 
 def serve(
     agents: Annotated[list[str] | None, typer.Argument(help=_AGENTS, autocompletion=complete_agent)] = None,
-    host: Annotated[str, typer.Option(help="Where to listen; the default lets in this machine alone.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port; 0 takes a free one.")] = 8765,
-    folder: Annotated[list[Path] | None, typer.Option(help="A folder of agents' folders; may be repeated.")] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on; 127.0.0.1 admits only this machine.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 for any free port.")] = 8765,
+    folder: Annotated[list[Path] | None, typer.Option(help="Folder that holds agents' folders. Repeatable.")] = None,
     workers: Workers = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    study: Annotated[
-        Path | None, typer.Option(help="Run the user study that this file describes (docs/user-study.md).")
-    ] = None,
-    replies: Annotated[
-        Path | None, typer.Option(help="The file of the study's replies; named as the study, and here, if left out.")
-    ] = None,
+    study: Annotated[Path | None, typer.Option(help="File of a user study to run (see docs/user-study.md).")] = None,
+    replies: Annotated[Path | None, typer.Option(help=_REPLIES)] = None,
     allow_import: AllowImport = None,
 ) -> None:
-    """Serve the page: watch agents, ask why not, and see what would have made the difference."""
+    """Serve a web page on which to watch agents and ask why they did not choose another action."""
     check_web()
     from paretofoil.agents.own_agent import module_address
     from paretofoil.web.settings import Settings
@@ -68,11 +63,11 @@ def _run(settings: "Settings", open_page: bool) -> None:
         if not settings.loopback:
             note(
                 ("warning:", "bold yellow"),
-                " whoever can reach this machine can use this server, and there is no password.",
+                " everyone who can reach this machine can use this server; there is no password.",
             )
         say(f"The page is at {address} (stop with Ctrl+C).")
         if app.state.server.study is not None:
-            say(f"Replies to the study go into {app.state.server.study.path}.")
+            say(f"Replies to the user study are written to {app.state.server.study.path}.")
         if open_page:
             webbrowser.open(address)
         config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=3)

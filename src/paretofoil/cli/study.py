@@ -1,4 +1,4 @@
-"""paretofoil study: a study of one's own, on any agents, with any searches."""
+"""paretofoil study."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,6 +7,7 @@ import typer
 
 from paretofoil.cli.console import print_table, say
 from paretofoil.cli.options import (
+    SEARCHES,
     Address,
     AllowImport,
     Box,
@@ -14,12 +15,13 @@ from paretofoil.cli.options import (
     Kappa,
     Log,
     Quiet,
-    Searches,
+    Seed,
+    VerbCommand,
     Workers,
     complete_agent,
+    complete_search,
 )
-from paretofoil.cli.progress import progress_of, stopped_in_peace
-from paretofoil.core.whole_number import MOST_SEED
+from paretofoil.cli.progress import stop_message, study_bars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,27 +29,29 @@ if TYPE_CHECKING:
     from paretofoil.study import Row, Run, StudyProgress
     from paretofoil.study.table import Table
 
-app = typer.Typer(help="Ask many questions; survive a crash; go on where it was.", no_args_is_help=True)
-File = Annotated[Path, typer.Argument(help="The study's file.")]
+app = typer.Typer(help="Run many questions as a resumable study.", no_args_is_help=True)
 SUMMARIES = ("markdown", "html", "latex")
 FORMATS = ("csv", "parquet", "json", *SUMMARIES)
+_SEARCH = f"Searches, separated by commas: auto (here without its time limit), {SEARCHES}."
+
+File = Annotated[Path, typer.Argument(help="File of the study.")]
 
 
-@app.command()
+@app.command(cls=VerbCommand)
 def run(
-    agents: Annotated[list[str], typer.Argument(help="Agents, by name or folder.", autocompletion=complete_agent)],
-    search: Searches = "cf-zoo,boundary,exact",
-    out: Annotated[Path, typer.Option(help="The study's file; one that exists is gone on with.")] = Path(
-        "study.sqlite"
-    ),
-    commands: Annotated[int | None, typer.Option(help="At most so many commands of each front.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Only the first so many steps of each episode.")] = None,
+    agents: Annotated[list[str], typer.Argument(help="Names or folders of agents.", autocompletion=complete_agent)],
+    search: Annotated[
+        str, typer.Option(metavar="SEARCHES", help=_SEARCH, autocompletion=complete_search)
+    ] = "cf-zoo,boundary,exact",
+    out: Annotated[Path, typer.Option(help="File of the study; an existing one is continued.")] = Path("study.sqlite"),
+    commands: Annotated[int | None, typer.Option(help="Maximum number of commands per front; all if omitted.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Maximum number of steps per episode; all if omitted.")] = None,
     foils: Annotated[
-        int | None, typer.Option(help="At most so many foils for each decision, the most probable.")
+        int | None, typer.Option(help="Maximum number of foils per decision, the most probable; all if omitted.")
     ] = None,
     box: Box = "reachable",
     kappa: Kappa = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
+    seed: Seed = 0,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
@@ -55,17 +59,17 @@ def run(
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:
-    """Every front command x every moment of its greedy rollout x every valid foil, or as many as you say."""
-    from paretofoil.cli.typed_agent import tell_hiding
+    """Ask about every valid foil at every step of the greedy rollout of every front command."""
+    from paretofoil.cli.agents import note_hidden
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]
     rule = CaseRule(commands, steps, foils, box=box)  # type: ignore[arg-type]  # checked there
     for name in agents:
-        tell_hiding(name)
+        note_hidden(name)
     study = make_study(agents, labels, rule, seed=seed, kappa=kappa)
-    with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {out}`."):
-        done = run_study(study, out, workers=workers, engine=engine, address=address, show=tell(out.stem))  # type: ignore[arg-type]
+    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {out}`."):
+        done = run_study(study, out, workers=workers, engine=engine, address=address, show=bar(out.stem))  # type: ignore[arg-type]
     _finish(out, done)
 
 
@@ -79,34 +83,34 @@ def resume(
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:
-    """Go on with a study that was stopped or killed."""
+    """Continue a study that was stopped or killed."""
     from paretofoil.study import resume_study
 
-    with progress_of(quiet, log) as tell, stopped_in_peace(f"Go on with `paretofoil study resume {file}`."):
-        done = resume_study(file, workers=workers, engine=engine, address=address, show=tell(file.stem))
+    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {file}`."):
+        done = resume_study(file, workers=workers, engine=engine, address=address, show=bar(file.stem))
     _finish(file, done)
 
 
 @app.command()
 def status(file: File) -> None:
-    """How far a study is, and what it has found; also while it runs."""
+    """Show the progress and the results of a study. This works while the study runs."""
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_about, read_rows, read_runs
 
     configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
     print_table(_summary(file.name, rows, list(configuration["searches"])))
-    spent = [run for run in runs if run.asked]
-    took = f"{number_of(len(spent), 'run')}, {sum(run.seconds for run in spent):,.0f} s"
-    say(f"{_how_far(rows, runs)}; {took}.")
+    finished = [run for run in runs if run.asked]
+    seconds = sum(run.seconds for run in finished)
+    say(f"{_share_answered(rows, runs)}; {number_of(len(finished), 'run')}, {seconds:,.0f} s.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]
-    asked = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
+    cases = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
     only = "" if configuration["only"] is None else f" of {len(configuration['only']):,} chosen ones"
-    say((f"{asked}{only}; {configuration['rule']['box']} box; seed {configuration['seed']}.", "dim"))
+    say((f"{cases}{only}; search region {configuration['rule']['box']}; seed {configuration['seed']}.", "dim"))
 
 
-def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:
-    """ "463 of 616 questions answered (75%)"."""
+def _share_answered(rows: "list[Row]", runs: "list[Run]") -> str:
+    """Return text such as "463 of 616 questions answered (75%)"."""
     total = runs[-1].total if runs else len(rows)
     return f"{len(rows):,} of {total:,} questions answered ({len(rows) / max(total, 1):.0%})"
 
@@ -114,15 +118,15 @@ def _how_far(rows: "list[Row]", runs: "list[Run]") -> str:
 @app.command()
 def export(
     file: File,
-    form: Annotated[str, typer.Option("--format", help=f"{', '.join(FORMATS)} (the last three: the summary).")] = "csv",
+    form: Annotated[
+        str, typer.Option("--format", help="csv, parquet or json for the rows; markdown, html or latex for a summary.")
+    ] = "csv",
     out: Annotated[
-        Path | None, typer.Option(help="The file to write; the screen if left out (Parquet: beside the study).")
+        Path | None, typer.Option(help="File to write. If omitted, standard output; for Parquet, beside the study.")
     ] = None,
-    answers: Annotated[
-        bool, typer.Option(help="Parquet: with the whole answers, not only outcome, distance and queries.")
-    ] = True,
+    answers: Annotated[bool, typer.Option(help="Parquet: include the whole answers.")] = True,
 ) -> None:
-    """The rows as CSV, Parquet or JSON; the summary as Markdown, HTML or LaTeX."""
+    """Write the rows of a study, or a summary of them."""
     from paretofoil.core.atomic import write_whole
     from paretofoil.core.errors import InvalidInput
     from paretofoil.show.numbers import number_of
@@ -136,17 +140,19 @@ def export(
         out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
         path = out or file.with_suffix(".parquet")
-        say(f"Wrote {number_of(export_parquet(file, path, answers=answers), 'row')} into {path}.")
+        say(f"Wrote {number_of(export_parquet(file, path, answers=answers), 'row')} to {path}.")
         return
     rows, runs = read_rows(file), read_runs(file)
-    flat = rows_table(file.stem, rows, parsed=form == "json")
-    table = _summary(file.name, rows, note=_how_far(rows, runs)) if form in SUMMARIES else flat
+    if form in SUMMARIES:
+        table = _summary(file.name, rows, note=_share_answered(rows, runs))
+    else:
+        table = rows_table(file.stem, rows, parsed=form == "json")
     if out is None:
         print(table.to(form), end="")
         return
     write_whole(out, table.to(form).encode())
-    what = f"the summary of {number_of(len(rows), 'row')}" if form in SUMMARIES else number_of(len(rows), "row")
-    say(f"Wrote {what} into {out}.")
+    what = "a summary of " if form in SUMMARIES else ""
+    say(f"Wrote {what}{number_of(len(rows), 'row')} to {out}.")
 
 
 def _finish(path: Path, done: "StudyProgress") -> None:
@@ -158,7 +164,7 @@ def _finish(path: Path, done: "StudyProgress") -> None:
 
 
 def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":
-    """By agent and search; a search of `searches` that has not begun has a line as well."""
+    """Return one line per agent and search, and one for each of `searches` without any row."""
     from paretofoil.study.statistics import summarise
     from paretofoil.study.table import summary_table
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder, reached_points
 from paretofoil.cli.console import note, print_rows, say
-from paretofoil.cli.environment import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
-from paretofoil.cli.new_agent import Overwrite, check_free, make_folder, reached_points
+from paretofoil.cli.envs import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
@@ -18,39 +18,39 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Progress, Trainer, TrainResult
 
+_EXPLORE = "Exploration: plans (replay edited plans of good episodes), or plain (sampling only, as in the paper)."
+_RETURNS = (
+    "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
+    "If omitted, expected with plans and realised with plain exploration."
+)
+
 
 def train(
     environment: EnvironmentName,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="One seed gives one agent.")] = 0,
-    steps: Annotated[int | None, typer.Option(help="Environment steps of exploration.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Stop exploring after so many minutes.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Random seed.")] = 0,
+    steps: Annotated[int | None, typer.Option(help="Number of environment steps of the exploration.")] = None,
+    minutes: Annotated[float | None, typer.Option(help="Time limit of the exploration, in minutes.")] = None,
     horizon: Annotated[
-        bool, typer.Option("--horizon", help="Condition on the steps left as well (original PCN).")
+        bool, typer.Option("--horizon", help="Condition on the remaining steps too, as the original PCN.")
     ] = False,
-    explore: Annotated[
-        str,
-        typer.Option(help="Replay edited plans of good episodes (plans), or only sample, as the authors do (plain)."),
-    ] = "plans",
-    returns: Annotated[
-        str | None,
-        typer.Option(help="Of episodes with chance: expected, or realised (the authors', and plain exploration's)."),
-    ] = None,
+    explore: Annotated[str, typer.Option(help=_EXPLORE)] = "plans",
+    returns: Annotated[str | None, typer.Option(help=_RETURNS)] = None,
     objectives: Objectives = None,
     actions: Actions = None,
     max_steps: MaxSteps = None,
-    name: Annotated[str | None, typer.Option(help="The agent's name; that of the environment if left out.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The folder to put it in; agents/NAME if left out.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in that folder.")] = False,
+    name: Annotated[str | None, typer.Option(help="Name of the agent; the environment's if omitted.")] = None,
+    out: NewFolder = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in the folder.")] = False,
     overwrite: Overwrite = False,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="Any other setting, as name=value; may be repeated.")
+        list[str] | None, typer.Option("--set", help="Any other setting, as NAME=VALUE. Repeatable.")
     ] = None,
-    show_settings: Annotated[bool, typer.Option("--settings", help="List all settings and stop.")] = False,
-    tensorboard: Annotated[Path | None, typer.Option(help="Write TensorBoard logs into this folder.")] = None,
+    show_settings: Annotated[bool, typer.Option("--settings", help="List all settings and exit.")] = False,
+    tensorboard: Annotated[Path | None, typer.Option(help="Folder for TensorBoard logs.")] = None,
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train an agent. Ctrl-C saves; --resume goes on as if nothing had happened."""
+    """Train an agent. Ctrl-C saves a checkpoint; --resume continues from it."""
     from paretofoil.agents.storage import save_agent
     from paretofoil.agents.store import local_folder
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
@@ -59,37 +59,43 @@ def train(
     start = preset(entry, explore, returns)  # type: ignore[arg-type]  # checked there
     config = _configure(start, seed, steps, minutes, horizon, settings or [])
     if show_settings:
-        _list_settings(config)
+        rows = [[field.name, str(getattr(config, field.name))] for field in fields(config)]
+        print_rows("Settings", ["name", "value"], rows)
         return
-    kinds = ["plain" if explore == "plain" else "", returns or "", "horizon" if horizon else ""]
-    called = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, kinds)])
+    suffixes = ["plain" if explore == "plain" else "", returns or "", "horizon" if horizon else ""]
+    called = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, suffixes)])
     folder = out or local_folder() / called
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
-        raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "none")
+        raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "no such file")
     if not (resume or overwrite):
         check_free(folder)
     trainer = resume_trainer(entry, checkpoint) if resume else make_trainer(entry, config)
     if trainer.config != config:
-        say(("Going on with the settings of the checkpoint.", "dim"))
+        say(("Continuing with the settings of the checkpoint.", "dim"))
     make_folder(folder)
-    _tell_warmup(trainer)
+    _note_warmup(trainer)
     result = _run(trainer, checkpoint, tensorboard, quiet)
     agent = make_agent(called, entry, result)
     save_agent(agent, folder)
     if result.finished:
         checkpoint.unlink(missing_ok=True)
-    _report(agent.name, result, folder)
+    points = reached_points(int(result.reached.sum()), len(result.front))
+    state = "Trained" if result.finished else "Stopped early (continue with --resume);"
+    say(
+        f"{state} {agent.name}: {points}, hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, "
+        f"{result.seconds:.1f} s. Saved in {folder}."
+    )
 
 
-def _tell_warmup(trainer: "Trainer") -> None:
-    """Say so if the warm-up, whose episodes are run whole, may take more than all the steps that were asked for."""
+def _note_warmup(trainer: "Trainer") -> None:
+    """Print a note if the warm-up, whose episodes are never cut, may take more steps than the whole exploration."""
     config, longest = trainer.config, trainer.env.max_steps
     most = config.warmup * longest
     if trainer.iteration == 0 and most > config.steps:
         note(
-            f"note: the warm-up is {config.warmup:,} episodes of at most {longest:,} steps, and so may take {most:,} "
-            f"steps, more than the {config.steps:,} of the whole exploration; --set warmup=N makes it shorter."
+            f"note: the warm-up of {config.warmup:,} episodes of at most {longest:,} steps may take {most:,} steps, "
+            f"more than --steps {config.steps:,}; shorten it with --set warmup=N."
         )
 
 
@@ -98,17 +104,17 @@ def _configure(
 ) -> "TrainConfig":
     changes: dict[str, Any] = {"seed": seed, "horizon": horizon}
     changes |= {key: value for key, value in (("steps", steps), ("minutes", minutes)) if value is not None}
-    known = {entry.name: getattr(config, entry.name) for entry in fields(config)}
+    current = {field.name: getattr(config, field.name) for field in fields(config)}
     for setting in settings:
         key, _, text = setting.partition("=")
-        if key not in known:
-            raise InvalidInput.expected(f"a setting among {', '.join(known)}", did_you_mean(key, known))
-        changes[key] = _read(key, text, known[key])
+        if key not in current:
+            raise InvalidInput.expected(f"a setting among {', '.join(current)}", did_you_mean(key, current))
+        changes[key] = _read(key, text, current[key])
     return replace(config, **changes)
 
 
 def _read(key: str, text: str, default: Any) -> Any:
-    """A setting's text as the type of its default."""
+    """Return a setting's text as a value of the type of its default."""
     try:
         if isinstance(default, bool):
             return {"true": True, "false": False}[text.lower()]
@@ -120,11 +126,6 @@ def _read(key: str, text: str, default: Any) -> Any:
         raise InvalidInput.expected(f"{key} to be {kind}", repr(text)) from None
 
 
-def _list_settings(config: "TrainConfig") -> None:
-    rows = [[entry.name, str(getattr(config, entry.name))] for entry in fields(config)]
-    print_rows("Settings", ["name", "value"], rows)
-
-
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":
     from paretofoil.cli.progress import bars
 
@@ -134,12 +135,12 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
         moves = {phase: start(phase) for phase in totals}
 
         def show(line: "Progress") -> None:
-            told = (
+            text = (
                 f"front {line.front_size}  hypervolume {line.hypervolume:.4g}  "
                 f"reached {line.fidelity:.0%}  {line.steps_per_second:,.0f} steps/s"
             )
             done = line.steps if line.phase == "explore" else line.iteration
-            moves[line.phase](done, totals[line.phase], told)
+            moves[line.phase](done, totals[line.phase], text)
             if writer is not None:
                 for key in ("front_size", "hypervolume", "fidelity", "loss"):
                     writer.add_scalar(key, getattr(line, key), line.steps)
@@ -158,12 +159,3 @@ def _writer(folder: Path | None) -> Any:
     except ImportError:
         raise InvalidInput.missing("TensorBoard", "tensorboard") from None
     return SummaryWriter(str(folder))
-
-
-def _report(name: str, result: "TrainResult", folder: Path) -> None:
-    points = reached_points(int(result.reached.sum()), len(result.front))
-    state = "Trained" if result.finished else "Stopped early (go on with --resume);"
-    say(
-        f"{state} {name}: {points}, hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, "
-        f"{result.seconds:.1f} s. It is in {folder}."
-    )

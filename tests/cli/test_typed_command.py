@@ -1,4 +1,4 @@
-"""Wishes can be typed as returns, or by name and in the user's sign."""
+"""Commands can be typed as returns, or by name with positive costs."""
 
 import json
 
@@ -28,7 +28,7 @@ def test_a_range_of_a_cost_is_one_of_sizes(run):
 
 def test_a_range_that_leaves_the_command_out_is_refused_in_the_users_sign(run):
     told = run(*EXAMPLE, "--command", "8,-8", "--range", "time=5:9", code=2)
-    assert "a --range of time that holds the command's 3, got time=5:9" in told.err
+    assert "a --range of time that contains the command's 3, got time=5:9" in told.err
 
 
 @pytest.mark.parametrize("command", ["8,8", "treasure=8,time=-8"])
@@ -40,8 +40,8 @@ def test_a_cost_with_the_wrong_sign_is_answered_with_what_was_meant(run, command
 def test_another_command_outside_of_the_box_is_noted_and_answered(run):
     told = run("explain", "deep-sea-treasure", "--command", "200,-50", "--foil", "down")
     assert told.err == (
-        "note: --command 200,-50 lies outside what the agent was trained on: "
-        "treasure 200 is beyond 1 to 124; time 50 is beyond 1 to 39.\n"
+        "note: --command 200,-50 lies outside the commands that the agent was trained on: "
+        "treasure 200 is outside 1 to 124; time 50 is outside 1 to 39.\n"
     )
     assert "instead of" in told.out
 

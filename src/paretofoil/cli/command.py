@@ -1,0 +1,148 @@
+"""Commands, ranges and steps as they are typed.
+
+Plain numbers are returns, in the order of the objectives: 8,-8. By name, costs are positive: treasure=8,time=8 is the
+same command, and time=2:5 is the range of returns from -5 to -2.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from paretofoil.cli.console import note
+from paretofoil.core.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from paretofoil.core.command import CommandSpace, Objective
+
+
+MOST_STEPS = 1_000_000
+"""Largest step that can be typed."""
+
+
+def read_numbers(text: str, option: str) -> list[float]:
+    """Return the numbers of a text such as "8,-8"."""
+    try:
+        return [float(part) for part in text.replace(" ", "").strip("()[]").split(",")]
+    except ValueError:
+        raise InvalidInput.expected(f"{option} as numbers separated by commas, such as 8,-8", repr(text)) from None
+
+
+def read_command(text: str, space: "CommandSpace", option: str) -> "np.ndarray":
+    """Return a command as returns. A command outside the training range is noted, one with a wrong sign is an error."""
+    from paretofoil.core.command import as_vector
+
+    values = _by_name(text, space, option) if "=" in text else read_numbers(text, option)
+    if len(values) != space.dim:
+        names = ", ".join(space.names)
+        raise InvalidInput.expected(f"{option} with {space.dim} numbers ({names})", f"{len(values)}: {text}")
+    command = as_vector(values, option)
+    if not _inside(command, space).all():
+        _check_signs(command, space, option, text)
+        note(
+            f"note: {option} {text} lies outside the commands that the agent was trained on: "
+            f"{_describe_outside(command, space)}."
+        )
+    return command
+
+
+def read_ranges(
+    texts: Sequence[str], space: "CommandSpace", command: "np.ndarray | None" = None
+) -> dict[str, tuple[float, float]]:
+    """Return ranges of returns: ["time=2:5"] -> {"time": (-5.0, -2.0)}; each must contain the command, if given."""
+    ranges = {}
+    for text in texts:
+        name, _, ends = text.partition("=")
+        try:
+            low, high = (float(end) for end in ends.split(":"))
+        except ValueError:
+            raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
+        if not low <= high:
+            raise InvalidInput.expected("--range as NAME=LOW:HIGH with LOW at most HIGH", repr(text))
+        objective = space.asked_for[space.index(name.strip())]
+        if command is not None:
+            typed = _turned(objective, float(command[space.index(objective.name)]))
+            if not low <= typed <= high:
+                raise InvalidInput.expected(
+                    f"a --range of {objective.name} that contains the command's {typed:g}", text
+                )
+        if objective.name in ranges:
+            raise InvalidInput.expected(f"one --range of {objective.name}", f"a second one: {text}")
+        first, second = sorted(_turned(objective, end) for end in (low, high))
+        ranges[objective.name] = (first, second)
+    return ranges
+
+
+def read_steps(text: str) -> list[int]:
+    """Return the steps of a text such as "0-2,7"."""
+    parts = [part.partition("-") for part in text.replace(" ", "").split(",")]
+    ends = [(first, last if dash else first) for first, dash, last in parts]
+    if not all(end.isdecimal() for pair in ends for end in pair):
+        raise InvalidInput.expected("--steps as numbers and ranges, such as 0-5 or 0,3,7", repr(text))
+    if any(len(end) > len(str(MOST_STEPS)) or int(end) > MOST_STEPS for pair in ends for end in pair):
+        raise InvalidInput.expected(f"--steps of at most {MOST_STEPS:,}", repr(text))
+    ranges = [range(int(first), int(last) + 1) for first, last in ends]
+    if not all(ranges):
+        raise InvalidInput.expected("--steps with the lower end of each range first, such as 2-5", repr(text))
+    return [step for each in ranges for step in each]
+
+
+def _turned(objective: "Objective", value: float) -> float:
+    """Return a return as it is typed, or the reverse: costs change their sign."""
+    return 0.0 - value if objective.cost else value
+
+
+def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
+    """Return the returns of a text such as "treasure=8,time=8", which names every objective once."""
+    given: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, number = part.partition("=")
+        objective = space.asked_for[space.index(name.strip())]
+        if objective.name in given:
+            raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
+        try:
+            given[objective.name] = _turned(objective, float(number))
+        except ValueError:
+            example = f"{objective.name}=8"
+            raise InvalidInput.expected(f"{option} as NAME=NUMBER, such as {example}", repr(part)) from None
+    missing = [name for name in space.names if name not in given]
+    if missing:
+        raise InvalidInput.expected(f"{option} with {', '.join(space.names)}", f"{text} without {', '.join(missing)}")
+    return [given[name] for name in space.names]
+
+
+def _inside(command: "np.ndarray", space: "CommandSpace") -> "np.ndarray":
+    """Return which numbers (d,) lie within the agent's commands, up to rounding."""
+    slack = 1e-9 * space.scale
+    return (command >= space.low - slack) & (command <= space.high + slack)
+
+
+def _check_signs(command: "np.ndarray", space: "CommandSpace", option: str, text: str) -> None:
+    """Raise an error if the command lies within the agent's commands once its positive costs are negated."""
+    import numpy as np
+
+    objectives = space.asked_for
+    wrong = np.array([o.cost for o in objectives]) & (command > 0)
+    meant = np.where(wrong, -command, command)
+    if not wrong.any() or not _inside(meant, space).all():
+        return
+    costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
+    returns = ",".join(f"{value:g}" for value in meant)
+    by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
+    raise InvalidInput.expected(
+        f"{option} with costs ({costs}) as negative returns, or as positive numbers by name",
+        f"{text} (did you mean {returns}, or {by_name}?)",
+    )
+
+
+def _describe_outside(command: "np.ndarray", space: "CommandSpace") -> str:
+    """Return text such as "time 50 is outside 1 to 40"."""
+    from paretofoil.show.numbers import short
+
+    parts = []
+    for i, objective in enumerate(space.asked_for):
+        if not _inside(command, space)[i]:
+            low, high = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
+            typed = _turned(objective, float(command[i]))
+            parts.append(f"{objective.name} {typed:g} is outside {short(low)} to {short(high)}")
+    return "; ".join(parts)
