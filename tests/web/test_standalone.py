@@ -162,5 +162,5 @@ def test_the_verb_saves_a_page(tmp_path: Path) -> None:
     arguments = ["episode", "branch-path", "--command", "1,1", "--steps", "0", "--search", "nearest-front"]
     command = [sys.executable, "-m", "paretofoil", *arguments, "--html", str(path)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "The page is in" in done.stdout
+    assert "Wrote the page to" in done.stdout
     assert data_of(path.read_text())["answers"]

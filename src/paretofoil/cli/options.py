@@ -93,7 +93,7 @@ def check_web() -> None:
     """Raise an error if a package of the page is not installed, before anything is computed."""
     for package in ("fastapi", "uvicorn"):
         if find_spec(package) is None:
-            raise InvalidInput.expected("the page's packages (pip install 'paretofoil[web]')", f"no {package}")
+            raise InvalidInput.missing(package, "web")
 
 
 _COMMAND = "Command at the start: returns such as 8,-8, or values by name, costs positive, such as treasure=8,time=8."

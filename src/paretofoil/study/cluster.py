@@ -302,10 +302,8 @@ def _raise_as(kind: type[Exception], prefix: str) -> Iterator[None]:
 def _require(module: str, extra: str) -> Any:
     try:
         return import_module(module)
-    except ImportError as error:
-        raise InvalidInput.expected(
-            f"the {extra} engine to be installed (pip install 'paretofoil[{extra}]')", error
-        ) from None
+    except ImportError:
+        raise InvalidInput.missing(extra.capitalize(), extra) from None
 
 
 def wait_for_cluster(address: str, seconds: float, *, greets: bool = False) -> None:

@@ -68,6 +68,6 @@ def require_pyarrow() -> tuple[Any, Any]:
     try:
         import pyarrow
         from pyarrow import parquet
-    except ImportError as error:
-        raise InvalidInput.expected("pyarrow to be installed (pip install 'paretofoil[parquet]')", error) from None
+    except ImportError:
+        raise InvalidInput.missing("pyarrow", "parquet") from None
     return pyarrow, parquet
