@@ -53,7 +53,7 @@ $(AXE):
 	  { rm -f $@; echo "axe-core was not installed: the accessibility tests will be skipped. They need npm."; }
 
 screenshots: $(VENV)/tested browser ## take the screenshots of the page in docs/images
-	$(BIN)/python benchmarks/screenshots.py --out docs/images
+	$(BIN)/python website/screenshots.py
 
 # The variable silences the theme's announcement of MkDocs 2.
 docs: $(VENV)/tested ## build the documentation into site/ (open site/index.html)

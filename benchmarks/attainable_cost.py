@@ -1,6 +1,8 @@
-"""What does it cost to say what to ask for? `python benchmarks/attainable_cost.py [AGENT ...]`, side by side.
+"""Measure the cost of the attainable command: explain the same decisions with and without it.
 
-Explains the same decisions with and without `attainable`, one after the other, and prints the ratio of the medians.
+    python benchmarks/attainable_cost.py [AGENT ...]
+
+Prints the median seconds of both, and their ratio.
 """
 
 import statistics

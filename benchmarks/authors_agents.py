@@ -1,12 +1,11 @@
-"""The authors' own agents, imported: do they reach what they state, and how long does a proof take?
+"""Measure the authors' own agents: worked examples, stress test, and the time of proofs.
 
-python benchmarks/authors_agents.py [folder with their checkpoints and fronts] [questions per agent]
+    python benchmarks/authors_agents.py [FOLDER] [QUESTIONS]
 
-First the paper's worked examples, asked of their agents: these figures stand in `paretofoil_paper.examples`. Then
-the stress test as the authors ran it. Then every question of the stress test (each front command x each moment of its
-episode x each valid foil), or so many of them, evenly; each is asked alone, on one core, by Exact and by the whole of
-`pf.explain` with the proven range, the consequence and the command at the start. The checkpoints cannot be shipped;
-without them nothing is measured.
+FOLDER holds the authors' checkpoints and fronts, which are not part of this repository. The benchmark prints the
+paper's worked examples (`paretofoil_paper.examples` quotes them), the stress test as the authors ran it, and the CPU
+time of every question of the stress test, or of QUESTIONS evenly spread ones, for `Exact` alone and for the whole of
+`pf.explain`.
 """
 
 import sys
@@ -42,12 +41,12 @@ def main(folder: Path, count: int) -> None:
 
 
 def take(folder: Path, name: str) -> pf.Agent:
-    """An agent of theirs, with the front that they state."""
+    """Import an agent of the authors, with the front that they published."""
     return pf.import_agent(folder / f"{name}.pt", AGENTS[name], front=folder / f"{name}_achievable_within_1pct.txt")
 
 
 def as_run(folder: Path) -> None:
-    """Asked as the authors asked the paper's agents; these figures stand in `paretofoil_paper.authors_data`."""
+    """Run the stress test as the authors did; `paretofoil_paper.authors_data` quotes these figures."""
     print("| agent | cases | possible | found by CF-ZOO as run |\n|---|---:|---:|---:|")
     for name in ("branch-path_R", "dst_R"):
         with one_thread():
@@ -70,7 +69,7 @@ def stress(folder: Path, count: int) -> None:
 
 
 def prove(agent: pf.Agent, picked: list) -> tuple[list[str], list[float]]:
-    """What was proven about each question to 1 % of its distance, and the CPU seconds it took."""
+    """Return what is proven about each question to 1 % of its distance, and the CPU seconds."""
     statuses: list[str] = []
     seconds = []
     for case, decision in picked:
@@ -84,7 +83,7 @@ def prove(agent: pf.Agent, picked: list) -> tuple[list[str], list[float]]:
 
 
 def explain(agent: pf.Agent, picked: list) -> list[float]:
-    """The CPU seconds of each whole answer."""
+    """Return the CPU seconds of each answer."""
     seconds = []
     for case, decision in picked:
         started = time.process_time()

@@ -1,7 +1,6 @@
-"""CF-ZOO at the stress preset: sequential (one query at a time) against batched, in one run.
+"""Compare CF-ZOO with one query at a time and in batches, at the stress budget.
 
-The sequential reference is timed twice: on the trained torch module, as a plain implementation would ask it, and on
-the NumPy policy that is deployed, whose small calls are cheaper. Prints a Markdown table.
+The sequential version runs on the torch module and on the deployed NumPy policy. Prints a Markdown table.
 """
 
 import time
@@ -25,7 +24,7 @@ AGENT, QUESTIONS = "deep-sea-treasure", 64
 
 
 class TorchPolicy:
-    """The trained module, asked through torch."""
+    """The trained torch module as a policy."""
 
     def __init__(self, policy: PCNPolicy) -> None:
         sizes = policy.state_size, policy.command_size, policy.num_actions, policy.state_bias.size
@@ -42,7 +41,7 @@ class TorchPolicy:
 
 @dataclass(eq=False)
 class TimedPolicy:
-    """Adds up the time that is spent inside the policy: the bare forward passes."""
+    """A policy that adds up the time of its forward passes."""
 
     policy: PCNPolicy
     seconds: float = field(default=0.0)

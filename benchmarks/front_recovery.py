@@ -1,9 +1,9 @@
-"""Do all seeds recover the whole front? Trains four seeds of each small environment.
-
-Shipped is the first seed that does. Prints a Markdown table: front points found of those known, how many of them greedy
-rollouts reach exactly, and the seconds of one core.
+"""Measure whether every seed recovers the whole front: train four seeds of each small environment.
 
     python benchmarks/front_recovery.py [--explore plain] [--seeds 0 1] [ENVIRONMENT ...]
+
+Prints a Markdown table: known points of the front, points found, points that greedy rollouts reach, steps and CPU
+seconds.
 """
 
 import argparse
@@ -45,8 +45,8 @@ def main(names: list[str], seeds: list[int], explore: Explore) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", metavar="ENVIRONMENT", help="these alone, instead of all small ones")
+    parser.add_argument("names", nargs="*", metavar="ENVIRONMENT", help="environments; by default all small ones")
     parser.add_argument("--seeds", nargs="+", type=int, default=list(SEEDS))
-    parser.add_argument("--explore", choices=get_args(Explore), default="plans", help="plain: as the authors' code")
+    parser.add_argument("--explore", choices=get_args(Explore), default="plans", help="plain: the authors' exploration")
     given = parser.parse_args()
     main(given.names or list(SMALL), given.seeds, given.explore)

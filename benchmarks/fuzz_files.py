@@ -1,8 +1,10 @@
-"""Does any crafted file get more than a sentence? `python benchmarks/fuzz_files.py [count] [seed]`, 10,000 by default.
+"""Fuzz the file readers: edit valid files of every kind, read them, and use the result.
 
-Edits valid files of every kind that the library reads (see tests/crafted.py), reads each and uses what was read. Prints
-for each kind how many were refused and how many fitted all the same, then the slowest one and the peak memory; ends
-with 1 if one raised anything but InvalidInput or StoreError, took over 2 s, or if all took over 500 MB.
+    python benchmarks/fuzz_files.py [COUNT] [SEED]
+
+Prints how many files of each kind were rejected and read, the slowest file and the peak memory. The exit code is 1 if
+a file raised anything but InvalidInput or StoreError, took over 2 s, or if the memory exceeded 500 MB.
+`tests/crafted.py` has the edits.
 """
 
 import random
@@ -20,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from crafted import Kind, kinds
 
 SLOW, LARGE = 2.0, 500
-"""Seconds for one file, and MB for all of them."""
+"""Limits: seconds per file, and MB in all."""
 
 
 def main(count: int, seed: int) -> int:

@@ -1,7 +1,7 @@
-"""Return-only against return-horizon PCNs (paper, appendix "Return-Only PCN Adjustment"), with the same code.
+"""Compare return-only with return-horizon PCNs (paper, appendix "Return-Only PCN Adjustment").
 
-For each environment: front points, hypervolume and fidelity of both, and how often changing nothing but the horizon
-changes the greedy action of the return-horizon agent. Prints a Markdown table.
+For each environment: points of the front, hypervolume and fidelity of both, and how often the horizon alone changes
+the greedy action. Prints a Markdown table.
 """
 
 import sys
@@ -17,7 +17,7 @@ from paretofoil.pcn.train import TrainResult
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 
 PROBES = 16
-"""Horizons that are tried in each decision, evenly over those that training relabelled."""
+"""Horizons per decision, evenly spread over those of the training."""
 
 
 def train(name: str, *, horizon: bool) -> tuple[Agent, TrainResult]:
@@ -27,7 +27,7 @@ def train(name: str, *, horizon: bool) -> tuple[Agent, TrainResult]:
 
 
 def horizon_flips(agent: Agent) -> tuple[int, int, int]:
-    """(decisions that some horizon flips, decisions, flipped probes) along the greedy rollouts of the front."""
+    """Return (decisions that some horizon changes, decisions, changed probes) along greedy rollouts of the front."""
     horizons = np.linspace(agent.space.low[-1], agent.space.high[-1], PROBES)
     flipped = decisions = probes = 0
     for episode in rollouts(agent, agent.front):

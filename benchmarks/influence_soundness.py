@@ -1,11 +1,11 @@
-"""Proven shares against the deployed policies: a million sampled commands for each decision, every claim checked.
+"""Compare proven shares of commands with a million sampled commands per decision.
 
     python benchmarks/influence_soundness.py [--agents NAME,NAME] [--decisions 100] [--samples 1000000] [--seconds 1]
 
-For each shipped agent: decisions of its episodes under commands of its front and random ones. Each proof splits the
-region into boxes. Commands are drawn evenly from the region, and the policy itself is asked about each: in a box that
-is settled it must choose the survivor; in an open one it must choose an action that is left, and behind each line the
-action that is proven to lose must lose. Then the share of the sample must fit the proven interval.
+Takes decisions of every shipped agent under commands of its front and random commands. The deployed policy is
+evaluated at uniform commands. In a decided box it must choose the proven action; in an undecided box one of the
+remaining actions; and where a linear bound says that an action loses, it must lose. The sampled share must be
+compatible with the proven interval.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from paretofoil.proof.share import Contest, Leaves, ProvenShares, ShareEffort, p
 
 CHUNK = 1 << 15
 TAIL = 1e-9
-"""How improbable a sample must be, given the proven interval, to count as outside of it."""
+"""Probability below which a sample counts as outside the proven interval."""
 
 
 @dataclass
 class Tally:
-    """What was checked, and what was wrong."""
+    """Counts of checks and violations."""
 
     commands: int = 0
     claims: int = 0
@@ -37,7 +37,7 @@ class Tally:
 
 
 def decisions_of(agent: pf.Agent, count: int, seed: int = 0) -> list[pf.Decision]:
-    """Of episodes under the front and random commands, evenly chosen among those with a choice."""
+    """Return evenly spread decisions of episodes under front and random commands, with at least two valid actions."""
     generator = np.random.default_rng(seed)
     drawn = agent.space.low + generator.random((30, agent.space.dim)) * (agent.space.high - agent.space.low)
     episodes = pf.rollouts(agent, np.concatenate([agent.front, drawn]))
@@ -46,7 +46,7 @@ def decisions_of(agent: pf.Agent, count: int, seed: int = 0) -> list[pf.Decision
 
 
 def sampled(leaves: Leaves, count: int, generator: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Evenly distributed commands, as shares of the region's width, each with the number of its leaf."""
+    """Yield uniform commands of the unit box, each with the index of its leaf."""
     width = leaves.high - leaves.low
     volumes = np.where(width > 0, width, 1.0).prod(axis=1)
     owners = np.repeat(np.arange(len(leaves)), generator.multinomial(count, volumes / volumes.sum()))
@@ -56,7 +56,7 @@ def sampled(leaves: Leaves, count: int, generator: np.random.Generator) -> Itera
 
 
 def check(question: Question, found: ProvenShares, samples: int, generator: np.random.Generator, tally: Tally) -> None:
-    """Ask the policy about commands of every box, and compare."""
+    """Evaluate the policy at commands of every box, and compare."""
     batch, valid = QuestionBatch([question]), list(question.valid_actions)
     contest = Contest.of(question.policy.fold(question.state), question, found.slack)  # type: ignore[attr-defined]
     counts = np.zeros(len(valid), dtype=np.int64)
@@ -77,7 +77,7 @@ def check(question: Question, found: ProvenShares, samples: int, generator: np.r
 def check_lines(
     contest: Contest, leaves: Leaves, owners: np.ndarray, shares: np.ndarray, scores: np.ndarray, tally: Tally
 ) -> None:
-    """Behind each line of an open box, the first action of the pair must lose."""
+    """Count violations of the linear bounds of undecided boxes."""
     different, inverse = np.unique(owners, return_inverse=True)
     kinds, kind_of = np.unique(leaves.alive[different], axis=0, return_inverse=True)
     for kind, flags in enumerate(kinds):

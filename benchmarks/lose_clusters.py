@@ -1,9 +1,8 @@
-"""Tests that lose workers and clusters, again and again, while two other processes keep the cores busy.
+"""Repeat the tests of worker and cluster failures while other processes keep the cores busy.
 
-Keeps the whole output of every run in a folder, and prints the Markdown table of `docs/studies.md`. Seconds are those of
-the whole process of a test, its start included.
+    python benchmarks/lose_clusters.py --runs 30 --only dask --logs LOGS
 
-python benchmarks/lose_clusters.py --runs 30 --only dask --logs LOGS
+Stores the output of every run in a folder, and prints a Markdown table with the seconds of the whole test process.
 """
 
 import argparse
@@ -30,7 +29,7 @@ BUSY = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"  #
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """So many processes that do nothing but keep a core busy."""
+    """Run this many processes that keep a core busy."""
     loops = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
     try:
         yield
@@ -50,8 +49,8 @@ def passes(test: str, log: Path) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=30)
-    parser.add_argument("--only", default="", help="tests whose name holds this")
-    parser.add_argument("--load", type=int, default=2, help="how many other processes keep a core busy")
+    parser.add_argument("--only", default="", help="only tests whose name contains this")
+    parser.add_argument("--load", type=int, default=2, help="number of other busy processes")
     parser.add_argument("--logs", type=Path, default=Path("lost-clusters"))
     options = parser.parse_args()
     options.logs.mkdir(parents=True, exist_ok=True)

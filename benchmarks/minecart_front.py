@@ -1,10 +1,10 @@
-"""Where the best known front of Minecart comes from: a search over action sequences, without any training.
-
-Archived plans are edited, joined and replayed in the vectorised simulator, as training does while it explores; the
-fronts of several seeds are then joined. Prints each seed's points and hypervolume, the joint front, and how the shipped
-agent's front compares. It is a lower bound of the true front, which nobody knows.
+"""Search the front of Minecart over action sequences, without training.
 
     python benchmarks/minecart_front.py [STEPS] [SEEDS]
+
+Edits, joins and replays archived action sequences in the vectorised simulator, as the exploration of training does,
+and joins the fronts of several seeds. Prints points and hypervolume per seed, the joint front, and the front of the
+shipped agent. The result is a lower bound: the true front is not known.
 """
 
 import sys
@@ -19,11 +19,11 @@ from paretofoil.agents.training import make_trainer, preset
 from paretofoil.core.pareto import hypervolume, nondominated
 
 STEPS, SEEDS = 24_000_000, 4
-"""As many as training explores, per seed."""
+"""Steps per seed, as in training, and number of seeds."""
 
 
 def search(seed: int, steps: int) -> np.ndarray:
-    """(F, 3) the front that edited plans find; the network is never updated, and acts where no plan says what to do."""
+    """Return the front (F, 3) that edited action sequences find; the network is not updated."""
     entry = envs.entry("minecart")
     config = replace(preset(entry), seed=seed, steps=steps, updates=0, hidden=8, report_every=10**9)
     trainer = make_trainer(entry, config)

@@ -1,4 +1,4 @@
-"""Steps per second of the vectorised Minecart, beside MO-Gymnasium's in the same run.
+"""Compare the steps per second of the vectorised Minecart with MO-Gymnasium.
 
 python benchmarks/minecart_steps.py
 """

@@ -1,11 +1,9 @@
-"""A PCN that MORL-Baselines itself trains here and now, saved by `PCN.save`, imported and explained. Needs [morl].
+"""Train a PCN with MORL-Baselines (extra [morl]), import it and explain it.
 
-python benchmarks/morl_import.py [steps] [questions] [seed]
+    python benchmarks/morl_import.py [STEPS] [QUESTIONS] [SEED]
 
-Every question of the paper's stress test on it (or so many, evenly) is asked: what Exact proves feasible, what of that
-Boundary and CF-ZOO find, and what the horizon has to do with it: the same questions with the horizon kept, and with
-nothing but the horizon free to change. Its front is what of the environment's own it reaches, each point under the
-horizon that fits.
+Asks the questions of the stress test, or QUESTIONS evenly spread ones: which are feasible (`Exact`), which of them
+`Boundary` and CF-ZOO find, and which are feasible with the horizon fixed or with only the horizon free.
 """
 
 import contextlib
@@ -47,7 +45,7 @@ def main(steps: int, count: int, seed: int) -> None:
 
 
 def train(folder: Path, steps: int, seed: int) -> Path:
-    """The file that MORL-Baselines writes."""
+    """Train with MORL-Baselines and return the checkpoint file."""
     import torch
     from mo_gymnasium.utils import make
     from morl_baselines.multi_policy.pcn.pcn import PCN
@@ -90,7 +88,7 @@ def compare(agent: pf.Agent, picked: Asked) -> None:
 
 
 def ask(agent: pf.Agent, picked: Asked, search: pf.Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:
-    """Each question alone, and the mean of its CPU seconds."""
+    """Ask each question alone; return the answers and the mean CPU seconds."""
     started = time.process_time()
     answers = [pf.explain(agent, decision, foil=case.foil, search=search, keep=keep) for case, decision in picked]
     return answers, (time.process_time() - started) / len(picked)

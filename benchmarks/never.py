@@ -1,10 +1,9 @@
-"""`pf.never` on the states that every shipped agent visits, as points and as boxes, attacked by samples.
+"""Run `pf.never` on all states that the shipped agents visit, and attack the proofs with samples.
 
-python benchmarks/never.py [--width 0.01] [--samples 10000000] [--agents NAME,NAME]
+    python benchmarks/never.py [--width 0.01] [--samples 10000000] [--agents NAME,NAME]
 
-For each agent: pairs of state and valid action, how many are proven, refuted and open, seconds for a pair, and how many
-samples (states of a proven box, commands of the space) make the policy choose what is proven never to be chosen.
-Exits with 1 if there is any.
+Prints for each agent the pairs of state and valid action, how many are proven, refuted and open, the seconds per
+pair, and the samples that violate a proof. The exit code is 1 if there is a violation.
 """
 
 import argparse
@@ -20,7 +19,7 @@ CHUNK = 1 << 15
 
 
 def violations(agent: pf.Agent, found: Never, ranges: np.ndarray, samples: int) -> int:
-    """Of so many samples for each proven state those at which the action is chosen all the same."""
+    """Count the samples at which an action is chosen that is proven never to be chosen."""
     count, generator, action = 0, np.random.default_rng(7), agent.actions.index(found.action)
     valid = {d.state.tobytes(): d.valid_actions for e in pf.rollouts(agent, agent.front) for d in e}
     for state in found.states[found.proven]:
@@ -67,7 +66,7 @@ def tell(name: str, counts: np.ndarray) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--width", type=float, default=0.0, help="of boxes of states, as a share of the range")
-    parser.add_argument("--samples", type=int, default=10_000_000, help="over all agents")
+    parser.add_argument("--width", type=float, default=0.0, help="width of the state boxes, as a share of the range")
+    parser.add_argument("--samples", type=int, default=10_000_000, help="samples over all agents")
     parser.add_argument("--agents", type=lambda text: text.split(","), default=pf.list_agents())
     sys.exit(main(parser.parse_args()))

@@ -1,11 +1,10 @@
-"""Does a search find on an ordinary policy what it finds on the exact one? Both side by side, against proofs.
+"""Compare searches on an exact policy and on an ordinary torch module, against proofs.
 
-Every shipped agent is asked twice: as the NumPy policy that gives a row the same bits in any batch, and rebuilt as a
-torch float32 module, as a user would write it, which does not. Of the questions that Exact proves feasible it counts
-what each search reports, how much further it is than the proven answer, and the answers under which the foil does not
-win by kappa when the policy is asked again in other batches. Prints a Markdown table.
+    python benchmarks/ordinary_policies.py [QUESTIONS] [AGENT ...]
 
-python benchmarks/ordinary_policies.py [questions per agent] [agents ...]
+Each shipped agent is asked as a NumPy policy, which gives a row the same bits in any batch, and as a torch float32
+module, which does not. The table counts, among the questions that `Exact` proves feasible, what each search finds,
+the mean ratio to the proven distance, and the answers that do not hold in other batches.
 """
 
 import sys
@@ -28,9 +27,9 @@ from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 SEARCHES = (Boundary(), CFZoo())
 CONSOLE = Console(stderr=True)
 AT_ONCE = 64
-"""Questions that are asked together, as in a study."""
+"""Questions per batch, as in a study."""
 BATCHES = (1, 2, 3, 7, 64, 1000)
-"""How many commands are asked about together when answers are checked again."""
+"""Sizes of the batches in which answers are checked again."""
 
 
 def main(count: int, names: Sequence[str]) -> None:
@@ -53,7 +52,7 @@ def main(count: int, names: Sequence[str]) -> None:
 
 
 def provable(name: str, count: int) -> tuple[list[Question], list[float]]:
-    """Evenly spread questions of an agent that Exact proves feasible, and how far its answers are."""
+    """Return evenly spread feasible questions of an agent, with their proven distances."""
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
     questions = [make_case_question(agent, *cases[i]) for i in evenly(len(cases), count)]
@@ -70,14 +69,14 @@ def ask_all(questions: list[Question], search: Boundary | CFZoo | Exact, name: s
 
 
 def judge(questions: list[Question], answers: list[Answer], proven: list[float]) -> tuple[int, float, int]:
-    """(found, sum of the ratios to the proven distances, answers that do not hold when they are asked about again)."""
+    """Return (answers, sum of the ratios to the proven distances, answers that do not hold in other batches)."""
     found = [row for row, answer in enumerate(answers) if answer.found]
     ratios = [answers[row].closest_distance / proven[row] for row in found]  # type: ignore[operator]
     return len(found), float(sum(ratios)), bad_answers([questions[i] for i in found], [answers[i] for i in found])
 
 
 def bad_answers(questions: list[Question], answers: list[Answer]) -> int:
-    """Under how many the foil does not win by kappa, both as quoted and as found, in some batch and order."""
+    """Count the answers whose closest or quoted command fails in some batch or order."""
     if not answers:
         return 0
     batch, generator, bad = QuestionBatch(questions), np.random.default_rng(0), np.zeros(len(answers), dtype=bool)

@@ -1,11 +1,10 @@
-"""Preference-conditioned agents, trained by MORL-Baselines itself, explained on the simplex; certificates are attacked.
+"""Explain preference-conditioned agents that MORL-Baselines trains, and attack the certificates.
 
     python benchmarks/preferences.py --agent envelope-sea --samples 10000000
 
-It needs morl-baselines in the environment. Envelope Q-learning chooses the most of w . Q(s, a, w), which is proven
-about by branch and bound; GPI-LS has a table at each state. Every answer must sum to 1. Weights are sampled where a
-certificate says that the foil cannot win, and MORL-Baselines' own network says what is chosen there. Every question is
-asked twice: at the usual kappa, and at 0, where no sampled weights may make the agent choose the foil at all.
+Needs morl-baselines. Envelope Q-learning, which maximises w . Q(s, a, w), is proven by branch and bound; GPI-LS has a
+table of values at each state. Weights are sampled where a certificate says that the foil cannot win, and the network
+of MORL-Baselines is evaluated there. Every question is asked with the default kappa and with kappa 0.
 """
 
 import argparse
@@ -24,26 +23,26 @@ import paretofoil as pf
 CHUNK = 1 << 15
 OBJECTIVES = {"deep-sea-treasure-v0": ("treasure", "time"), "four-room-v0": ("blue", "green", "red")}
 SCALES: dict[str, Any] = {"deep-sea-treasure-v0": 10.0, "four-room-v0": [13.0, 13.0, *[1.0] * 12]}
-"""What states are divided by, so that networks learn from numbers near 1."""
+"""Divisors of the states, so that networks learn from numbers near 1."""
 MAX_STEPS = 50
 OWN_CHOICES = 30
-"""How many of the sampled weights of each question the agent's own `eval` is asked about, one by one."""
+"""Sampled weights per question at which the agent's own `eval` is called."""
 
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A trained agent, as MORL-Baselines has it and as we see it."""
+    """A trained agent of MORL-Baselines, and the policy made of it."""
 
     agent: Any
     env: Any
     policy: Any
     space: pf.CommandSpace
     worth: Callable[[np.ndarray, np.ndarray], np.ndarray]
-    """(state, weights (N, d)) -> (N, actions), by its own network in its own precision."""
+    """(state, weights (N, d)) -> (N, actions), from its own network."""
 
 
 class Scaled(gymnasium.ObservationWrapper):
-    """States as float32 numbers near 1."""
+    """Scale states to float32 numbers near 1."""
 
     def __init__(self, env: Any, scale: Any) -> None:
         super().__init__(env)
@@ -109,11 +108,11 @@ AGENTS: dict[str, tuple[Callable[[str, int, int], Subject], str, int]] = {
     "envelope-rooms": (envelope, "four-room-v0", 10_000),
     "gpi-sea": (gpi, "deep-sea-treasure-v0", 8_000),
 }
-"""Each trains in minutes; Minecart, which has three objectives as well, brought no ore home after 15,000 steps."""
+"""Each trains in minutes. Minecart also has three objectives, but brought no ore home after 15,000 steps."""
 
 
 def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The states of an episode under some weights, and what it returns."""
+    """Return the states of an episode under given weights, and its return."""
     state, _ = subject.env.reset(seed=seed)
     states, returns, over = [], np.zeros(subject.space.dim), False
     while not over:
@@ -124,7 +123,7 @@ def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.n
 
 
 def moments(subject: Subject, episodes: int, each: int, seed: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
-    """Different states with the weights under which they were visited, and how many different returns there are."""
+    """Return distinct states with the weights of their episodes, and the number of distinct returns."""
     rng, found, returns = np.random.default_rng(seed), {}, set()
     for weights in rng.dirichlet(np.ones(subject.space.dim), size=episodes):
         states, reached = visited(subject, weights, seed)
@@ -135,7 +134,7 @@ def moments(subject: Subject, episodes: int, each: int, seed: int) -> tuple[list
 
 
 def sample(answer: pf.Answer, size: int, rng: np.random.Generator) -> np.ndarray:
-    """Weights of the simplex that are closer than is proven possible: half all over, half near the proven distance."""
+    """Sample weights closer than the lower bound: half uniformly, half near the bound."""
     dim, lower = len(answer.original), answer.lower_bound
     if np.isinf(lower):
         return rng.dirichlet(np.ones(dim), size=size)
@@ -150,7 +149,7 @@ def sample(answer: pf.Answer, size: int, rng: np.random.Generator) -> np.ndarray
 def attack(
     subject: Subject, state: np.ndarray, answer: pf.Answer, samples: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """(4,): weights that were sampled, violations among them, own choices that were asked for, violations there."""
+    """Return (4,): sampled weights, violations, calls of the agent's own `eval`, violations there."""
     counts = np.zeros(4, dtype=np.int64)
     while counts[0] < samples:
         weights = sample(answer, CHUNK, rng)
@@ -165,7 +164,7 @@ def attack(
 
 
 def explained(subject: Subject, asked: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[np.ndarray, pf.Answer]]:
-    """Every other action of each moment, at the usual kappa and at 0."""
+    """Explain every foil of each decision, with the default kappa and with 0."""
     answers, actions = [], int(subject.env.action_space.n)
     for state, weights in asked:
         chosen = int(subject.policy.log_probs(state[None], weights[None])[0].argmax())
@@ -203,10 +202,10 @@ def report(name: str, subject: Subject, asked: list[Any], answers: list[Any], at
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--agent", choices=list(AGENTS), default="envelope-sea")
-    parser.add_argument("--steps", type=int, help="of training; those of the agent if not given")
-    parser.add_argument("--episodes", type=int, default=20, help="each under weights of its own")
-    parser.add_argument("--moments", type=int, default=3, help="of each episode")
-    parser.add_argument("--samples", type=int, default=10_000_000, help="sampled weights, over all questions")
+    parser.add_argument("--steps", type=int, help="training steps; by default those of the agent")
+    parser.add_argument("--episodes", type=int, default=20, help="episodes, each with its own weights")
+    parser.add_argument("--moments", type=int, default=3, help="decisions per episode")
+    parser.add_argument("--samples", type=int, default=10_000_000, help="sampled weights over all questions")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,8 +1,8 @@
-"""Does any certificate of Exact fail? A long run over the shipped agents; prints a Markdown table, a row per agent.
+"""Audit the certificates of `Exact` on the shipped agents.
 
-Resolves every question of the stress test with Exact on one core, samples the deployed policy below the lower bounds
-and in the boxes that are called infeasible, samples inside proven regions, and for two objectives looks at every point
-of a 1000 x 1000 grid. Anything but 0 in the columns of violations would refute a proof.
+Decides every question of the stress test, samples the deployed policy below the lower bounds, in infeasible search
+regions and in proven ranges, and evaluates a 1000 x 1000 grid for two objectives. Prints a Markdown table; a
+violation would refute a proof.
 """
 
 import sys
@@ -22,13 +22,13 @@ from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.searches import Grid
 
 QUESTIONS = 2400
-"""At most so many questions per agent, evenly spread: one that wanders to the step limit has tens of thousands."""
+"""Maximum of questions per agent, evenly spread."""
 SAMPLED, SAMPLES = 70, 200_000
-"""Certificates per agent that are sampled, and commands for each: 10 agents give 140 million."""
+"""Sampled certificates per agent, and commands per certificate."""
 REGIONS, INSIDE = 40, 100_000
 GRID = 1000
 PAPER_GRID = 20
-"""Infeasible questions per agent that also get the grid of the paper's audit (`--paper-grid AGENT ...`)."""
+"""Infeasible questions per agent for the grid of the paper's audit (`--paper-grid AGENT ...`)."""
 
 
 def stress_questions(name: str) -> list[Question]:
@@ -38,7 +38,7 @@ def stress_questions(name: str) -> list[Question]:
 
 
 def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[int, int]:
-    """(commands sampled inside proven regions, how many of them fail)."""
+    """Return (commands sampled in proven ranges, violations)."""
     rng, inside, failing = np.random.default_rng(0), 0, 0
     found = [i for i, a in enumerate(answers) if a.command is not None]
     for i in (found[j] for j in evenly(len(found), REGIONS)):
@@ -52,7 +52,7 @@ def sample_regions(questions: list[Question], answers: list[Answer]) -> tuple[in
 
 
 def grid_violations(question: Question, found: Answer) -> int:
-    """Grid commands that make the foil win although they are closer than the lower bound (which may be infinite)."""
+    """Count the grid commands below the lower bound that make the foil win."""
     x, y = (np.linspace(question.low[i], question.high[i], GRID) for i in (0, 1))
     commands = np.stack([np.tile(x, GRID), np.repeat(y, GRID)], axis=1)
     margins = QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "grid")
@@ -87,7 +87,7 @@ def audit(name: str) -> str:
 
 
 def audit_grid(name: str) -> str:
-    """The paper's grid of 200 values per objective, on some of the questions that Exact calls infeasible."""
+    """Evaluate the paper's grid of 200 values per objective on infeasible questions."""
     questions = stress_questions(name)
     picked = [questions[i] for i in evenly(len(questions), 8 * PAPER_GRID)]
     infeasible = [q for q in picked if ask([q], Exact())[0].status is Status.PROVEN_INFEASIBLE][:PAPER_GRID]

@@ -1,6 +1,6 @@
-"""What it costs to prove answers to within 1 % of their distance instead of 0.001: the same questions, side by side.
+"""Measure the cost of proving answers to 1 % of their distance, compared with 0.001.
 
-python benchmarks/proof_gap.py [questions per agent]
+python benchmarks/proof_gap.py [QUESTIONS]
 """
 
 import sys
@@ -45,7 +45,7 @@ def tell(name: str, row: np.ndarray) -> None:
 
 
 def measure(search: Exact, questions: list) -> tuple[tuple[int, int], float]:
-    """How many are settled to 1 % of their distance (or proven impossible), how many are not, and the CPU time."""
+    """Return how many questions are decided to 1 % of their distance, how many are not, and the CPU time."""
     started = time.process_time()
     with one_thread():
         findings = search.run(QuestionBatch(questions))

@@ -1,8 +1,7 @@
-"""Many visitors at once: 32 clients ask a real server different questions for a minute, and every answer is checked.
+"""Load test of the web server: 32 clients ask different questions for a minute, and every answer is checked.
 
-Printed are the answers and their rate, errors, answers that differ from the library's, how long a health request took
-at most, and the memory of the server and of its workers, at the beginning and at most. Health is asked for by a process
-of its own, which does not wait for the clients.
+Prints the answers and their rate, errors, answers that differ from the library's, the times of health requests, and
+the memory of the server and its workers. A separate process sends the health requests.
 """
 
 import argparse
@@ -25,26 +24,26 @@ import paretofoil as pf
 
 AGENTS = ("deep-sea-treasure", "branch-path", "reward-line", "collect-two", "resource-gathering")
 SECONDS = 10.0
-"""For each question: none of these needs it, so that answers do not depend on the clock."""
+"""Time limit per question; no question reaches it."""
 
 FIRST_POLL, LAST_POLL = 0.12, 0.9
-"""Seconds between two looks at a job, as the page takes them: more and more."""
+"""Seconds between polls of a job, as in the page."""
 
 
 @dataclass
 class Log:
-    """What all clients met; appending is safe from several threads."""
+    """Results of all clients; appending is thread-safe."""
 
     answers: list[tuple[dict[str, Any], dict[str, Any]]] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     busy: list[float] = field(default_factory=list)
     health: list[float] = field(default_factory=list)
     memory: list[tuple[int, int, int]] = field(default_factory=list)
-    """Megabytes of the server, of the largest worker, and how many workers there are."""
+    """Megabytes of the server and of the largest worker, and the number of workers."""
 
 
 def questions() -> list[dict[str, Any]]:
-    """Every moment of the agents' front episodes, and every foil."""
+    """Return every step and foil of the episodes under the front."""
     made = []
     for name in AGENTS:
         agent = pf.load_agent(name)
@@ -57,7 +56,7 @@ def questions() -> list[dict[str, Any]]:
 
 
 def visit(address: str, asked: list[dict[str, Any]], end: float, log: Log) -> None:
-    """One client: an episode, a picture and an answer, one after the other, as a person at the page causes them."""
+    """Run one client: an episode, a picture and an answer in turn, as the page requests them."""
     with httpx.Client(base_url=address, timeout=120) as client:
         for question in asked:
             if time.monotonic() > end:
@@ -90,7 +89,7 @@ def _ask(client: httpx.Client, question: dict[str, Any], log: Log) -> None:
 
 
 def watch(address: str, pid: int, seconds: float) -> None:
-    """Ask for health ten times a second, look at the memory once a second, and print both."""
+    """Request the health ten times and the memory once per second; print both."""
     waits, memory, end = [], [], time.monotonic() + seconds
     with httpx.Client(base_url=address, timeout=120) as client:
         while time.monotonic() < end:
@@ -119,7 +118,7 @@ def megabytes(pid: int) -> int:
 
 
 def check(log: Log) -> list[str]:
-    """The answers that the library, asked the same without a server, does not give."""
+    """Return the answers that differ from the library's."""
     wrong, known = [], {}
     for question, told in log.answers:
         key = json.dumps(question)
@@ -157,13 +156,13 @@ def report(log: Log, seconds: float, wrong: list[str]) -> None:
     different = len({json.dumps(question) for question, _ in log.answers})
     agents = Counter(question["agent"] for question, _ in log.answers)
     print(f"answers: {len(log.answers)} ({different} different questions) in {seconds:g} s, {dict(agents)}")
-    print(f"errors: {len(log.errors)} {log.errors[:3]}; asked to come again: {len(log.busy)}")
-    print(f"answers that are not the library's: {len(wrong)} {wrong[:3]}")
+    print(f"errors: {len(log.errors)} {log.errors[:3]}; told to retry: {len(log.busy)}")
+    print(f"answers that differ from the library's: {len(wrong)} {wrong[:3]}")
     waits = sorted(log.health)
     print(f"health requests: {len(waits)}, median {waits[len(waits) // 2]:.3f} s, at most {waits[-1]:.3f} s")
     server, worker = ([row[i] for row in log.memory] for i in (0, 1))
     print(f"memory of the server: {server[0]} MB at first, {max(server)} MB at most, {server[-1]} MB at the end")
-    # The benchmark's own processes, and whatever else the machine does.
+    # Includes the processes of the benchmark.
     print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
     print(f"memory of a worker: {max(worker)} MB at most; {max(row[2] for row in log.memory)} workers")
 
@@ -172,7 +171,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--watch", help="The address of a server to watch: what the watching process is started with.")
+    parser.add_argument("--watch", help="Address of a server to watch (internal).")
     parser.add_argument("--pid", type=int, default=0)
     asked = parser.parse_args()
     if asked.watch:
@@ -182,7 +181,7 @@ def main() -> None:
 
 
 def serve(clients: int, seconds: float) -> None:
-    """Start a server, visit it, and check what it answered."""
+    """Start a server, load it, and check its answers."""
     command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:

@@ -1,11 +1,10 @@
-"""Is anything proven that is not true? Attacks proofs about generated networks, and prints a table by kind.
+"""Attack the proofs with generated networks, and print a table by kind of network.
 
-python benchmarks/soundness.py [--networks 100000] [--seconds S] [--jobs 1] [--seed 0] [--whole 8]
+    python benchmarks/soundness.py [--networks 100000] [--seconds S] [--jobs 1] [--seed 0] [--whole 8]
 
-Network number n is the case of seed n (tests/folded.py; tests/attacks.py is the attack), so that a run that was
-stopped goes on with --seed, and a violation is seen again with --seed n --networks 1 --whole 1. Every network has its
-bounds and a proof attacked, every 8th Exact as a whole, proven ranges and second looks as well. Ends with 1 if there
-was a violation.
+Network n has the seed n (`tests/folded.py`; `tests/attacks.py` has the attack): continue a stopped run with --seed,
+and repeat a violation with --seed n --networks 1 --whole 1. The bounds and a proof of every network are attacked; for
+every 8th, also the whole search, the proven range and the verification. The exit code is 1 if there is a violation.
 """
 
 import argparse
@@ -27,7 +26,7 @@ from folded import KINDS, generate
 
 CONSOLE = Console(stderr=True)
 CHUNK = 360
-"""Networks after which progress is told and the time is looked at."""
+"""Networks per chunk; progress and time are checked between chunks."""
 COLUMNS = (
     "boxes",
     "proofs",
@@ -46,7 +45,7 @@ Counts = dict[str, Counter[str]]
 
 
 def attack_chunk(first: int, last: int, whole: int) -> tuple[Counts, list[str]]:
-    """What was compared, by kind, and the violations, for seeds from first to before last."""
+    """Return the comparisons by kind and the violations, for the seeds from `first` to `last` - 1."""
     warnings.simplefilter("error")
     counts: Counts = {kind: Counter() for kind in KINDS}
     told: list[str] = []
@@ -60,7 +59,7 @@ def attack_chunk(first: int, last: int, whole: int) -> tuple[Counts, list[str]]:
 
 
 def chunks(arguments: argparse.Namespace) -> Iterator[tuple[Counts, list[str]]]:
-    """The chunks in their order, as long as there is time."""
+    """Yield the chunks in order until the time is over."""
     end, started = arguments.seed + arguments.networks, time.monotonic()
     firsts = list(range(arguments.seed, end, CHUNK))
     with ProcessPoolExecutor(arguments.jobs) as pool:
@@ -103,10 +102,10 @@ def main(arguments: argparse.Namespace) -> int:
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--networks", type=int, default=100_000)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no chunk of networks after this")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no chunk after this time")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0, help="the first network")
-    parser.add_argument("--whole", type=int, default=8, help="of so many networks one is attacked as a whole")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the first network")
+    parser.add_argument("--whole", type=int, default=8, help="attack the whole search for every n-th network")
     return parser.parse_args()
 
 

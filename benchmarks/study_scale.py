@@ -1,7 +1,7 @@
-"""What a study costs: questions per core, overhead per chunk and engine, rows on disk, one worker against two.
+"""Measure the throughput and overhead of studies, for the figures in `docs/studies.md`.
 
-Throughput is per second of processor time, which other programs on the machine change little; the rest is wall time.
-Prints Markdown tables, from which `docs/studies.md` takes its figures.
+Prints Markdown tables: questions per second of CPU time, overhead per chunk and engine, size of a row, and one worker
+against two.
 """
 
 import importlib.util
@@ -30,14 +30,14 @@ def installed(engine: EngineName) -> bool:
 
 
 def make_chunk(agent: Agent, search: Search) -> Chunk:
-    """The first questions of an agent's stress test."""
+    """Return the first questions of an agent's stress test as a chunk."""
     study = make_study([agent], {search.name: search})
     cases, questions = zip(*list(study.questions(agent))[: search.questions_at_once], strict=True)
     return Chunk(search.name, search, cases, questions, agent.actions, fingerprint(agent))
 
 
 def count(chunk: Chunk) -> int:
-    """Work that costs nothing: what is left is the engine's overhead."""
+    """Do nothing, to measure the overhead of the engine."""
     return len(chunk)
 
 
@@ -83,7 +83,7 @@ def disk() -> None:
 
 
 def scaling() -> None:
-    """The whole stress test of Minecart: 37 chunks, so that the last ones, which leave a worker idle, weigh little."""
+    """Run the whole stress test of Minecart, so that idle workers at the end matter little."""
     print("\n| engine | workers | seconds, start included | questions / s | against one worker |")
     print("|---|---:|---:|---:|---:|")
     alone = None
@@ -100,7 +100,7 @@ def scaling() -> None:
 
 
 def memory() -> None:
-    """All questions of a study are held while it runs."""
+    """Measure the memory of waiting questions."""
     agent = load_agent("minecart")
     tracemalloc.start()
     held = list(make_study([agent], {"cf-zoo": CFZoo()}).questions(agent))

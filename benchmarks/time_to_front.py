@@ -1,11 +1,10 @@
-"""Steps and seconds until the whole front of Deep Sea Treasure is known: to the archive, and to the weights.
-
-The archive knows a front when it holds an episode of each point; the weights know it when greedy rollouts under the
-archive's commands return each point exactly. Ours (plans), the authors' exploration with our network (plain),
-and the PCN of MORL-Baselines, if it is installed (the [morl] extra). Seconds are those of one core, without the looks
-at the weights. Prints a Markdown table.
+"""Measure the steps and CPU seconds until the whole front of Deep Sea Treasure is learned.
 
     python benchmarks/time_to_front.py [SEED ...]
+
+The archive knows the front when it has an episode for each point; the weights know it when greedy rollouts reach each
+point exactly. Compares our exploration (plans), the authors' exploration with our network (plain), and the PCN of
+MORL-Baselines (extra [morl]). Prints a Markdown table.
 """
 
 import contextlib
@@ -29,14 +28,14 @@ from paretofoil.pcn.config import Explore
 
 ENVIRONMENT, SEEDS = "deep-sea-treasure", (0, 1, 2)
 CHECK = 10
-"""Iterations between two looks at the weights while one explores."""
+"""Iterations between checks of the weights."""
 LIMIT = 900.0
-"""CPU seconds after which MORL-Baselines is stopped; ours end with their own budget."""
+"""CPU seconds after which MORL-Baselines is stopped."""
 
 
 @dataclass
 class Watch:
-    """What of the front is known when, by a clock that stands still while it looks."""
+    """Records when the front is known; the clock stops during checks."""
 
     known: np.ndarray
     reached: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -47,7 +46,7 @@ class Watch:
         self._started = time.process_time()
 
     def look(self, steps: int, archive: Callable[[], np.ndarray], weights: Callable[[], np.ndarray] | None) -> None:
-        """Note what is known by now; without `weights` these are not looked at."""
+        """Record what is known; check the weights only with `weights`."""
         self.spent += time.process_time() - self._started
         for name, returns in (("archive", archive), ("weights", weights)):
             if returns is not None and name not in self.reached and self._covers(returns()):
@@ -74,7 +73,7 @@ def ours(watch: Watch, explore: Explore, seed: int) -> None:
 
 
 class EnoughError(Exception):
-    """Leaves MORL-Baselines' training."""
+    """Ends the training of MORL-Baselines."""
 
 
 def theirs(watch: Watch, seed: int) -> None:
@@ -90,7 +89,7 @@ def theirs(watch: Watch, seed: int) -> None:
     choose, rounds = agent._choose_commands, iter(range(10**9))
 
     def watched(*arguments: object) -> object:
-        """Called once a round, after the updates."""
+        """Check the front once per round, after the updates."""
         look = next(rounds) % CHECK == 0
         watch.look(agent.global_step, lambda: archived(agent)[0], (lambda: obeyed(agent, highest)) if look else None)
         if watch.done or watch.spent > LIMIT:
@@ -104,14 +103,14 @@ def theirs(watch: Watch, seed: int) -> None:
 
 
 def archived(agent: object) -> tuple[np.ndarray, np.ndarray]:
-    """The return and the length of each episode of MORL-Baselines' replay."""
+    """Return the return and the length of each episode in the replay of MORL-Baselines."""
     episodes = [(episode[2][0].reward, len(episode[2])) for episode in agent.experience_replay]  # type: ignore[attr-defined]
     returns, lengths = zip(*episodes, strict=True)
     return np.array(returns), np.array(lengths)
 
 
 def obeyed(agent: object, highest: np.ndarray) -> np.ndarray:
-    """What greedy episodes under the non-dominated commands of the replay return, in an environment of its own."""
+    """Return the returns of greedy episodes under the non-dominated commands of the replay."""
     from mo_gymnasium.utils import make
 
     returns, lengths = archived(agent)
@@ -127,7 +126,7 @@ def obeyed(agent: object, highest: np.ndarray) -> np.ndarray:
 
 @contextlib.contextmanager
 def in_a_quiet_folder() -> Iterator[None]:
-    """MORL-Baselines prints every round, and saves where it stands."""
+    """Silence MORL-Baselines and run it in a temporary folder."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         yield
 

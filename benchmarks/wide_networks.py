@@ -1,11 +1,11 @@
-"""Exact on networks of real width: resolved questions and time, with intermediate bounds forwards and backwards.
+"""Measure `Exact` on wide networks, with forward and with backward intermediate bounds.
 
-The networks are trained to imitate a smooth decision, so that they look like trained policies, and deployed as torch
-float32 modules through `pf.from_torch`. "Before" substitutes every layer backwards (B x n x n numbers), which is what
-the library did; "after" is the library. The same questions, in the same run, CPU seconds of one thread.
+    python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
+        [--questions 3] [--seconds 10] [--skip-before]
 
-python benchmarks/wide_networks.py [--widths 64,256,512] [--depths 2,3,4] [--forms relu,tanh,pcn] [--dims 2,3,4,6]
-    [--questions 3] [--seconds 10] [--skip-before]
+The networks imitate a smooth decision and are deployed as torch float32 modules. "Before" substitutes every layer
+backwards, as an earlier version did; "after" is the library. Both get the same questions in the same run; times are
+CPU seconds of one thread.
 """
 
 import argparse
@@ -35,7 +35,7 @@ BATCH, UPDATES = 512, 1500
 
 
 class Pcn(nn.Module):
-    """The form of a PCN: a state and a command meet in a product of sigmoids, ReLU layers follow."""
+    """A network of the form of a PCN: a product of sigmoids of state and command, then ReLU layers."""
 
     def __init__(self, dim: int, width: int, depth: int) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Pcn(nn.Module):
 
 
 class Plain(nn.Module):
-    """A perceptron of state and command side by side."""
+    """A multilayer perceptron of the concatenated state and command."""
 
     def __init__(self, dim: int, width: int, depth: int, activation: type[nn.Module]) -> None:
         super().__init__()
@@ -70,7 +70,7 @@ def make_module(form: str, dim: int, width: int, depth: int) -> nn.Module:
 
 
 def imitate(module: nn.Module, dim: int, seed: int) -> None:
-    """Train a module on the decisions of a random smooth function: sums of slow waves, the largest wins."""
+    """Train a module to imitate the decisions of a random smooth function."""
     torch.manual_seed(seed)
     waves, shift, weight = torch.randn(STATE + dim, 24) * 1.5, torch.rand(24) * 6.3, torch.randn(24, ACTIONS)
     optimiser = torch.optim.Adam(module.parameters(), lr=1e-3)
@@ -83,7 +83,7 @@ def imitate(module: nn.Module, dim: int, seed: int) -> None:
 
 
 def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
-    """Random states and commands of the unit box, a random foil that is not chosen."""
+    """Return questions with random states, commands of the unit box, and foils."""
     generator = np.random.default_rng(seed)
     space = CommandSpace(np.zeros(dim), np.ones(dim))
     policy = pf.from_torch(module.eval(), np.full(STATE, 0.5), space, outputs="logits")
@@ -97,7 +97,7 @@ def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
 
 
 def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> bound.HalfSpaces:
-    """Lines above the margins as the library made them before: each side of each unit by its own substitution.
+    """Bound the margins as an earlier version did: substitute each side of each unit backwards.
 
     Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
     """
@@ -126,7 +126,7 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> boun
 
 @contextmanager
 def before() -> Iterator[None]:
-    """The library with the bounds that it had, in the chunks that they need."""
+    """Use the bounds of the earlier version."""
     forwards = bound._upper_bounds
 
     def in_small_chunks(
@@ -143,7 +143,7 @@ def before() -> Iterator[None]:
 
 
 def measure(questions: list[Question], seconds: float) -> np.ndarray:
-    """[resolved, CPU seconds, boxes, largest gap that is left as a share of the distance]."""
+    """Return [decided, CPU seconds, boxes, largest remaining gap as a share of the distance]."""
     began, resolved, boxes, left = time.process_time(), 0, 0, 0.0
     for question in questions:
         with one_thread():
@@ -158,7 +158,7 @@ def measure(questions: list[Question], seconds: float) -> np.ndarray:
 
 
 def rate(question: Question, count: int) -> float:
-    """Boxes of a tenth of the region's width that are bounded in a second of CPU time."""
+    """Return how many boxes of a tenth of the search region's width are bounded per CPU second."""
     folded = question.policy.fold(question.state)  # type: ignore[attr-defined]
     network = margin_network(folded, question)
     low, high = ((side - question.command) / question.space.scale for side in (question.low, question.high))
@@ -210,6 +210,6 @@ if __name__ == "__main__":
     parser.add_argument("--forms", type=lambda text: text.split(","), default=["relu", "tanh", "pcn"])
     parser.add_argument("--dims", type=numbers, default=[2, 3, 4, 6])
     parser.add_argument("--questions", type=int, default=3)
-    parser.add_argument("--seconds", type=float, default=10.0, help="that a question may take")
-    parser.add_argument("--skip-before", action="store_true", help="measure the library alone")
+    parser.add_argument("--seconds", type=float, default=10.0, help="time limit per question")
+    parser.add_argument("--skip-before", action="store_true", help="measure only the library")
     main(parser.parse_args())
