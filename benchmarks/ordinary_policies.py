@@ -71,7 +71,7 @@ def ask_all(questions: list[Question], search: Boundary | CFZoo | Exact, name: s
 def judge(questions: list[Question], answers: list[Answer], proven: list[float]) -> tuple[int, float, int]:
     """Return (answers, sum of the ratios to the proven distances, answers that do not hold in other batches)."""
     found = [row for row, answer in enumerate(answers) if answer.found]
-    ratios = [answers[row].closest_distance / proven[row] for row in found]  # type: ignore[operator]
+    ratios = [answers[row].closest.distance / proven[row] for row in found]  # type: ignore[union-attr]
     return len(found), float(sum(ratios)), bad_answers([questions[i] for i in found], [answers[i] for i in found])
 
 
@@ -80,7 +80,10 @@ def bad_answers(questions: list[Question], answers: list[Answer]) -> int:
     if not answers:
         return 0
     batch, generator, bad = QuestionBatch(questions), np.random.default_rng(0), np.zeros(len(answers), dtype=bool)
-    for commands in (np.array([a.command for a in answers]), np.array([a.closest for a in answers])):
+    for commands in (
+        np.array([a.command for a in answers]),
+        np.array([a.closest.command for a in answers if a.closest]),
+    ):
         for size in BATCHES:
             order = generator.permutation(max(size, len(answers))) % len(answers)
             for first in range(0, len(order), size):

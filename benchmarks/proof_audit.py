@@ -68,7 +68,7 @@ def audit(name: str) -> str:
     counts = {outcome: sum(a.status is outcome for a in answers) for outcome in Status}
     resolved = counts[Status.PROVEN_CLOSEST] + counts[Status.PROVEN_INFEASIBLE]
     reports = [
-        verify_certificate(questions[i], answers[i].certificate, SAMPLES)  # type: ignore[arg-type]
+        verify_certificate(questions[i], answers[i].proof, SAMPLES)  # type: ignore[arg-type]
         for i in evenly(len(questions), SAMPLED)
     ]
     inside, failing = sample_regions(questions, answers)

@@ -1,55 +1,94 @@
 """Answers written by hand: what they say, show and store is known without any search."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Status
-from paretofoil.core.attainable import Attainable
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import (
+    Answer,
+    Attainable,
+    Certificate,
+    Consequence,
+    Counterfactual,
+    ProvenRange,
+    QuestionRecord,
+    Rollouts,
+    SearchRecord,
+    Status,
+)
 from paretofoil.core.command import Objective
-from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
-from paretofoil.core.proven_range import ProvenRange
 
 TREASURE, TIME = Objective("treasure"), Objective("time", "steps", cost=True)
 FUEL = Objective("fuel", cost=True)
 ACTIONS = ("up", "down", "left", "right")
 
 
+_PARTS: dict[str, tuple[str, str]] = {
+    "original": ("question", "command"),
+    **{name: ("question", name) for name in QuestionRecord.__dataclass_fields__ if name not in ("command",)},
+    **{name: ("search", name) for name in ("seed", "stop", "queries", "seconds")},
+    "search": ("search", "name"),
+    "closest": ("closest", "command"),
+    "closest_distance": ("closest", "distance"),
+    "command": ("quoted", "command"),
+    "distance": ("quoted", "distance"),
+    "margin": ("quoted", "margin"),
+    "counterfactual_probabilities": ("quoted", "probabilities"),
+    "counterfactual_values": ("quoted", "values"),
+    "consequence": ("rollouts", "quoted"),
+    "original_consequence": ("rollouts", "original"),
+    "start": ("rollouts", "start"),
+    "attainable": ("rollouts", "attainable"),
+    "scene": ("live", "scene"),
+}
+"""The part of an answer and the field in it that each argument of `answer` and `changed` stands for."""
+
+
 def answer(command: Any = None, **changes: Any) -> Answer:
     """Why right, and not down, under 8 treasure and 2 steps? `command` is the one that is quoted; None finds none."""
-    quoted = None if command is None else np.array(command, dtype=np.float64)
-    found: dict[str, Any] = {
-        "command": quoted,
-        "distance": None if quoted is None else 0.125,
-        "closest": quoted,
-        "closest_distance": None if quoted is None else 0.125,
-        "margin": None if quoted is None else 0.05,
-        "counterfactual_probabilities": None if quoted is None else np.array([0.0, 0.5, 0.0, 0.475]),
-    }
-    values: dict[str, Any] = {
-        "status": Status.NOT_FOUND if quoted is None else Status.FOUND,
-        "stop": Stop.COMPLETE,
-        "original": [8.0, -2.0],
-        "objectives": (TREASURE, TIME),
-        "actions": ACTIONS,
-        "phrases": tuple(f"gone {action}" for action in ACTIONS),
-        "valid_actions": (0, 1, 3),
-        "chosen": 3,
-        "foil": 1,
-        "kappa": 0.05,
-        "norm": "l2",
-        "probabilities": np.array([0.1, 0.2, 0.0, 0.7]),
-        "search": "cf-zoo",
-        "seed": 0,
-        "queries": {"original": 1, "zoo": 9000},
-        "seconds": 0.25,
-    }
-    values |= found | changes
-    original = np.array(values["original"], dtype=np.float64)
-    region = {"low": original - 1.0, "high": original + 1.0}
-    return Answer(**{**region, **values, "original": original})
+    original = np.array(changes.pop("original", [8.0, -2.0]), dtype=np.float64)
+    quoted = None
+    if command is not None:
+        shares = np.array([0.0, 0.5, 0.0, 0.475])
+        quoted = Counterfactual(np.array(command, dtype=np.float64), 0.125, 0.05, shares)
+    question = QuestionRecord(
+        command=original,
+        objectives=(TREASURE, TIME),
+        actions=ACTIONS,
+        phrases=tuple(f"gone {action}" for action in ACTIONS),
+        valid_actions=(0, 1, 3),
+        chosen=3,
+        foil=1,
+        kappa=0.05,
+        norm="l2",
+        probabilities=np.array([0.1, 0.2, 0.0, 0.7]),
+        low=original - 1.0,
+        high=original + 1.0,
+    )
+    search = SearchRecord("cf-zoo", 0, Stop.COMPLETE, {"original": 1, "zoo": 9000}, 0.25)
+    status = Status.NOT_FOUND if quoted is None else Status.FOUND
+    return changed(Answer(status, question, search, quoted, quoted), **changes)
+
+
+def changed(answer: Answer, **changes: Any) -> Answer:
+    """Return the answer with other values, given by the names in `_PARTS`, or other parts."""
+    inner: dict[str, dict[str, Any]] = {}
+    outer: dict[str, Any] = {}
+    for name, value in changes.items():
+        if name in _PARTS:
+            part, entry = _PARTS[name]
+            inner.setdefault(part, {})[entry] = value
+        else:
+            outer[name] = value
+    for part, values in inner.items():
+        if values.get("command", values) is None:  # no counterfactual at all
+            outer[part] = None
+            continue
+        before = getattr(answer, part)
+        outer[part] = replace(Rollouts() if before is None and part == "rollouts" else before, **values)
+    return replace(answer, **outer)
 
 
 def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0.125, **changes: Any) -> Certificate:
@@ -72,12 +111,10 @@ def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0
 def proven(command: Any = None, **changes: Any) -> Answer:
     """The same, with a proof: that the command is the closest, or that there is none."""
     if command is None:
-        proof = certificate("infeasible", np.inf, np.inf)
-        outcome, bound = Status.PROVEN_INFEASIBLE, np.inf
+        status, proof = Status.PROVEN_INFEASIBLE, certificate("infeasible", np.inf, np.inf)
     else:
-        proof = certificate()
-        outcome, bound = Status.PROVEN_CLOSEST, proof.lower
-    values = {"status": outcome, "stop": Stop.PROVEN, "certificate": proof, "lower_bound": bound, "search": "exact"}
+        status, proof = Status.PROVEN_CLOSEST, certificate()
+    values = {"status": status, "stop": Stop.PROVEN, "proof": proof, "search": "exact"}
     return answer(command, **{**values, **changes})
 
 

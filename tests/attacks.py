@@ -15,10 +15,9 @@ from unittest import mock
 import numpy as np
 from folded import Case
 
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import Certificate, ProvenRange
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof import verify
 from paretofoil.proof.bound import lower_bounds, upper_bounds

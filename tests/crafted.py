@@ -25,12 +25,11 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
 from paretofoil.agents.onnx import from_onnx
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import Certificate, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.start import Start
+from paretofoil.core.json import read_document
 from paretofoil.envs import CatalogueEntry, describe, entry
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront

@@ -106,7 +106,8 @@ def test_an_entry_counts_if_it_moves_by_more_than_a_thousandth_of_its_range() ->
     answer = json.loads(next(iter(rows_of_exact())).answer)
     scale = np.array([2.0, 4.0])
     for change, entries in (((0.0, 0.0), 0), ((0.003, 0.003), 1), ((0.003, 0.005), 2), ((-0.003, 0.0), 1)):
-        answer |= {"original": [1.0, 1.0], "closest": [1.0 + change[0], 1.0 + change[1]]}
+        answer["question"]["command"] = [1.0, 1.0]
+        answer["closest"]["command"] = [1.0 + change[0], 1.0 + change[1]]
         assert entries_changed(replace(row, answer=json.dumps(answer)), scale) == entries
 
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from paretofoil.agents.value_policy import from_q_table as from_q_table
     from paretofoil.agents.value_policy import from_q_values as from_q_values
     from paretofoil.core.answer import Answer as Answer
+    from paretofoil.core.answer import Attainable as Attainable
     from paretofoil.core.answer import Status as Status
-    from paretofoil.core.attainable import Attainable as Attainable
     from paretofoil.core.command import CommandSpace as CommandSpace
     from paretofoil.core.command import Objective as Objective
     from paretofoil.core.decision import Decision as Decision
@@ -79,8 +79,7 @@ __getattr__, _names = lazy_names(
         "paretofoil.agents.torch_policy": ("from_q_module", "from_torch"),
         "paretofoil.agents.training": ("train",),
         "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),
-        "paretofoil.core.answer": ("Answer", "Status"),
-        "paretofoil.core.attainable": ("Attainable",),
+        "paretofoil.core.answer": ("Answer", "Attainable", "Status"),
         "paretofoil.core.command": ("CommandSpace", "Objective"),
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),

@@ -69,7 +69,7 @@ def test_the_policy_tells_what_the_transformer_predicts_after_its_history(dt: An
 def test_a_transformer_that_earns_would_have_rested_had_less_been_asked_for_now(dt: Any) -> None:
     names = run_the_lines(dt, history_of(6, 8.0), foil=0)
     answer = names["answer"]
-    assert (answer.search, answer.status) == ("boundary", pf.Status.FOUND)
+    assert (answer.search.name, answer.status) == ("boundary", pf.Status.FOUND)
     assert answer.command[0] < 8.0
     history = history_of(6, 8.0)
     history.returns_to_go[-1] = answer.command

@@ -130,7 +130,7 @@ def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same(se
     chosen = policy.log_probs(state[None], command[None])[0].argmax()
     foil = int(choices[choices != chosen][0])
     answer = pf.explain(policy, state=state, command=command, foil=foil, search=search)
-    assert (answer.search, answer.status) == (search.replace("auto", "boundary"), pf.Status.FOUND)
+    assert (answer.search.name, answer.status) == (search.replace("auto", "boundary"), pf.Status.FOUND)
 
 
 def test_dropout_is_off_as_when_the_model_predicts() -> None:

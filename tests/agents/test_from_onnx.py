@@ -90,7 +90,7 @@ def test_exact_answers_about_an_onnx_file_are_proven_and_hold(name: str, load: A
     policy = load(*COMMON[name][:2])
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
-    assert answer.search == "exact"
+    assert answer.search.name == "exact"
     assert answer.certificate is not None
     assert answer.certificate.status != "gap"
     assert pf.verify_certificate(asked, answer.certificate, samples=20_000, rebound=True).holds
@@ -134,7 +134,7 @@ def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str, load: An
     assert choose_search("auto", policy).name == "boundary"
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
-    assert answer.search == "boundary"
+    assert answer.search.name == "boundary"
 
 
 @pytest.mark.parametrize("outputs", OUTPUTS)

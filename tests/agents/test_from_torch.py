@@ -411,7 +411,7 @@ def test_a_black_box_is_explained_all_the_same(name: str) -> None:
     chosen = policy.log_probs(np.repeat(STATE[None], 200, axis=0), commands).argmax(axis=1)
     foil = int(chosen[chosen != chosen[0]][0])
     answer = pf.explain(policy, state=STATE, command=commands[0], foil=foil, space=SPACE)
-    assert (answer.search, answer.found) == ("boundary", True)
+    assert (answer.search.name, answer.found) == ("boundary", True)
     assert policy.log_probs(STATE[None], answer.command[None])[0].argmax() == foil  # type: ignore[index]
 
 
@@ -425,7 +425,7 @@ def test_a_white_box_policy_is_proven_by_itself() -> None:
     _, policy = common("residual")
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
-    assert answer.search == "exact"
+    assert answer.search.name == "exact"
     assert answer.proven_range is not None
 
 

@@ -149,7 +149,7 @@ def test_limits_and_axes_are_taken(run):
     drawing = ["--plot", "a.png", "--axes", "time,treasure"]
     [found] = json.loads(run(*EXAMPLE, *limits, *drawing, "--json").out)["answers"]
     checks = ("original", "verify", "round", "range")
-    assert sum(n for phase, n in found["queries"].items() if phase not in checks) <= 500
+    assert sum(n for phase, n in found["search"]["queries"].items() if phase not in checks) <= 500
     assert width(Path("a.png")) > 800
 
 

@@ -14,7 +14,7 @@ COMMAND, FOIL = [0.3, 0.7], "right"
 
 
 def told(answer):
-    return answer["status"], answer["kappa"], answer["distance"]
+    return answer["status"], answer["question"]["kappa"], answer["quoted"] and answer["quoted"]["distance"]
 
 
 def by_the_page(kind, asked):
@@ -54,7 +54,7 @@ def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does
     study, path = make_study([agent], ["auto"], CaseRule(steps=1)), tmp_path / "s.sqlite"
     run_study(study, path, workers=1)
     flips = [a for command in agent.front for a in pf.explain_episode(agent, command, times=[0]).to_dict()["answers"]]
-    assert all(0 < answer["kappa"] < 0.001 for answer in flips)
+    assert all(0 < answer["question"]["kappa"] < 0.001 for answer in flips)
     assert [told(json.loads(row.answer)) for row in read_rows(path)] == [told(answer) for answer in flips]
     assert read_about(path)["configuration"]["kappa"] is None
     assert run_study(study, path, workers=1).asked == 0, "it is the same study when it is taken up again"
@@ -65,5 +65,5 @@ def test_a_study_that_is_typed_has_the_usual_kappa_or_the_one_that_is_given(run,
     path = tmp_path / "s.sqlite"
     line = ("--search", "nearest-front", "--commands", "1", "--steps", "1", "--workers", "1", "--quiet")
     run("study", "run", "branch-path", *line, "--out", str(path), *typed)
-    assert {json.loads(row.answer)["kappa"] for row in read_rows(path)} == {kappa}
+    assert {json.loads(row.answer)["question"]["kappa"] for row in read_rows(path)} == {kappa}
     assert resume_study(path, workers=1).asked == 0

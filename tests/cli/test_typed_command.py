@@ -22,8 +22,8 @@ def test_what_remains_is_read_as_a_command_is(run):
 def test_a_range_of_a_cost_is_one_of_sizes(run):
     typed = [*EXAMPLE, "--command", "8,-8", "--range", "time=1:3", "--range", "treasure=5:9"]
     [answer] = json.loads(run(*typed).out)["answers"]
-    assert -3 <= answer["command"][1] <= -1
-    assert 5 <= answer["command"][0] <= 9
+    assert -3 <= answer["quoted"]["command"][1] <= -1
+    assert 5 <= answer["quoted"]["command"][0] <= 9
 
 
 def test_a_range_that_leaves_the_command_out_is_refused_in_the_users_sign(run):

@@ -245,9 +245,9 @@ def test_the_quoted_command_is_short_and_all_that_is_told_is_about_it() -> None:
         assert found.margin == pytest.approx(scores[question.foil] - scores[rivals].max(), abs=1e-6)
         assert found.margin >= question.kappa  # type: ignore[operator]
         assert found.distance == question.space.distance(found.command, question.command)
-        assert found.closest_distance == question.space.distance(found.closest, question.command)
+        assert found.closest_distance == question.space.distance(found.closest.command, question.command)
         assert max(len(f"{v:.12g}") for v in found.command) <= 8
-        told, meant = found.command - question.command, found.closest - question.command
+        told, meant = found.command - question.command, found.closest.command - question.command
         assert (told * meant >= 0).all()  # no wish is turned around by rounding
 
 
@@ -264,7 +264,7 @@ def test_where_kappa_is_zero_a_draw_is_no_answer() -> None:
 def test_a_function_is_a_policy() -> None:
     found = explain(lambda states, commands: SLOPED.log_probs(states, commands), **asked())  # type: ignore[arg-type]
     assert found.found
-    assert found.search == "cf-zoo"
+    assert found.search.name == "cf-zoo"
 
 
 def test_collected_returns_turn_front_points_into_remaining_commands() -> None:

@@ -5,7 +5,7 @@ import pytest
 from test_consequence import plain_loop
 
 import paretofoil as pf
-from paretofoil.core.attainable import DELIVERED
+from paretofoil.core.answer import DELIVERED
 from paretofoil.search import Boundary
 
 QUICK = Boundary(max_queries=300)

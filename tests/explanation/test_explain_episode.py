@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from answers import changed
 
 import paretofoil.explanation.explain as verb
 from paretofoil.agents import load_agent
@@ -13,10 +14,7 @@ from paretofoil.explanation.flip_map import FlipMap
 
 
 def without_seconds(flips: FlipMap) -> str:
-    answers = tuple(
-        replace(a, seconds=0.0, certificate=a.certificate and replace(a.certificate, seconds=0.0))
-        for a in flips.answers
-    )
+    answers = tuple(changed(a, seconds=0.0, proof=a.proof and replace(a.proof, seconds=0.0)) for a in flips.answers)
     return replace(flips, answers=answers).to_json()
 
 
@@ -40,7 +38,7 @@ def test_progress_is_shown_before_the_first_answer_and_after_each_chunk(agent):
 
 def test_only_chosen_moments_are_asked_about(agent):
     some, every = explain_episode(agent, (3, 1), times=(3, 1, 3)), explain_episode(agent, (3, 1))
-    assert some.times == tuple(t for t in every.times if t in (1, 3))
+    assert some.steps == tuple(t for t in every.steps if t in (1, 3))
     assert some.taken == every.taken
 
 

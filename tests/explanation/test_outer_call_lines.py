@@ -96,7 +96,7 @@ def test_a_change_that_falls_short_by_a_hair_is_walked_outwards_and_no_longer_pr
 def test_a_number_that_hardly_changes_stays_as_it_is() -> None:
     answer = told(question(wide), lambda _: Finding(np.array([0.4, 1e-10])))
     assert answer.closest is not None
-    assert answer.closest[1] == 0.5
+    assert answer.closest.command[1] == 0.5
 
 
 # What counts as proven

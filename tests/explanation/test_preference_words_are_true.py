@@ -1,15 +1,15 @@
 """Every number of a paragraph about preferences, checked on the policy by one who reads nothing else."""
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from answers import changed
 
 import paretofoil as pf
-from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.answer import ProvenRange
 from paretofoil.show.sentences import weights_range
 
 NAMES, ACTIONS = ["fuel", "ore", "time"], ["up", "down", "left", "right"]
@@ -141,7 +141,7 @@ def test_a_weight_without_a_range_reads_word_for_word(old: float, new: float, wo
     ore = (1.0 - new) / 2
     command, original = np.array([new, ore, ore]), np.array([old, 0.5, 0.5 - old])
     proven = ProvenRange(np.array([new, 0.1, 0.1]), np.array([new, 0.9, 0.9]))
-    told = weights_range(replace(found, original=original), proven, command)
+    told = weights_range(changed(found, original=original), proven, command)
     wide = "0.1 to 0.9 for ore and 0.1 to 0.9 for time"
     assert told == f"Any weights of {wide} that sum to 1, with {words}, do it as well; this is proven."
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from policies import LinearPolicy, random_pcn, random_question
 
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import Certificate
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch

@@ -143,7 +143,7 @@ def test_the_nearest_preferences_of_a_known_parabola_are_found() -> None:
     question = replace(envelope_question(policy, 0), command=np.array([0.2, 0.8]), foil=1, kappa=0.0)
     [found] = ask([question], Exact())
     assert found.certificate.status == "optimal"  # type: ignore[union-attr]
-    assert found.closest == pytest.approx([0.5, 0.5], abs=3e-3)
+    assert found.closest.command == pytest.approx([0.5, 0.5], abs=3e-3)
     assert found.lower_bound <= 0.3 * np.sqrt(2)
 
 

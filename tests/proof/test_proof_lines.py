@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import Certificate
 from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop

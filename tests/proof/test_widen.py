@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from policies import LinearPolicy, random_pcn, random_question
 
+from paretofoil.core.answer import ProvenRange
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.widen import widen
 from paretofoil.search.exact import Exact

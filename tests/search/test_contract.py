@@ -136,7 +136,7 @@ def check(questions: list[Question], search: Search) -> int:
         assert found.lower_bound <= found.distance + 1e-9
         if question.space.simplex:
             assert found.command.sum() == pytest.approx(1.0, abs=1e-9)
-            assert found.closest.sum() == pytest.approx(1.0, abs=1e-9)
+            assert found.closest.command.sum() == pytest.approx(1.0, abs=1e-9)
     return sum(a.found for a in answers)
 
 

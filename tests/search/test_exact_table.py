@@ -106,7 +106,7 @@ def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_prove
         if answer.found:
             asked += 1
             assert answer.status is pf.Status.PROVEN_CLOSEST
-            way = (answer.closest - weights) / np.linalg.norm(answer.closest - weights)
+            way = (answer.closest.command - weights) / np.linalg.norm(answer.closest.command - weights)
             below = weights + answer.lower_bound * (1 - np.geomspace(1e-9, 1e-4, 200))[:, None] * way
             worth = np.einsum("nd,avd->nav", below.astype(np.float32), table).max(axis=2)
             assert not (worth.argmax(axis=1) == foil).any()
@@ -117,7 +117,7 @@ def test_two_policies_of_a_coverage_set_meet_where_they_are_worth_the_same() -> 
     space = pf.CommandSpace.preferences(["fuel", "ore"])
     policy = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]])
     answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space, kappa=0.0)
-    assert answer.closest == pytest.approx([0.25, 0.75], abs=1e-6)
+    assert answer.closest.command == pytest.approx([0.25, 0.75], abs=1e-6)
     assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]
 
 

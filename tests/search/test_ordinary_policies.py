@@ -164,7 +164,7 @@ def test_actions_that_a_policy_masks_with_minus_infinity_are_found_where_it_allo
     found = [answer for answer in ask(questions, search) if answer.found]
     assert found
     for answer in found:
-        assert answer.command[0] >= 0.3  # type: ignore[index]
+        assert answer.command[0] >= 0.3  # type: ignore[union-attr]
         assert np.isfinite(answer.margin)  # type: ignore[arg-type]
 
 
@@ -183,7 +183,7 @@ def test_scores_in_half_precision_may_be_minus_infinity() -> None:
 
     space = random_questions()[0].space
     answer = explain(half, state=[0.0], command=[0.05, 0.5, 0.5], foil=1, valid_actions=[0, 1], space=space)
-    assert answer.closest[0] == pytest.approx(0.6 + 0.05 / 3, abs=2e-3)  # type: ignore[index]
+    assert answer.closest.command[0] == pytest.approx(0.6 + 0.05 / 3, abs=2e-3)  # type: ignore[union-attr]
 
 
 def test_logarithms_of_tiny_probabilities_do_not_push_answers_away() -> None:

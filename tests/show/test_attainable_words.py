@@ -7,7 +7,7 @@ import pytest
 from answers import achieved, answer, attainable
 from phrases import ASKED, BOTH, CAVEAT, DEATH, DIAMOND, LEFT, PERHAPS, SHARES
 
-from paretofoil.core.attainable import Attainable
+from paretofoil.core.answer import Attainable
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.show.sentences import delivers, paragraph

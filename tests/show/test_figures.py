@@ -1,20 +1,19 @@
 """Figures: what stands in them is true, visible without colours, and in the user's sign."""
 
 import logging
-from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from answers import attainable
+from answers import attainable, changed
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from policies import LinearPolicy
 
 import paretofoil as pf
-from paretofoil.core.answer import Answer, Status
-from paretofoil.core.attainable import Attainable
+from paretofoil.core.answer import Answer, Attainable, Status
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.pictures import ROCK, SEA_CELL, SEA_MARGIN, draw_sea
@@ -71,7 +70,7 @@ def test_the_bold_arrow_goes_from_the_original_command_to_the_quoted_one():
 
 
 def test_the_arrow_ends_at_what_the_sentence_says_not_at_the_unrounded_command():
-    found = replace(plane(), command=np.array([0.75, -5.0]))
+    found = changed(plane(), command=np.array([0.75, -5.0]))
     [(_, end)] = arrows(figure_decision(found).axes[0])
     assert end == (0.75, 5.0)
 
@@ -140,19 +139,19 @@ def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
 
 def test_a_mark_claims_no_more_than_was_proven():
     found = plane()
-    found = replace(found, search="exact", closest=found.command)
+    found = changed(found, search="exact", closest=found.command)
     labels = {
-        outcome: list(marks(figure_decision(replace(found, status=outcome)).axes[0]))[1]
+        outcome: list(marks(figure_decision(changed(found, status=outcome)).axes[0]))[1]
         for outcome in (Status.FOUND, Status.PROVEN_CLOSEST)
     }
     assert labels == {Status.FOUND: "Exact", Status.PROVEN_CLOSEST: "closest, proven"}
-    rounded = replace(found, status=Status.PROVEN_CLOSEST, command=found.command + 0.01)
+    rounded = changed(found, status=Status.PROVEN_CLOSEST, command=found.command + 0.01)
     assert "closest up to rounding, proven" in marks(figure_decision(rounded).axes[0])
 
 
 def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
     found = plane()
-    missing = replace(
+    missing = changed(
         found, status=Status.NOT_FOUND, command=None, closest=None, distance=None, search="white-cw", margin=None
     )
     axes = figure_decision([found, missing]).axes[0]
@@ -193,7 +192,7 @@ def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
 @pytest.mark.parametrize("scene", [None, lambda: (_ for _ in ()).throw(NotImplementedError("no render"))])
 def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
     found = plane()
-    found = replace(found, asked=replace(found.asked, scene=scene), agent="mine", step=3)
+    found = changed(found, scene=scene, agent="mine", step=3)
     with caplog.at_level(logging.WARNING):
         figure = figure_decision(found, tmp_path / "a.png")
     assert len(figure.axes) == 2  # the landscape and its colour bar
@@ -204,8 +203,8 @@ def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
 def test_a_scene_stands_beside_the_landscape_and_a_wide_one_above_it():
     def places(height: int, width: int):
         found = plane()
-        scene = replace(found.asked, scene=lambda: np.zeros((height, width, 3), dtype=np.uint8))
-        figure = figure_decision(replace(found, asked=scene))
+        scene = partial(np.zeros, (height, width, 3), dtype=np.uint8)
+        figure = figure_decision(changed(found, scene=scene))
         figure.canvas.draw()
         return [axes.get_position() for axes in figure.axes[:2]]
 
@@ -264,14 +263,14 @@ def test_a_form_of_a_search_has_its_mark_and_says_which_it_is():
 def test_what_can_be_had_has_a_mark_of_its_own_where_it_is_another_command():
     found = plane()
     had = attainable([0.9, -4.0])
-    axes = figure_decision([replace(found, attainable=had)] * 2).axes[0]
+    axes = figure_decision([changed(found, attainable=had)] * 2).axes[0]
     line = marks(axes)["what can be had"]
     assert (line.get_xdata()[0], line.get_ydata()[0]) == (0.9, 4.0)
     assert legend(axes).count("what can be had") == 1
     [(_, end)] = arrows(axes)
     assert end == (found.command[0], -found.command[1]), "the arrow is the smallest change"
     for other in (None, Attainable(3), attainable(found.command)):
-        drawn = figure_decision(replace(found, attainable=other)).axes[0]
+        drawn = figure_decision(changed(found, attainable=other)).axes[0]
         assert "what can be had" not in legend(drawn)
 
 
@@ -292,7 +291,7 @@ def test_a_front_has_no_more_panels_than_it_needs(name, panels):
 
 def long_flip_map(moments: int):
     found = plane()
-    none = replace(found, status=Status.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
+    none = changed(found, status=Status.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
     answers = tuple(none if time % 3 == 0 else found for time in range(moments))
     taken, times = (0,) * moments, tuple(range(moments))
     return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)

@@ -143,7 +143,7 @@ def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> N
         "not found · by cf-zoo, 9,001 queries · nothing is proven · "
         "The search stopped because it had used all its queries."
     )
-    bounded = answer(certificate=certificate("gap", 0.03, np.inf))
+    bounded = answer(proof=certificate("gap", 0.03, np.inf))
     assert "no valid command is closer than 0.0300" in read(bounded._repr_html_()).words[-1]
 
 

@@ -29,8 +29,8 @@ from phrases import (
     TRY_EXACT,
 )
 
+from paretofoil.core.answer import Start
 from paretofoil.core.command import Objective
-from paretofoil.core.start import Start
 from paretofoil.show.sentences import one_line, paragraph
 
 OBJECTIVES = {

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 import paretofoil as pf
+from paretofoil.core.answer import ProvenRange
 from paretofoil.core.command import Objective
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.show.landscape import weight_line
 from paretofoil.show.palette import INK
 from paretofoil.show.preference_figure import CORNERS, _corners, triangle

@@ -30,7 +30,7 @@ from paretofoil.show.sentences import one_line, paragraph
 OUTCOMES = {
     "found": (answer([6.3, -1.7]), [ASKED, BOTH, SHARES, PERHAPS, CAVEAT]),
     "found-with-a-gap": (
-        answer([6.3, -1.7], certificate=certificate("gap", 0.03), lower_bound=0.03, stop=Stop.OUT_OF_TIME),
+        answer([6.3, -1.7], proof=certificate("gap", 0.03), stop=Stop.OUT_OF_TIME),
         [
             ASKED,
             BOTH,
@@ -54,7 +54,7 @@ OUTCOMES = {
         [ASKED, NONE_FOUND, NOTHING_PROVEN, "The search stopped because its time ran out.", TRY_EXACT],
     ),
     "not-found-but-bounded": (
-        answer(certificate=certificate("gap", 0.03, np.inf), lower_bound=0.03, stop=Stop.OUT_OF_BOXES),
+        answer(proof=certificate("gap", 0.03, np.inf), stop=Stop.OUT_OF_BOXES),
         [
             ASKED,
             NONE_FOUND,
@@ -100,7 +100,7 @@ RESTRICTED = {
         ],
     ),
     "few-were-to-change": (
-        proven([6.3, -2.0], alone=(0,)),
+        proven([6.3, -2.0], free=(0,)),
         [
             ASKED,
             LESS_TREASURE,
@@ -145,7 +145,7 @@ RESTRICTED = {
         ],
     ),
     "found-with-a-gap-and-one-kept": (
-        answer([6.3, -2.0], kept=(1,), certificate=certificate("gap", 0.03), lower_bound=0.03),
+        answer([6.3, -2.0], kept=(1,), proof=certificate("gap", 0.03)),
         [
             ASKED,
             LESS_TREASURE,
@@ -210,7 +210,7 @@ MARGINS = {
         ],
     ),
     "a-change-as-small-as-the-gap": (
-        proven([6.3, -1.7], lower_bound=0.0),
+        proven([6.3, -1.7], proof=certificate(lower=0.0)),
         [
             ASKED,
             BOTH,
@@ -240,7 +240,7 @@ def test_an_answer_reads_word_for_word(name: str) -> None:
     ],
 )
 def test_fewer_answers_than_were_wanted_are_told(others: int, sentence: str) -> None:
-    found = answer([6.3, -2.0], wanted=3, alternatives=(answer([8.0, -1.0]),) * others)
+    found = answer([6.3, -2.0], requested=3, alternatives=(answer([8.0, -1.0]),) * others)
     told = [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, PERHAPS, sentence, CAVEAT]
     assert paragraph(found) == " ".join(filter(None, told))
 

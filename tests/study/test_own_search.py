@@ -1,11 +1,12 @@
 """A search of one's own: a dataclass and one call of `register_search`, and it is a search like every other."""
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
+from answers import changed
 from policies import random_pcn, random_question
 from studies import rows_without_timings, saved_agent
 from typer.testing import CliRunner
@@ -85,7 +86,7 @@ def test_its_foils_truly_win_inside_the_region() -> None:
 def test_its_answer_is_the_same_alone_and_in_a_batch() -> None:
     for question, together in zip(questions(), ask(questions(), OneByOne()), strict=True):
         [alone] = ask([question], OneByOne())
-        assert replace(alone, asked=None, seconds=0.0).to_json() == replace(together, asked=None, seconds=0.0).to_json()
+        assert changed(alone, seconds=0.0).to_json() == changed(together, seconds=0.0).to_json()
 
 
 def test_it_keeps_to_a_limit_of_queries() -> None:

@@ -100,7 +100,7 @@ def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path)
         answer = Answer.from_json(row.answer)
         assert (answer.low.tolist(), answer.high.tolist()) == ([0.0, 0.0], [3.0, 3.0])
         if answer.closest is not None:
-            assert answer.closest_distance == pytest.approx(math.dist(answer.closest / 3, answer.original / 3))
+            assert answer.closest_distance == pytest.approx(math.dist(answer.closest.command / 3, answer.original / 3))
     assert {tuple(Answer.from_json(row.answer).high) for row in read_rows(paths["reachable"])} != {(3.0, 3.0)}
 
 

@@ -48,7 +48,7 @@ def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
     )
     got = pf.Answer.from_dict(told["answer"])
     assert (got.status, got.distance) == (expected.status, expected.distance)
-    assert told["answer"]["command"] == expected.command.tolist()  # type: ignore[union-attr]
+    assert told["answer"]["quoted"]["command"] == expected.command.tolist()  # type: ignore[union-attr]
     assert told["sentence"] == str(expected)
     assert told["paragraph"] == expected.paragraph()
     assert len(got.alternatives) == len(expected.alternatives)
@@ -75,7 +75,7 @@ def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -
 
 def test_the_moments_of_a_flip_map_are_those_asked_for(visitor: Visitor) -> None:
     key = visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0], "times": [3, 1, 3]})
-    assert set(visitor.wait(key)["result"]["flip_map"]["times"]) == {1, 3}
+    assert set(visitor.wait(key)["result"]["flip_map"]["steps"]) == {1, 3}
 
 
 def test_a_question_that_was_answered_is_answered_at_once(visitor: Visitor) -> None:

@@ -152,7 +152,7 @@ def test_the_pages_own_modules_are_all_in_the_file(saved: str) -> None:
 
 def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
     flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), times=[0], search="nearest-front")
-    long = replace(flips, times=tuple(range(201)), answers=flips.answers[:1] * 201)
+    long = replace(flips, steps=tuple(range(201)), answers=flips.answers[:1] * 201)
     with pytest.raises(pf.InvalidInput, match="expected at most 200 steps to save"):
         save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, report=lambda done, total: None)
 

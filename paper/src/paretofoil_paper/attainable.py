@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.attainable import DELIVERED
+from paretofoil.core.answer import DELIVERED
 from paretofoil.explanation.attainable import find_attainable
 from paretofoil.explanation.pose import pose
 from paretofoil.show.palette import BLUE, GREEN, GREY

@@ -115,7 +115,7 @@ def answers_of(example: Example, agent: Agent) -> dict[str, np.ndarray]:
         "exact, sparse": {"search": "exact", "sparse": True},
     }
     found = {by: explain(agent, decision, foil=example.foil, **options).closest for by, options in asked.items()}
-    return {by: command for by, command in found.items() if command is not None}
+    return {by: closest.command for by, closest in found.items() if closest is not None}
 
 
 def comes_by(example: Example, agent: Agent) -> bool:
@@ -189,7 +189,10 @@ def _add_example(report: Report, example: Example, agent: Agent, plan: Plan) -> 
     theirs = {"paper": example.paper_command, **{f"authors' files: {k}": v for k, v in example.published.items()}}
     theirs |= {f"authors' agent, asked by us: {k}": v for k, v in example.asked_theirs.items()}
     rows = [_row(example, agent, example.foil, by, np.array(command)) for by, command in theirs.items()]
-    return rows + [_row(example, agent, foil, by, a.closest, a.status.value) for by, a in answers.items()]
+    return rows + [
+        _row(example, agent, foil, by, None if a.closest is None else a.closest.command, a.status.value)
+        for by, a in answers.items()
+    ]
 
 
 def _where(example: Example, agent: Agent) -> str:
@@ -252,7 +255,7 @@ def _verdict(example: Example, answers: Answers, agent: Agent) -> str:
     """Objective by objective: which of our answers moves it as the paper's does."""
     scale, origin = agent.space.scale, np.array(example.remaining)
     paper = _signs(np.array(example.paper_command) - origin, scale)
-    ours = {by: _signs(a.closest - origin, scale) for by, a in answers.items() if a.closest is not None}
+    ours = {by: _signs(a.closest.command - origin, scale) for by, a in answers.items() if a.closest is not None}
     if not ours:
         return f"Ours has no command that makes it go {example.foil}: {answers['exact'].status.value}."
     words = []

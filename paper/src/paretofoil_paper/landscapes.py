@@ -107,4 +107,4 @@ def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
 
 def _told(found: Answer) -> str:
     size = found.closest_distance
-    return f"{found.search}: " + (found.status.value if size is None else f"distance {size:.3f}")
+    return f"{found.search.name}: " + (found.status.value if size is None else f"distance {size:.3f}")

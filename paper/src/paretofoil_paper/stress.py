@@ -135,7 +135,7 @@ def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
         if asked:
             batch = QuestionBatch([make_case_question(agent, case, decision, box="paper") for case, decision in asked])
             answers = [found[case] for case, _ in asked]
-            commands = np.array([answer.closest for answer in answers], dtype=np.float64)
+            commands = np.array([answer.closest.command for answer in answers if answer.closest])
             by_rays = np.array(["bisection" in answer.queries for answer in answers])
             measured = cut_distances(batch, commands, by_rays).tolist()
             distances |= dict(zip([case for case, _ in asked], measured, strict=True))

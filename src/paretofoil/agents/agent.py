@@ -10,8 +10,8 @@ from paretofoil import envs
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
-from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy, as_policy
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.episode import EXACT, greedy

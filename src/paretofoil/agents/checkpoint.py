@@ -20,8 +20,8 @@ from typing import Any, Literal
 import numpy as np
 
 from paretofoil.agents.storage import read_bytes
-from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.pcn.policy import Layer
 
 MAX_BYTES = 1 << 18

@@ -11,8 +11,8 @@ from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.storage import read_bytes
 from paretofoil.core.command import CommandSpace, Objective
-from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy
 from paretofoil.core.version import __version__
 from paretofoil.envs.catalogue import OneHot

@@ -20,7 +20,7 @@ from paretofoil.agents.recorder import Symbol, symbols_in
 from paretofoil.agents.storage import read_bytes
 from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.document import brief_words
+from paretofoil.core.json import brief_words
 
 PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
 """By ONNX's number of a type."""

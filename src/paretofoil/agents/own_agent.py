@@ -4,8 +4,8 @@ import re
 from importlib import import_module
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.document import brief_words
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief_words
 
 _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

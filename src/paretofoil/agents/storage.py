@@ -16,23 +16,20 @@ from paretofoil.core.atomic import write_whole
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.document import (
     Reader,
-    brief,
-    brief_words,
     by_name,
     finite,
     integer,
     objective,
     optional,
-    read_document,
     record,
     several,
     sized,
     text,
     whole,
     within,
-    write_document,
 )
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief, brief_words, read_document, write_document
 from paretofoil.pcn.policy import PCNPolicy
 
 SCHEMA = "paretofoil/agent/1"

@@ -146,7 +146,7 @@ def _document(
     agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", box: str
 ) -> str:
     """Return the decision and the answers as JSON; the document has the same form for one foil and for several."""
-    from paretofoil.core.document import plain, write_document
+    from paretofoil.core.json import plain, write_document
 
     values = {
         "schema": SCHEMA,

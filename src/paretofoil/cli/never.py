@@ -27,7 +27,7 @@ def never(
     """Prove that no command makes the agent choose ACTION in the states it visits, or print a counterexample."""
     from paretofoil.cli.agents import find_agent
     from paretofoil.cli.progress import bars
-    from paretofoil.core.document import plain, write_document
+    from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.never import never as prove_never
     from paretofoil.show.numbers import values
 

@@ -1,298 +1,478 @@
-"""Answers: the counterfactual command, or that there is none, as values that serialise and speak."""
+"""Answers: the counterfactual command of a question, or that there is none, with what is proven about it."""
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from paretofoil.core.attainable import Attainable
-from paretofoil.core.certificate import Certificate
-from paretofoil.core.command import Norm, Objective
-from paretofoil.core.consequence import Consequence
+from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.display import show
-from paretofoil.core.document import (
-    MAX_INTEGER,
-    Reader,
-    brief,
-    by_name,
-    finite,
-    flag,
-    integer,
-    number,
-    objective,
-    one_of,
-    optional,
-    plain,
-    read_document,
-    record,
-    renamed,
-    several,
-    sized,
-    text,
-    whole,
-    within,
-    write_document,
-)
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import UNSTORED, Bound, Count, Document, brief, plain, plain_fields, upgrade_each
 from paretofoil.core.limit import Stop
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question
-from paretofoil.core.start import Start
 
-SCHEMA = "paretofoil/answer/1"
+DELIVERED = 0.01
+"""A rollout delivers what a command asks for if it misses each objective by at most this share of its range."""
 
 
 class Status(Enum):
-    """What is known about the closest command of a question."""
+    """What is known about the closest command."""
 
     FOUND = "found"
     PROVEN_CLOSEST = "proven closest"
     PROVEN_INFEASIBLE = "proven infeasible"
     NOT_FOUND = "not found"
 
-    @classmethod
-    def _missing_(cls, value: object) -> "Status | None":
-        """Read the words that files of earlier versions use."""
-        name = EARLIER_STATUS.get(str(value))
-        return None if name is None else cls[name]
 
+@dataclass(frozen=True, eq=False)
+class Counterfactual:
+    """A command under which the policy chooses the foil."""
 
-EARLIER_STATUS = {"proven optimal": "PROVEN_CLOSEST", "not found within the budget": "NOT_FOUND"}
-"""The words of earlier versions, which stored answers and rows may still have."""
+    command: np.ndarray
+    """In the units of the objectives."""
+    distance: float
+    """Scaled distance from the original command: |D^-1 (R_cf - R_t)|."""
+    margin: float
+    """M_f: by how much the foil wins."""
+    probabilities: np.ndarray
+    """Of the valid actions, 0 for the others."""
+    values: np.ndarray | None = None
+    """Value of each action, if the policy is one of values."""
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """What an answer is about, as long as it lives in the process that asked; it is not stored."""
+class QuestionRecord:
+    """The question of an answer, without the policy."""
 
-    question: Question
-    scene: Callable[[], np.ndarray] | None = None
-    """Draws the environment at that moment, where there is one."""
-    clearance: float = 0.0
-    """By how much the search kept clear of kappa, for the noise of the policy; a proven range allows for it, too."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Answer:
-    """The smallest change of the command that was found to make the policy choose the foil, or that there is none.
-
-    Everything in it was checked again on the policy by the call that returned it.
-    """
-
-    status: Status
-    stop: Stop
-    """Why the search stopped."""
-    original: np.ndarray
-    """R_t, the command that was asked about."""
+    command: np.ndarray
+    """R_t, the command of the decision."""
     objectives: tuple[Objective, ...]
     actions: tuple[str, ...]
-    """The names of all actions."""
+    """Names of all actions."""
     phrases: tuple[str, ...]
     """What the agent would have done, for each action: "gone down", "stayed"."""
     valid_actions: tuple[int, ...]
-    chosen: int
-    foil: int
+    chosen: Count
+    foil: Count
     kappa: float
+    """Margin by which the foil must win."""
     norm: Norm
     probabilities: np.ndarray
     """Of the valid actions under the original command, 0 for the others."""
-    search: str
-    """The name of the search that gave the answer."""
-    seed: int
-    queries: dict[str, int]
-    """How often the policy was asked, by phase."""
-    seconds: float
-    """Wall time; questions that were answered together share it equally."""
     low: np.ndarray
     high: np.ndarray
-    """The region: what could be asked for instead."""
+    """The search region."""
+    values: np.ndarray | None = None
+    """Value of each action under the original command, if the policy is one of values."""
     agent: str = ""
-    """The name of the agent, if it was one."""
-    step: int | None = None
-    """The step of the episode, if it was one."""
+    """Name of the agent; empty for a policy."""
+    step: Count | None = None
+    """Step of the episode; None outside of an episode."""
     outside: tuple[int, ...] = ()
     """Objectives of which the original command asks for more or less than the agent was trained on."""
     kept: tuple[int, ...] = ()
-    """Objectives that the user keeps as they are."""
+    """Objectives that must not change."""
     held: tuple[int, ...] = ()
-    """Objectives that the user holds to a range of their own."""
-    alone: tuple[int, ...] = ()
-    """The objectives that were allowed to change, if it was to change few; empty if all were."""
-    command: np.ndarray | None = None
-    """R_cf, in short numbers: the command that is quoted, and that all that follows is about; None if none is known."""
-    distance: float | None = None
-    """Its scaled distance |D^-1 (R_cf - R_t)|."""
-    margin: float | None = None
-    """M_f(R_cf): by how much the foil wins there."""
-    counterfactual_probabilities: np.ndarray | None = None
-    """Of the valid actions under R_cf."""
-    closest: np.ndarray | None = None
-    """The closest valid command that was found, before it was rounded."""
-    closest_distance: float | None = None
-    """Its scaled distance, which is what proofs and tables of searches are about."""
-    lower_bound: float = 0.0
-    """No valid command is closer than this; 0 if nothing was proven, infinite if there is none at all."""
-    certificate: Certificate | None = None
-    """What was proven, and under which assumptions."""
-    proven_range: ProvenRange | None = None
-    """A box of commands around the answer, every one of which is proven to make the foil win."""
-    consequence: Consequence | None = None
-    """What the agent achieves under the new command, if it was rolled out."""
-    original_consequence: Consequence | None = None
-    """What it achieves under the original command, beside it."""
-    start: Start | None = None
-    """What the same change means for the command that was issued at the start, if it was an episode."""
-    attainable: Attainable | None = None
-    """The closest command known that makes the agent take the foil and deliver what was asked; None if not sought."""
-    wanted: int = 1
-    """How many different answers were asked for."""
-    alternatives: tuple["Answer", ...] = field(default=())
-    """Further answers that change other objectives, or change them in other directions."""
+    """Objectives with a range set by the user."""
+    free: tuple[int, ...] = ()
+    """The only objectives that may change, in the search for a sparse answer; empty if all may."""
     preferences: bool = False
-    """Whether commands are preferences, weights that sum to 1."""
-    values: np.ndarray | None = None
-    """What each action is worth under the original command, where the policy tells values; it chooses the most."""
-    counterfactual_values: np.ndarray | None = None
-    """The same under R_cf."""
-    asked: Asked | None = field(default=None, metadata={"stored": False})
-    """The question itself; None for an answer that was read from JSON."""
+    """Whether commands are preferences: weights that sum to 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRecord:
+    """The search that gave an answer."""
+
+    name: str
+    seed: Count
+    stop: Stop = Stop.COMPLETE
+    """Why it stopped."""
+    queries: dict[str, Count] = field(default_factory=dict)
+    """Number of queries of the policy, by phase."""
+    seconds: float = 0.0
+    """Wall time; questions that are answered together share it equally."""
+
+
+ProofStatus = Literal["optimal", "infeasible", "gap"]
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """A proof that no command of the search region closer than `lower` makes the foil win by kappa."""
+
+    status: ProofStatus
+    """optimal: upper - lower <= tolerance; infeasible: the search region has no valid command; gap: a limit was reached
+    first, or float32 cannot separate the commands."""
+    lower: Bound
+    """Proven lower bound of the scaled distance; infinite if the search region has no valid command."""
+    upper: Bound
+    """Scaled distance of the closest command, checked on the policy; infinite if none was found."""
+    tolerance: float
+    """The gap that was requested."""
+    boxes: Count
+    """Number of boxes of commands that were bounded."""
+    seconds: float
+    """Duration of the proof."""
+    kappa: float
+    """Margin by which the foil must win."""
+    slack: float
+    """Allowed difference between margins of the deployed policy and of its float64 version: the proof is for
+    kappa - slack."""
+    deviation: float
+    """The largest such difference that was measured, on random commands and on the answers."""
+    pad: float
+    """Added to the bounds of the margins to cover float64 rounding."""
+    norm: Norm
+    """How distance is measured."""
+
+    def __post_init__(self) -> None:
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def gap(self) -> float:
+        """The largest distance by which another command could be closer; 0 if the search region has none."""
+        return 0.0 if np.isinf(self.lower) else self.upper - self.lower
+
+    @property
+    def assumptions(self) -> str:
+        """The assumptions of the proof, as text."""
+        return (
+            f"The policy at this state was bounded in float64, with {self.pad:.1e} added for rounding. "
+            f"The proof is for margins of {self.kappa:g} - {self.slack:g}: it holds for the deployed policy as long as "
+            f"its margins differ from the float64 ones by at most {self.slack:g} (measured: {self.deviation:.1e})."
+        )
+
+    def __repr__(self) -> str:
+        return f"<Certificate: {self.status}, distance {self.lower:.4g} to {self.upper:.4g}, {self._boxes}>"
+
+    @property
+    def _boxes(self) -> str:
+        return "1 box" if self.boxes == 1 else f"{self.boxes} boxes"
+
+    def __str__(self) -> str:
+        if self.status == "infeasible":
+            return f"proven: no command of the region makes the foil win ({self._boxes}, {self.seconds:.2f} s)"
+        if self.status == "optimal":
+            claim = f"no valid command is closer than {self.lower:.4f}, and one is found at {self.upper:.4f}"
+            return f"proven: {claim} ({self._boxes}, {self.seconds:.2f} s)"
+        found = f"one is found at {self.upper:.4f}" if np.isfinite(self.upper) else "none is found"
+        return f"proven so far: no valid command is closer than {self.lower:.4f}, and {found} ({self._boxes})"
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**plain_fields(self), "gap": plain(self.gap), "assumptions": self.assumptions}
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenRange:
+    """A box of commands around the quoted one, all proven to make the foil win by kappa.
+
+    Of preferences, only those that sum to 1.
+    """
+
+    low: np.ndarray
+    high: np.ndarray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", as_vector(self.low, "the lower side of the proven range"))
+        object.__setattr__(self, "high", as_vector(self.high, "the upper side of the proven range", self.low.size))
+        if (self.low > self.high).any():
+            got = f"{self.low.tolist()} and {self.high.tolist()}"
+            raise InvalidInput.expected("a proven range with low <= high", got)
+
+    def holds(self, commands: np.ndarray) -> np.ndarray:
+        """Return which of the commands (N, d) lie inside."""
+        return np.logical_and(commands >= self.low, commands <= self.high).all(axis=-1)  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, eq=False)
+class Consequence:
+    """The outcome of issuing a command in the state of a decision; means over repeated rollouts."""
+
+    achieved: np.ndarray
+    """Return of the whole episode, with what had been collected before."""
+    error: np.ndarray
+    """Standard error of each mean; 0 in deterministic environments."""
+    steps: float
+    """Number of further steps of the episode."""
+    finished: float
+    """Share of rollouts that ended by themselves, not by the step limit."""
+    repeats: Count
+
+    def __post_init__(self) -> None:
+        if self.error.size != self.achieved.size:
+            raise InvalidInput.expected(f"{self.achieved.size} standard errors", self.error.size)
+        if self.repeats < 1:
+            raise InvalidInput.expected("at least 1 rollout", self.repeats)
+
+
+@dataclass(frozen=True, eq=False)
+class Attainable:
+    """The closest command, among those rolled out, that makes the agent take the foil and delivers what it asks for.
+
+    That none was found does not prove that there is none.
+    """
+
+    tried: Count
+    """Number of commands with the foil as their first action that were rolled out."""
+    command: np.ndarray | None = None
+    """What to ask for from here on; None, with all that follows, if no command was found."""
+    asked: np.ndarray | None = None
+    """What that asks of the whole episode: the command and what had been collected before."""
+    distance: float | None = None
+    """Scaled distance from the original command."""
+    missed: float | None = None
+    """The largest difference between what was asked for and achieved, as a share of an objective's range."""
+    consequence: Consequence | None = None
+    """Outcome of the command, rolled out once more by itself."""
+
+    def __post_init__(self) -> None:
+        parts = (self.command, self.asked, self.distance, self.missed, self.consequence)
+        missing = [part is None for part in parts]
+        if any(missing) != all(missing):
+            names = "command, asked, distance, missed, consequence"
+            raise InvalidInput.expected(f"all of {names}, or none", f"{sum(missing)} of them missing")
+
+    @property
+    def known(self) -> bool:
+        return self.command is not None
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """An answer as a change of the command at the start of the episode."""
+
+    issued: np.ndarray
+    """The command that was issued at the start."""
+    command: np.ndarray
+    """The command to issue instead: the quoted command and what had been collected before."""
+    leads_here: bool | None
+    """Whether an episode under that command reaches the state of the decision; None in stochastic environments."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rollouts:
+    """The outcomes of commands, rolled out from the state of the decision."""
+
+    quoted: Consequence | None = None
+    original: Consequence | None = None
+    start: Start | None = None
+    """None at the first step of an episode."""
+    attainable: Attainable | None = None
+    """None if no attainable command was searched for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Live:
+    """What an answer refers to in the process that computed it."""
+
+    question: Question
+    scene: Callable[[], np.ndarray] | None = None
+    """Draws the environment in the state of the decision."""
+    clearance: float = 0.0
+    """Added to kappa for the noise of the policy; a proven range allows for it, too."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Answer(Document):
+    """The smallest change of the command that makes the policy choose the foil, or that there is none.
+
+    All of it was verified on the policy by the call that returned it.
+    """
+
+    SCHEMA: ClassVar[str] = "paretofoil/answer/2"
+
+    status: Status
+    """What is known about the closest command."""
+    question: QuestionRecord
+    search: SearchRecord
+    quoted: Counterfactual | None = None
+    """The command in short numbers: the one that is shown, rolled out and widened to a proven range."""
+    closest: Counterfactual | None = None
+    """The closest command found, before rounding: the one that proofs and tables of searches are about."""
+    proof: Certificate | None = None
+    """What is proven about `closest` and the search region."""
+    proven_range: ProvenRange | None = None
+    """Commands around the quoted one that are all proven to make the foil win."""
+    rollouts: Rollouts | None = None
+    alternatives: tuple["Answer", ...] = ()
+    """Further answers that change other objectives, or in other directions."""
+    requested: Count = 1
+    """Number of answers that were requested."""
+    live: Live | None = field(default=None, metadata=UNSTORED)
+    """The question with its policy; None for an answer that was read from JSON."""
 
     @property
     def found(self) -> bool:
-        return self.command is not None
+        return self.quoted is not None
+
+    @property
+    def command(self) -> np.ndarray | None:
+        """R_cf, the quoted command."""
+        return None if self.quoted is None else self.quoted.command
 
     @property
     def change(self) -> np.ndarray | None:
-        """delta = R_cf - R_t."""
-        return None if self.command is None else self.command - self.original
+        """The quoted command minus the original one, in the units of the objectives."""
+        return None if self.quoted is None else self.quoted.command - self.question.command
+
+    @property
+    def lower_bound(self) -> float:
+        """No valid command is closer than this; 0 if nothing is proven, infinite if there is none."""
+        return 0.0 if self.proof is None else self.proof.lower
 
     @property
     def total_queries(self) -> int:
-        return sum(self.queries.values())
+        return sum(self.search.queries.values())
+
+    def __getattr__(self, name: str) -> Any:
+        """Temporary: the names that answers had before they were composed."""
+        if name not in _MOVED:
+            raise AttributeError(f"an answer has no {name!r}")
+        value: Any = self
+        for part in _MOVED[name].split("."):
+            value = None if value is None else getattr(value, part)
+        return value
 
     def __str__(self) -> str:
         return str(show(self, "sentence"))
 
     def __repr__(self) -> str:
-        size = "" if self.distance is None else f", distance {self.distance:.4g}"
-        foil = f"{self.actions[self.foil]!r} instead of {self.actions[self.chosen]!r}"
-        return f"<Answer: {foil}: {self.status.value}{size}, by {self.search}>"
+        actions = self.question.actions
+        distance = "" if self.quoted is None else f", distance {self.quoted.distance:.4g}"
+        foil = f"{actions[self.question.foil]!r} instead of {actions[self.question.chosen]!r}"
+        return f"<Answer: {foil}: {self.status.value}{distance}, by {self.search.name}>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
 
     def paragraph(self) -> str:
-        """The answer at length: what changes and what stays, probabilities, consequence, caveat."""
+        """Return the answer at length: what changes, what stays, probabilities, outcomes, caveats."""
         return str(show(self, "paragraph"))
 
     def plot(self, path: Any = None, *, axes: tuple[str | int, str | int] | None = None) -> Any:
-        """The landscape of the foil with this answer on it, and the scene beside it, as a matplotlib figure.
+        """Return a matplotlib figure of the commands that flip the decision, with this answer and the environment.
 
         The axes are two objectives by name or number; by default those that the answer changes most.
         """
         return show(self, "plot", path, axes=axes)
 
-    def to_dict(self) -> dict[str, Any]:
-        values: dict[str, Any] = {"schema": SCHEMA, "sentence": str(self)}
-        values |= {name: plain(getattr(self, name)) for name in _stored()}
-        values["objectives"] = [asdict(objective) for objective in self.objectives]
-        values["change"] = plain(self.change)
-        return values
-
-    def to_json(self, indent: int | None = None) -> str:
-        return write_document(self.to_dict(), indent)
+    def derived(self) -> dict[str, Any]:
+        return {"sentence": str(self), "change": plain(self.change), "lower_bound": plain(self.lower_bound)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Answer":
-        with whole(values, SCHEMA, "answer"):
-            read = cls(**record(_READERS, _LATER)(renamed(values, outcome="status", time="step")))
-            _check_fit(read)
-            return read
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if values.get("schema") == "paretofoil/answer/1":
+            return _from_schema_1(values)
+        return {**values, "alternatives": upgrade_each(cls, values.get("alternatives", []))}
 
-    @classmethod
-    def from_json(cls, document: str) -> "Answer":
-        return cls.from_dict(read_document(document, "an answer"))
-
-
-def _stored() -> list[str]:
-    return [entry.name for entry in fields(Answer) if entry.metadata.get("stored", True)]
-
-
-def _check_fit(read: Answer) -> None:
-    """Sentences and figures look things up by number: each number of an answer must have its objective or action."""
-    size, actions = len(read.objectives), len(read.actions)
-    vectors = {name: getattr(read, name) for name in ("original", "low", "high", "command", "closest")}
-    if read.proven_range is not None:
-        vectors["proven_range"] = read.proven_range.low
-    if read.start is not None:
-        vectors |= {"start: issued": read.start.issued, "start: command": read.start.command}
-    if read.attainable is not None:
-        vectors |= {f"attainable: {name}": getattr(read.attainable, name) for name in ("command", "asked")}
-    for name, vector in vectors.items():
-        if vector is not None and vector.shape != (size,):
-            raise InvalidInput.expected(f"{name} with {size} numbers", vector.shape)
-    for name in ("probabilities", "counterfactual_probabilities", "values", "counterfactual_values"):
-        shares = getattr(read, name)
-        if shares is not None and shares.shape != (actions,):
-            raise InvalidInput.expected(f"{name} of {actions} actions", shares.shape)
-    if len(read.phrases) != actions:
-        raise InvalidInput.expected(f"phrases for {actions} actions", len(read.phrases))
-    for name in ("outside", "kept", "held", "alone"):
-        _check_numbers(name, getattr(read, name), size)
-    _check_numbers("actions by number", (read.chosen, read.foil, *read.valid_actions), actions)
-    told = [getattr(read, name) is not None for name in _FOUND]
-    if any(told) != all(told):
-        raise InvalidInput.expected(f"all of {', '.join(_FOUND)}, or none", "some of them")
-    had = None if read.attainable is None else read.attainable.consequence
-    for result in (read.consequence, read.original_consequence, had):
-        if result is not None and size - result.achieved.size not in (0, 1):  # a horizon is no return
-            raise InvalidInput.expected(f"consequences for {size} objectives", result.achieved.size)
+    def check(self) -> None:
+        """Every number of an answer must have its objective or its action: sentences and figures look them up."""
+        asked, rollouts = self.question, self.rollouts or Rollouts()
+        dim, num_actions = len(asked.objectives), len(asked.actions)
+        commands = {
+            **{f"question.{name}": getattr(asked, name) for name in ("command", "low", "high")},
+            "quoted.command": self.command,
+            "closest.command": self.closest and self.closest.command,
+            "proven_range.low": self.proven_range and self.proven_range.low,
+            **_named(rollouts.start, "rollouts.start", "issued", "command"),
+            **_named(rollouts.attainable, "rollouts.attainable", "command", "asked"),
+        }
+        per_action = {"question.phrases": np.array(asked.phrases)}
+        for part, value in (("question", asked), ("quoted", self.quoted), ("closest", self.closest)):
+            per_action |= _named(value, part, "probabilities", "values")
+        for vectors, size, of in ((commands, dim, "objectives"), (per_action, num_actions, "actions")):
+            for name, vector in vectors.items():
+                if vector is not None and vector.shape != (size,):
+                    raise InvalidInput.expected(f"{name} for {size} {of}", f"shape {vector.shape}")
+        for name in ("outside", "kept", "held", "free"):
+            _check_indices(f"question.{name}", getattr(asked, name), dim)
+        _check_indices("actions", (asked.chosen, asked.foil, *asked.valid_actions), num_actions)
+        if (self.quoted is None) != (self.closest is None):
+            raise InvalidInput.expected("both a quoted and a closest command, or neither", "one of them")
+        consequences = {"quoted": rollouts.quoted, "original": rollouts.original}
+        if rollouts.attainable is not None:
+            consequences["attainable.consequence"] = rollouts.attainable.consequence
+        for name, rollout in consequences.items():
+            if rollout is not None and dim - rollout.achieved.size not in (0, 1):  # a horizon is not a return
+                raise InvalidInput.expected(f"rollouts.{name} for {dim} objectives", rollout.achieved.size)
+        for alternative in self.alternatives:
+            alternative.check()
 
 
-_FOUND = ("command", "distance", "margin", "counterfactual_probabilities", "closest", "closest_distance")
-"""What an answer has if a command was found."""
+def _named(part: Any, path: str, *names: str) -> dict[str, Any]:
+    return {} if part is None else {f"{path}.{name}": getattr(part, name) for name in names}
 
 
-def _check_numbers(what: str, numbers: tuple[int, ...], count: int) -> None:
-    if not all(0 <= number < count for number in numbers):
-        raise InvalidInput.expected(f"{what} from 0 to {count - 1}", brief(list(numbers)))
+def _check_indices(name: str, indices: tuple[int, ...], count: int) -> None:
+    if not all(0 <= index < count for index in indices):
+        raise InvalidInput.expected(f"{name} from 0 to {count - 1}", brief(list(indices)))
 
 
-def _kind(kind: type[Enum], *earlier: str) -> Reader:
-    known = one_of(*(member.value for member in kind), *earlier)
-    return lambda value: kind(known(value))
-
-
-_size = within(integer, 0, MAX_INTEGER)
-_READERS: dict[str, Reader] = {
-    "status": _kind(Status, *EARLIER_STATUS),
-    "stop": _kind(Stop),
-    "objectives": several(objective),
-    **dict.fromkeys(("actions", "phrases"), several(text)),
-    **dict.fromkeys(("valid_actions", "outside", "kept", "held", "alone"), several(integer)),
-    **dict.fromkeys(("chosen", "foil", "seed", "wanted"), _size),
-    **dict.fromkeys(("kappa", "seconds"), finite),
-    "lower_bound": number,
-    **dict.fromkeys(("agent", "search"), text),
-    "norm": one_of("l1", "l2", "linf"),
-    "step": optional(_size),
-    "queries": by_name(_size),
-    **dict.fromkeys(("original", "probabilities", "low", "high"), sized(None)),
-    **dict.fromkeys(("command", "closest", "counterfactual_probabilities"), optional(sized(None))),
-    **dict.fromkeys(("distance", "closest_distance", "margin"), optional(finite)),
-    "certificate": optional(Certificate.from_dict),
-    "proven_range": optional(ProvenRange.from_dict),
-    **dict.fromkeys(("consequence", "original_consequence"), optional(Consequence.from_dict)),
-    "start": optional(Start.from_dict),
-    "alternatives": several(lambda item: Answer.from_dict(item)),
+_MOVED = {
+    "original": "question.command",
+    **{
+        name: f"question.{name}"
+        for name in (
+            *("objectives", "actions", "phrases", "valid_actions", "chosen", "foil", "kappa", "norm", "probabilities"),
+            *("low", "high", "values", "agent", "step", "outside", "kept", "held", "preferences"),
+        )
+    },
+    "alone": "question.free",
+    **{name: f"search.{name}" for name in ("seed", "stop", "queries", "seconds")},
+    **{name: f"quoted.{name}" for name in ("distance", "margin")},
+    "counterfactual_probabilities": "quoted.probabilities",
+    "counterfactual_values": "quoted.values",
+    "closest_distance": "closest.distance",
+    "certificate": "proof",
+    "wanted": "requested",
+    "asked": "live",
+    "consequence": "rollouts.quoted",
+    "original_consequence": "rollouts.original",
+    "start": "rollouts.start",
+    "attainable": "rollouts.attainable",
 }
-"""Every stored field that an answer has had from the first version on."""
-_values = optional(sized(None))
-_LATER: dict[str, Reader] = {
-    "preferences": flag,
-    **dict.fromkeys(("values", "counterfactual_values"), _values),
-    "attainable": optional(Attainable.from_dict),
-}
-"""What earlier versions did not write."""
+
+
+def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an answer of the first schema, which was flat, in the current one."""
+
+    def take(**names: str) -> dict[str, Any]:
+        return {new: old[name] for new, name in names.items() if name in old}
+
+    def same(*names: str) -> dict[str, Any]:
+        return take(**{name: name for name in names})
+
+    status = {"proven optimal": "proven closest", "not found within the budget": "not found"}
+    words = old.get("status", old.get("outcome"))
+    proof = old.get("certificate")
+    if isinstance(proof, dict):
+        proof = {**proof, **{name: "infinity" for name in ("lower", "upper") if proof.get(name, 0) is None}}
+    quoted = closest = None
+    if old.get("command") is not None:
+        quoted = same("command", "distance", "margin")
+        quoted |= take(probabilities="counterfactual_probabilities", values="counterfactual_values")
+        # The first schema has the margin and probabilities of the quoted command only.
+        closest = {**quoted, **take(command="closest", distance="closest_distance")}
+    rollouts = take(quoted="consequence", original="original_consequence", start="start", attainable="attainable")
+    return {
+        "schema": Answer.SCHEMA,
+        "status": status.get(words, words) if isinstance(words, str) else words,
+        "question": {
+            **take(command="original", free="alone", step="step" if "step" in old else "time"),
+            **same("objectives", "actions", "phrases", "valid_actions", "chosen", "foil", "kappa", "norm", "low"),
+            **same("high", "probabilities", "values", "agent", "outside", "kept", "held", "preferences"),
+        },
+        "search": {**take(name="search"), **same("seed", "stop", "queries", "seconds")},
+        "quoted": quoted,
+        "closest": closest,
+        "proof": proof,
+        "proven_range": old.get("proven_range"),
+        "rollouts": rollouts if any(value is not None for value in rollouts.values()) else None,
+        "alternatives": upgrade_each(Answer, old.get("alternatives", [])),
+        **take(requested="wanted"),
+    }

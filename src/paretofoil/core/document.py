@@ -4,56 +4,17 @@ A document may come from anywhere. It is read with limits, and field by field: a
 the value, or says what it expected.
 """
 
-import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import Enum
-from reprlib import Repr
 from typing import Any
 
 import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import _UNPRINTABLE, MAX_INTEGER, MAX_NUMBER, MAX_TEXT, brief, brief_words
 
 Reader = Callable[[Any], Any]
-
-MAX_CHARACTERS = 64 << 20
-"""Of a document: far more than any value needs."""
-MAX_DEPTH = 100
-"""Lists in lists."""
-MAX_INTEGER = 1 << 64
-"""The largest seed that torch takes."""
-MAX_NUMBER = 1e100
-"""Larger ones overflow in the first square that is taken of them."""
-MAX_TEXT = 10_000
-"""Characters of a name or a word."""
-
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters, with which a name could write to the terminal, and halves of characters."""
-
-
-def plain(value: Any) -> Any:
-    """Numbers, strings, lists and dicts only; infinity is the string "infinity", a value with `to_dict` its dict."""
-    if hasattr(value, "to_dict"):
-        return value.to_dict()
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, np.ndarray | np.generic):
-        return plain(value.tolist())
-    if isinstance(value, float) and np.isinf(value):
-        return "infinity" if value > 0 else "-infinity"
-    if isinstance(value, tuple | list):
-        return [plain(item) for item in value]
-    return {key: plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
-
-
-def brief(value: Any) -> str:
-    """A value in an error's sentence, however large it is."""
-    shown = Repr()
-    shown.maxstring = shown.maxother = 80
-    return shown.repr(value)
 
 
 def integer(value: Any) -> int:
@@ -220,53 +181,6 @@ _OBJECTIVE = record(
 def objective(value: Any) -> Objective:
     """What `asdict` made of an objective."""
     return Objective(**_OBJECTIVE(value))
-
-
-def write_document(values: dict[str, Any], indent: int | None = None) -> str:
-    return json.dumps(values, indent=indent, allow_nan=False)
-
-
-def read_document(document: str | bytes, what: str) -> Any:
-    """JSON within the limits above."""
-    if len(document) > MAX_CHARACTERS:
-        raise InvalidInput.expected(f"{what} of at most {MAX_CHARACTERS:,} characters", f"{len(document):,}")
-    try:
-        values = json.loads(document, parse_int=_parse_integer, parse_constant=_refuse_constant)
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput.expected(f"{what} as JSON", f"text that is not JSON ({brief_words(error)})") from None
-    except RecursionError:
-        raise _too_deep(what) from None
-    inner = [values]
-    for _ in range(MAX_DEPTH):
-        inner = [item for outer in inner for item in _items(outer) if type(item) in (list, dict)]
-        if not inner:
-            return values
-    raise _too_deep(what)
-
-
-def _items(container: Any) -> Any:
-    return container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
-
-
-def _too_deep(what: str) -> InvalidInput:
-    return InvalidInput.expected(f"{what} with at most {MAX_DEPTH} lists in each other", "more")
-
-
-def _parse_integer(digits: str) -> int:
-    # Python itself takes time that grows with the square of the digits, and refuses more than 4,300 of them.
-    if len(digits) > len(str(MAX_INTEGER)) + 1:
-        raise InvalidInput.expected(f"whole numbers of at most {MAX_INTEGER:,}", f"one of {len(digits):,} digits")
-    return int(digits)
-
-
-def _refuse_constant(name: str) -> Any:
-    raise InvalidInput.expected("finite numbers", name)
-
-
-def brief_words(error: object) -> str:
-    """An error's sentence as one line of some length."""
-    words = " ".join(str(error).split())
-    return words if len(words) <= 400 else f"{words[:397]}..."
 
 
 @contextmanager

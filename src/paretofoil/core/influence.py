@@ -8,27 +8,23 @@ import numpy as np
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
 from paretofoil.core.document import (
-    MAX_INTEGER,
     Reader,
-    brief,
     finite,
     flag,
     integer,
     objective,
     one_of,
     optional,
-    plain,
-    read_document,
     record,
     several,
     sized,
     text,
     whole,
     within,
-    write_document,
 )
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.frame import as_frame
+from paretofoil.core.json import MAX_INTEGER, brief, plain, read_document, write_document
 from paretofoil.core.limit import Stop
 
 SCHEMA = "paretofoil/influence/1"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Asked, Status
+from paretofoil.core.answer import Answer, Live, QuestionRecord, SearchRecord, Status
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
+from paretofoil.core.limit import NO_LIMITS, Limits, now
 from paretofoil.core.policy import shares
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
@@ -74,8 +74,8 @@ class _Asking:
     actions: Sequence[str] | None
     phrases: Sequence[str] | None
 
-    def ask(self, questions: Sequence[Question], alone: Sequence[tuple[int, ...]] | None = None) -> list[Answer]:
-        """Together; `alone` are the objectives that each may change, where others are locked to change few."""
+    def ask(self, questions: Sequence[Question], free: Sequence[tuple[int, ...]] | None = None) -> list[Answer]:
+        """Together; `free` are the only objectives that each question may change, in the search for sparse answers."""
         started = now()
         batch = QuestionBatch(questions)
         batch.keep_clear(clearance(batch))  # first: what else is asked of a random policy means nothing
@@ -84,11 +84,11 @@ class _Asking:
         names = _names(self.actions, "action {}", scores.shape[1])
         phrases = _names(self.phrases, "chosen {}", scores.shape[1], names)
         unanswered = [
-            replace(
-                _unanswered(q, row, names, self.search),
-                phrases=phrases,
-                alone=alone[i] if alone else (),
-                asked=Asked(q, clearance=batch.clearance),
+            Answer(
+                status=Status.NOT_FOUND,
+                question=_record(q, row, names, phrases, free[i] if free else ()),
+                search=SearchRecord(self.search.name, self.search.seed),
+                live=Live(q, clearance=batch.clearance),
             )
             for i, (q, row) in enumerate(zip(questions, scores, strict=True))
         ]
@@ -98,7 +98,10 @@ class _Asking:
             for row, (finding, nothing) in enumerate(zip(findings, unanswered, strict=True))
         ]
         share = (now() - started) / batch.num_questions
-        return [replace(a, queries=dict(batch.queries(row)), seconds=share) for row, a in enumerate(answers)]
+        return [
+            replace(a, search=replace(a.search, queries=dict(batch.queries(row)), seconds=share))
+            for row, a in enumerate(answers)
+        ]
 
 
 def _names(given: Sequence[str] | None, made: str, count: int, of: Sequence[Any] | None = None) -> tuple[str, ...]:
@@ -110,36 +113,33 @@ def _names(given: Sequence[str] | None, made: str, count: int, of: Sequence[Any]
     return tuple(given)
 
 
-def _unanswered(question: Question, scores: np.ndarray, names: tuple[str, ...], search: Search) -> Answer:
-    """What is known before the search begins."""
+def _record(
+    question: Question, scores: np.ndarray, names: tuple[str, ...], phrases: tuple[str, ...], free: tuple[int, ...]
+) -> QuestionRecord:
+    """Return the stored part of a question; `scores` (num_actions,) are the policy's under the original command."""
     chosen = max(question.valid_actions, key=lambda action: scores[action])  # the first of equals
     if chosen == question.foil:
         raise InvalidInput(
             f"expected a foil that the policy does not choose, got {names[chosen]!r}, which is what it chooses here"
         )
     chances, values = shares(question.policy, scores, question.valid_actions)
-    return Answer(
-        status=Status.NOT_FOUND,
-        stop=Stop.COMPLETE,
-        original=question.command,
+    return QuestionRecord(
+        command=question.command,
         objectives=question.space.objectives,  # type: ignore[arg-type]
         actions=names,
-        phrases=(),
+        phrases=phrases,
         valid_actions=question.valid_actions,
         chosen=chosen,
         foil=question.foil,
         kappa=question.kappa,
         norm=question.norm,
         probabilities=chances,
-        search=search.name,
-        seed=search.seed,
-        queries={},
-        seconds=0.0,
         low=question.low,
         high=question.high,
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
         kept=question.kept,
         held=question.held,
+        free=free,
         preferences=question.space.simplex,
         values=values,
     )
@@ -160,13 +160,12 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
         return asking.ask([question])[0]
     plain = [a for a in tried if a.found and not _small_changes(question, a, wishes.min_change)]
     distinct = _distinct(question, plain or tried, sparse=wishes.sparse)
-    total: dict[str, Any] = {**_spent(*tried), "wanted": wishes.k}
-    if not distinct:
-        return replace(tried[-1], **total)  # the last one may move every objective
+    if not distinct:  # the last one may move every objective
+        return replace(_with_total(tried[-1], tried), requested=wishes.k)
     first, *others = distinct[: wishes.k]
     settled = all(a.status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for a in tried)
     status = first.status if settled else Status.FOUND
-    return replace(first, status=status, alternatives=tuple(others), **total)
+    return replace(_with_total(first, tried), status=status, alternatives=tuple(others), requested=wishes.k)
 
 
 def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[Answer]:
@@ -176,7 +175,9 @@ def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[
     """
 
     def rank(answer: Answer) -> tuple[int, float]:
-        return (len(answer.alone) or question.space.dim if sparse else bool(answer.alone)), float(answer.distance or 0)
+        return (len(answer.question.free) or question.space.dim if sparse else bool(answer.question.free)), _distance(
+            answer
+        )
 
     chosen: list[Answer] = []
     for answer in sorted((a for a in tried if a.found), key=rank):
@@ -187,7 +188,7 @@ def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[
 
 def _differ(question: Question, one: Answer, other: Answer) -> bool:
     """Whether two answers change other objectives or in other directions, and are not nearly the same command."""
-    sizes = [a.distance or 0.0 for a in (one, other)]
+    sizes = [_distance(a) for a in (one, other)]
     far = question.space.distance(one.command, other.command, question.norm) >= APART * min(sizes)  # type: ignore[arg-type]
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())
 
@@ -213,18 +214,19 @@ def _allow(question: Question, objectives: Sequence[int]) -> Question:
 
 def _without_small_changes(answer: Answer, min_change: float, asking: _Asking) -> Answer:
     """Lock what would change by less, the smallest first, and search again, as long as there is an answer."""
-    while answer.asked is not None and answer.found:
-        question = answer.asked.question
+    while answer.live is not None and answer.found:
+        question = answer.live.question
         free = np.flatnonzero(question.high > question.low).tolist()
         for i in _small_changes(question, answer, min_change):
             left = tuple(j for j in free if j != i)
             if not left:
                 continue
             [again] = asking.ask([_allow(question, left)], [left])
-            spent = _spent(answer, again)
-            answer = replace(answer, **spent)
+            together = (answer, again)
+            answer = _with_total(answer, together)
             if again.found:
-                answer = replace(again, alternatives=answer.alternatives, wanted=answer.wanted, **spent)
+                again = _with_total(again, together)
+                answer = replace(again, alternatives=answer.alternatives, requested=answer.requested)
                 break
         else:
             return answer
@@ -237,9 +239,14 @@ def _small_changes(question: Question, answer: Answer, min_change: float) -> lis
     return [i for i in np.argsort(sizes, kind="stable").tolist() if 0 < sizes[i] < min_change]
 
 
-def _spent(*answers: Answer) -> dict[str, Any]:
-    """The queries and the time of several answers, together."""
+def _with_total(answer: Answer, parts: Sequence[Answer]) -> Answer:
+    """Return the answer with the queries and the time of all its parts."""
     queries: Counter[str] = Counter()
-    for answer in answers:
-        queries.update(answer.queries)
-    return {"queries": dict(queries), "seconds": sum(answer.seconds for answer in answers)}
+    for part in parts:
+        queries.update(part.search.queries)
+    seconds = sum(part.search.seconds for part in parts)
+    return replace(answer, search=replace(answer.search, queries=dict(queries), seconds=seconds))
+
+
+def _distance(answer: Answer) -> float:
+    return 0.0 if answer.quoted is None else answer.quoted.distance

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.attainable import DELIVERED, Attainable
-from paretofoil.core.consequence import Consequence
+from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.confirm import flips

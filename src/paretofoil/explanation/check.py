@@ -1,10 +1,10 @@
-"""What of a search's finding survives: the policy is asked again about whatever is claimed, and quoted."""
+"""Verification of what a search found: the policy is queried again before anything is quoted."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Status
+from paretofoil.core.answer import Answer, Counterfactual, Status
 from paretofoil.core.limit import Stop
 from paretofoil.core.policy import shares
 from paretofoil.core.question import QuestionBatch
@@ -12,40 +12,43 @@ from paretofoil.core.search import Finding
 from paretofoil.explanation.confirm import confirm
 from paretofoil.explanation.rounding import round_command
 
+NEGLIGIBLE = 1e-9
+"""A command that had to be moved outwards by more than this is no longer the one that was proven closest."""
 
-def check(batch: QuestionBatch, row: int, finding: Finding, nothing: Answer) -> Answer:
-    """The answer that a finding amounts to; `nothing` is the answer to the same question that found nothing.
 
-    What is found is confirmed first, then rounded, and the answer is about the rounded command alone.
+def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) -> Answer:
+    """Return the answer for what a search found; `unanswered` is the answer to the question before the search.
+
+    The command is confirmed on the policy first, and then rounded to the quoted one.
     """
-    certificate = finding.certificate
-    nothing = replace(nothing, stop=finding.stop)
-    if certificate is not None:
-        nothing = replace(nothing, certificate=certificate, lower_bound=certificate.lower)
+    proof, search = finding.certificate, replace(unanswered.search, stop=finding.stop)
+    unanswered = replace(unanswered, search=search, proof=proof)
     if finding.scaled_change is None:
-        infeasible = certificate is not None and certificate.status == "infeasible"
-        return replace(nothing, status=Status.PROVEN_INFEASIBLE) if infeasible else nothing
-    closest = confirm(batch, row, finding.scaled_change)
-    if closest is None:
-        return replace(nothing, stop=Stop.NOT_CONFIRMED)
-    question, rows = batch.questions[row], np.array([row])
-    command = round_command(batch, row, closest)
-    scores = batch.scores_at(rows, command[None], "verify")
-    size, quoted = (question.space.distance(c, question.command, question.norm) for c in (closest, command))
-    chances, values = shares(question.policy, scores[0], question.valid_actions)
-    proven = certificate is not None and certificate.status == "optimal" and size <= certificate.upper + NEGLIGIBLE
+        infeasible = proof is not None and proof.status == "infeasible"
+        return replace(unanswered, status=Status.PROVEN_INFEASIBLE) if infeasible else unanswered
+    confirmed = confirm(batch, row, finding.scaled_change)
+    if confirmed is None:
+        return replace(unanswered, search=replace(search, stop=Stop.NOT_CONFIRMED))
+    closest = _counterfactual(batch, row, *confirmed)
+    command = round_command(batch, row, closest.command)
+    scores = batch.scores_at(np.array([row]), command[None], "verify")[0]
+    proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
     return replace(
-        nothing,
+        unanswered,
         status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
-        command=command,
-        distance=float(quoted),
-        margin=float(batch.margins_of(rows, scores)[0]),
-        counterfactual_probabilities=chances,
-        counterfactual_values=values,
+        quoted=_counterfactual(batch, row, command, scores),
         closest=closest,
-        closest_distance=float(size),
     )
 
 
-NEGLIGIBLE = 1e-9
-"""An answer that the check had to walk outwards by more than this is no longer the one that was proven closest."""
+def _counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
+    """Return a command (d,) with the policy's scores (num_actions,) there."""
+    question = batch.questions[row]
+    probabilities, values = shares(question.policy, scores, question.valid_actions)
+    return Counterfactual(
+        command=command,
+        distance=float(question.space.distance(command, question.command, question.norm)),
+        margin=float(batch.margins_of(np.array([row]), scores[None])[0]),
+        probabilities=probabilities,
+        values=values,
+    )

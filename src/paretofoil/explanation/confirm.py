@@ -15,27 +15,45 @@ def sure_margin(batch: QuestionBatch, row: int, command: np.ndarray) -> float:
     It is the smallest one, alone and in each place of small batches, less the policy's noise: what its probes showed,
     or what shows here, if that is more.
     """
-    if exact_rows(batch):
-        return float(batch.margins_at(np.array([row]), command[None], "verify")[0])
-    asked = [batch.margins_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in BATCHES]
-    margins = np.concatenate(asked)
+    return _sure_margin(batch, row, _scores(batch, row, command))
+
+
+def _scores(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
+    """Return what the policy answers at a command (d,), alone and in each place of small batches: (N, num_actions)."""
+    sizes = (1,) if exact_rows(batch) else BATCHES
+    each = [batch.scores_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in sizes]
+    return np.concatenate(each)
+
+
+def _sure_margin(batch: QuestionBatch, row: int, scores: np.ndarray) -> float:
+    margins = batch.margins_of(np.full(len(scores), row), scores)
+    if len(margins) == 1:
+        return float(margins[0])
     noise = max(batch.clearance / CAUTION, float(np.ptp(margins)))
     return float(margins.min()) - (noise if noise > ROUNDING else 0.0)
 
 
 def flips(batch: QuestionBatch, row: int, command: np.ndarray) -> bool:
     """Whether the foil wins there by kappa however it is asked; where kappa is 0, a draw does not count."""
-    margin = sure_margin(batch, row, command)
+    return _flips(batch, row, _scores(batch, row, command))
+
+
+def _flips(batch: QuestionBatch, row: int, scores: np.ndarray) -> bool:
+    margin = _sure_margin(batch, row, scores)
     return margin >= batch.questions[row].kappa and margin > 0
 
 
-def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> np.ndarray | None:
-    """The command of a scaled change, walked outwards until the policy confirms it; None if it never does."""
+def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the command of a scaled change, moved outwards until the policy confirms it, and the scores there.
+
+    Return None if no such command is confirmed.
+    """
     question, rows = batch.questions[row], np.array([row])
     for share in OUTWARDS:
         command = _settled(question, batch.commands_at(rows, (1 + share) * change[None])[0])
-        if flips(batch, row, command):
-            return command
+        scores = _scores(batch, row, command)
+        if _flips(batch, row, scores):
+            return command, scores[0]
     return None
 
 

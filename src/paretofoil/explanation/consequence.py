@@ -7,7 +7,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import as_command
-from paretofoil.core.consequence import Consequence
+from paretofoil.core.answer import Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.episode import Episodes, greedy, run_episodes

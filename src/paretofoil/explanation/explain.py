@@ -10,7 +10,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Answer, Rollouts, Start
 from paretofoil.core.command import CommandSpace, Norm
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
@@ -18,7 +18,6 @@ from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.policy import Policy, as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
-from paretofoil.core.start import Start
 from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.ask import Wishes, ask
 from paretofoil.explanation.attainable import closest_known, find_attainable
@@ -211,7 +210,7 @@ def explain_episode(
         command=episode.command,
         achieved=episode.achieved,
         taken=tuple(d.action for d in episode),
-        times=tuple(d.step for d in asked),
+        steps=tuple(d.step for d in asked),
         answers=tuple(answers),
     )
 
@@ -232,16 +231,17 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
     """Add where it was asked, and to each command that is quoted its proven range and its consequence."""
     others = tuple(_with_surroundings(other, decision, agent) for other in found.alternatives)
     found, command = replace(_placed(found, decision, agent), alternatives=others), found.command
-    if command is None or found.asked is None:
+    if command is None or found.live is None:
         return found
-    if is_white_box(found.asked.question.policy):
-        batch = QuestionBatch([found.asked.question])
-        batch.keep_clear(found.asked.clearance)
+    if is_white_box(found.live.question.policy):
+        batch = QuestionBatch([found.live.question])
+        batch.keep_clear(found.live.clearance)
         found = replace(found, proven_range=widen(batch, 0, command))
-        found = replace(found, queries=dict(Counter(found.queries) + batch.queries(0)))
+        queries = dict(Counter(found.search.queries) + batch.queries(0))
+        found = replace(found, search=replace(found.search, queries=queries))
     if agent is not None and decision.snapshot is not None:
         after, before = (consequence(agent, decision, issued) for issued in (command, decision.command))
-        found = replace(found, consequence=after, original_consequence=before)
+        found = replace(found, rollouts=Rollouts(after, before))
     return found
 
 
@@ -262,7 +262,9 @@ def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> lis
 
     def started(answer: Answer) -> Answer:
         others = tuple(map(started, answer.alternatives))
-        return replace(answer, start=starts.get(id(answer)), alternatives=others)
+        if id(answer) in starts and answer.rollouts is not None:
+            answer = replace(answer, rollouts=replace(answer.rollouts, start=starts[id(answer)]))
+        return replace(answer, alternatives=others)
 
     return list(map(started, answers))
 
@@ -272,16 +274,20 @@ def _with_attainable(found: Answer, question: Question, decision: Decision, agen
 
     What one of them knows the answer knows too, and an alternative that knows nothing says nothing.
     """
-    if found.command is None:
+    if found.command is None or found.rollouts is None:
         return found
-    others = [
-        _with_attainable(other, other.asked.question, decision, agent) if other.asked else other
-        for other in found.alternatives
-    ]
-    known = [other.attainable for other in others if other.attainable is not None and other.attainable.known]
+    others, known = [], []
+    for other in found.alternatives:
+        other = _with_attainable(other, other.live.question, decision, agent) if other.live else other
+        attainable = None if other.rollouts is None else other.rollouts.attainable
+        if other.rollouts is not None and attainable is not None:
+            if attainable.known:
+                known.append(attainable)
+            else:
+                other = replace(other, rollouts=replace(other.rollouts, attainable=None))
+        others.append(other)
     best = closest_known(find_attainable(agent, decision, question, found.command), known, found.command)
-    silent = [o if o.attainable is None or o.attainable.known else replace(o, attainable=None) for o in others]
-    return replace(found, attainable=best, alternatives=tuple(silent))
+    return replace(found, rollouts=replace(found.rollouts, attainable=best), alternatives=tuple(others))
 
 
 def _passes(episode: Episode, decision: Decision) -> bool:
@@ -291,7 +297,8 @@ def _passes(episode: Episode, decision: Decision) -> bool:
 
 def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
     """The same answer, which knows of whom and where it was asked."""
-    if agent is None or found.asked is None:
+    if agent is None or found.live is None:
         return found
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    return replace(found, agent=agent.name, step=decision.step, asked=replace(found.asked, scene=scene))
+    question = replace(found.question, agent=agent.name, step=decision.step)
+    return replace(found, question=question, live=replace(found.live, scene=scene))

@@ -1,35 +1,24 @@
 """Flip maps: every decision of an episode and every foil, with the change of the command that each needs."""
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Status
+from paretofoil.core.answer import Answer, QuestionRecord, Status
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.document import (
-    brief,
-    integer,
-    objective,
-    plain,
-    read_document,
-    record,
-    several,
-    sized,
-    text,
-    whole,
-    write_document,
-)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.frame import as_frame
-
-SCHEMA = "paretofoil/flip-map/2"
+from paretofoil.core.json import Document, brief, upgrade_each
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FlipMap:
-    """One answer for each moment and foil of an episode."""
+class FlipMap(Document):
+    """One answer for each step and foil of an episode."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/flip-map/3"
 
     agent: str
     objectives: tuple[Objective, ...]
@@ -40,33 +29,33 @@ class FlipMap:
     achieved: np.ndarray
     taken: tuple[int, ...]
     """The action of each moment."""
-    times: tuple[int, ...]
-    """The moment of each answer."""
+    steps: tuple[int, ...]
+    """The step of each answer."""
     answers: tuple[Answer, ...]
 
     def distances(self) -> np.ndarray:
         """(moments, actions): the scaled distance of each answer; infinite where none was found, NaN if not asked."""
         distances = np.full((len(self.taken), len(self.actions)), np.nan)
-        for time, found in zip(self.times, self.answers, strict=True):
-            distances[time, found.foil] = np.inf if found.distance is None else found.distance
+        for step, found in zip(self.steps, self.answers, strict=True):
+            distances[step, found.question.foil] = np.inf if found.quoted is None else found.quoted.distance
         return distances
 
     def easiest(self, count: int = 3) -> list[tuple[int, Answer]]:
         """The moments at which the agent is easiest to steer, the smallest change first."""
-        found = [(t, a) for t, a in zip(self.times, self.answers, strict=True) if a.found]
+        found = [(t, a) for t, a in zip(self.steps, self.answers, strict=True) if a.found]
         return sorted(found, key=lambda item: (item[1].distance, item[0]))[:count]
 
     def unsteerable(self) -> list[int]:
         """The moments at which there were foils but none could be reached."""
-        steered = {t for t, a in zip(self.times, self.answers, strict=True) if a.found}
-        return sorted(set(self.times) - steered)
+        steered = {t for t, a in zip(self.steps, self.answers, strict=True) if a.found}
+        return sorted(set(self.steps) - steered)
 
     def proven_unsteerable(self) -> list[int]:
         """Those of them at which every foil is proven to be infeasible."""
         open_questions = {
-            t for t, a in zip(self.times, self.answers, strict=True) if a.status is not Status.PROVEN_INFEASIBLE
+            t for t, a in zip(self.steps, self.answers, strict=True) if a.status is not Status.PROVEN_INFEASIBLE
         }
-        return sorted(set(self.times) - open_questions)
+        return sorted(set(self.steps) - open_questions)
 
     def __repr__(self) -> str:
         found = sum(a.found for a in self.answers)
@@ -89,61 +78,42 @@ class FlipMap:
                 "status": a.status.value,
                 "distance": a.distance,
                 **{f"ask for {o.name}": number for o, number in zip(a.objectives, _numbers(a), strict=True)},
-                "search": a.search,
+                "search": a.search.name,
                 "queries": a.total_queries,
                 "seconds": a.seconds,
                 "sentence": str(a),
             }
-            for step, a in zip(self.times, self.answers, strict=True)
+            for step, a in zip(self.steps, self.answers, strict=True)
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        values: dict[str, Any] = {"schema": SCHEMA, "agent": self.agent}
-        names = ("actions", "command", "achieved", "taken", "times", "answers")
-        values |= {name: plain(getattr(self, name)) for name in names}
-        return {**values, "objectives": [asdict(objective) for objective in self.objectives]}
-
-    def to_json(self, indent: int | None = None) -> str:
-        return write_document(self.to_dict(), indent)
-
     @classmethod
-    def from_json(cls, document: str) -> "FlipMap":
-        values = read_document(document, "a flip map")
-        with whole(values, SCHEMA, "flip map"):
-            read = cls(**_READER(values))
-            _check_fit(read)
-            return read
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if values.get("schema") == "paretofoil/flip-map/2":
+            values = {"steps" if name == "times" else name: value for name, value in values.items()}
+            values["schema"] = cls.SCHEMA
+        answers = {"answers": upgrade_each(Answer, values["answers"])} if "answers" in values else {}
+        return {**values, **answers}
+
+    def check(self) -> None:
+        """Each answer has a step of the episode, and each action a name."""
+        num_actions, num_steps = len(self.actions), len(self.taken)
+        if len(self.steps) != len(self.answers):
+            raise InvalidInput.expected(f"{len(self.answers)} steps, one for each answer", len(self.steps))
+        if not all(0 <= step < num_steps for step in self.steps):
+            raise InvalidInput.expected(f"steps from 0 to {num_steps - 1}", brief(list(self.steps)))
+        for answer in self.answers:
+            answer.check()
+        used = {*self.taken, *(answer.question.foil for answer in self.answers)}
+        if not all(0 <= action < num_actions for action in used):
+            raise InvalidInput.expected(f"actions from 0 to {num_actions - 1}", brief(sorted(used)))
+        if self.command.size != len(self.objectives):
+            raise InvalidInput.expected(f"a command for {len(self.objectives)} objectives", self.command.size)
+        for answer in self.answers:
+            if _names(answer.question) != _names(self):
+                raise InvalidInput.expected(f"answers about {_names(self)}", _names(answer.question))
 
 
-_READER = record(
-    {
-        "agent": text,
-        "objectives": several(objective),
-        "actions": several(text),
-        "command": sized(None),
-        "achieved": sized(None),
-        "taken": several(integer),
-        "times": several(integer),
-        "answers": several(Answer.from_dict),
-    }
-)
-
-
-def _check_fit(read: FlipMap) -> None:
-    """Each answer has a moment of the episode, and each action a name."""
-    actions, moments = len(read.actions), len(read.taken)
-    if len(read.times) != len(read.answers):
-        raise InvalidInput.expected(f"{len(read.answers)} times, one for each answer", len(read.times))
-    if not all(0 <= time < moments for time in read.times):
-        raise InvalidInput.expected(f"times from 0 to {moments - 1}", brief(list(read.times)))
-    used = {*read.taken, *(answer.foil for answer in read.answers)}
-    if not all(0 <= action < actions for action in used):
-        raise InvalidInput.expected(f"actions from 0 to {actions - 1}", brief(sorted(used)))
-    if read.command.size != len(read.objectives) or any(_names(a) != _names(read) for a in read.answers):
-        raise InvalidInput.expected("a command and answers with the same objectives", "others")
-
-
-def _names(shown: FlipMap | Answer) -> list[str]:
+def _names(shown: FlipMap | QuestionRecord) -> list[str]:
     return [objective.name for objective in shown.objectives]
 
 

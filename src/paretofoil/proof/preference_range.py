@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from paretofoil.core.answer import ProvenRange
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.proof.branch import Claim, Effort, branch_and_bound

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.certificate import Certificate
+from paretofoil.core.answer import Certificate
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch import Claim, bound_boxes

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paretofoil.core.answer import ProvenRange
 from paretofoil.core.policy import WhiteBoxPolicy
-from paretofoil.core.proven_range import ProvenRange
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bound import lower_bounds
 from paretofoil.proof.box import halves

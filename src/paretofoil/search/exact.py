@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from paretofoil.core.certificate import Certificate, ProofStatus
+from paretofoil.core.answer import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Asked
+from paretofoil.core.answer import Answer, Live
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.show.landscape import (
@@ -98,7 +98,7 @@ def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, st
     return list(two_objectives(question, shown))
 
 
-def _scene(asked: Asked) -> np.ndarray | None:
+def _scene(asked: Live) -> np.ndarray | None:
     """The environment at that moment, or None where it cannot be drawn: its landscape still can."""
     if asked.scene is None:
         return None

@@ -133,7 +133,7 @@ def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: A
     frame = (start - 0.5, start + across - 0.5, actions - 0.5, -0.5)
     axes.add_patch(Rectangle((start - 0.5, -0.5), end - start, actions, color=INVALID, zorder=0))
     image = axes.imshow(shown, cmap=colours, norm=norm, extent=frame, aspect="auto", zorder=1)
-    for found, time in zip(flips.answers, flips.times, strict=True):
+    for found, time in zip(flips.answers, flips.steps, strict=True):
         if not start <= time < end:
             continue
         text, colour = _picture_cell(found, norm)

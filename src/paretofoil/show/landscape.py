@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Status
+from paretofoil.core.answer import Answer, ProvenRange, Status
 from paretofoil.core.command import Objective
-from paretofoil.core.document import (
-    Reader,
-    finite,
-    integer,
-    objective,
-    plain,
-    read_document,
-    record,
-    several,
-    sized,
-    whole,
-    write_document,
-)
+from paretofoil.core.document import Reader, finite, integer, objective, record, several, sized, whole
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.json import plain, read_document, write_document
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.numbers import counted, short
 from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
@@ -319,10 +307,10 @@ def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
 
 
 def _mark(found: Answer) -> Mark:
-    mark = mark_of(found.search)
+    mark = mark_of(found.search.name)
     if found.status is not Status.PROVEN_CLOSEST:
         return mark
-    rounded = bool(np.any(found.command != found.closest))
+    rounded = bool(np.any(found.closest is not None and found.command != found.closest.command))
     return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")
 
 
@@ -396,7 +384,7 @@ def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> st
 
 def missing_note(answers: Sequence[Answer]) -> str:
     """ "White-CW: none found": an answer without a command has no place in the picture."""
-    return ", ".join(f"{mark_of(a.search).label}: none found" for a in answers if a.command is None)
+    return ", ".join(f"{mark_of(a.search.name).label}: none found" for a in answers if a.command is None)
 
 
 def finish(axes: "Axes", title: str, notes: Sequence[str]) -> None:

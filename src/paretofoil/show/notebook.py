@@ -99,7 +99,7 @@ def _small(text: str) -> str:
 def _outcome(found: Answer) -> str:
     """ "proven closest · by exact, 12 queries · proven: no valid command is closer than ..." """
     proof = "nothing is proven" if found.certificate is None else str(found.certificate)
-    parts = [found.status.value, f"by {found.search}, {found.total_queries:,} queries", proof]
+    parts = [found.status.value, f"by {found.search.name}, {found.total_queries:,} queries", proof]
     return " · ".join([*parts, found.stop.sentence] if found.stop.early else parts)
 
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.core.answer import Answer
-from paretofoil.core.proven_range import ProvenRange
+from paretofoil.core.answer import Answer, ProvenRange
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.landscape import (
     DOTS,

@@ -6,13 +6,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 
 import numpy as np
 
-from paretofoil.core.answer import Answer, Status
-from paretofoil.core.attainable import DELIVERED, Attainable
+from paretofoil.core.answer import DELIVERED, Answer, Attainable, Consequence, ProvenRange, Start, Status
 from paretofoil.core.command import Objective
-from paretofoil.core.consequence import Consequence
 from paretofoil.core.limit import Stop
-from paretofoil.core.proven_range import ProvenRange
-from paretofoil.core.start import Start
 from paretofoil.show.numbers import (
     beside,
     change,
@@ -452,7 +448,7 @@ def _share(found: Answer, action: int, *, after: bool = False) -> str:
     """What an action has under the original command, or the new one: "70 %", or "7.1" if the agent tells values."""
     values = found.counterfactual_values if after else found.values
     told = found.counterfactual_probabilities if after else found.probabilities
-    return percent(told[action]) if values is None else _worth(found, values, action)  # type: ignore[index]
+    return percent(told[action]) if values is None else _worth(found, values, action)
 
 
 def _worth(found: Answer, values: np.ndarray, action: int) -> str:

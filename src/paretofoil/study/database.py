@@ -9,8 +9,8 @@ from threading import RLock
 
 from filelock import FileLock, Timeout
 
-from paretofoil.core.document import MAX_CHARACTERS
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import MAX_CHARACTERS
 
 
 class StoreError(OSError):

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from paretofoil.core.document import by_name, read_document, record, several
+from paretofoil.core.document import by_name, record, several
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import read_document
 from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_run, read_runs
 from paretofoil.study.study import read_configuration, upgrade_configuration
 from paretofoil.study.table import rows_table

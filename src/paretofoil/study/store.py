@@ -10,22 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.core.answer import Answer, Status
-from paretofoil.core.document import (
-    MAX_NUMBER,
-    Reader,
-    brief,
-    by_name,
-    finite,
-    one_of,
-    optional,
-    read_document,
-    record,
-    renamed,
-    text,
-    whole,
-    within,
-)
+from paretofoil.core.document import Reader, by_name, finite, one_of, optional, record, renamed, text, whole, within
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import MAX_NUMBER, brief, read_document
 from paretofoil.study.case import Case
 from paretofoil.study.database import Database, StoreError, has_tables, open_to_read
 from paretofoil.study.study import check_same, count, read_configuration, upgrade_configuration

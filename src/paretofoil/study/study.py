@@ -14,9 +14,7 @@ from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.document import (
-    MAX_INTEGER,
     Reader,
-    brief,
     by_name,
     finite,
     flag,
@@ -30,6 +28,7 @@ from paretofoil.core.document import (
     within,
 )
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import MAX_INTEGER, brief
 from paretofoil.core.policy import is_white_box, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search

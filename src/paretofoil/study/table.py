@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.document import read_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import read_document
 from paretofoil.study.statistics import (
     Interval,
     Proportion,

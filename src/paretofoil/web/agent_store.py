@@ -16,8 +16,8 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.own_agent import module_address, own_agent
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, read_agent, read_description
 from paretofoil.agents.store import list_agents
-from paretofoil.core.document import brief, brief_words, write_document
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.json import brief, brief_words, write_document
 from paretofoil.web.errors import Conflict, NotFound
 from paretofoil.web.settings import Settings
 

@@ -16,8 +16,8 @@ from fastapi import Path as InPath
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from paretofoil.core.document import MAX_NUMBER
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import MAX_NUMBER
 from paretofoil.core.version import __version__
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document

@@ -9,10 +9,10 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import as_command
-from paretofoil.core.attainable import DELIVERED
+from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
-from paretofoil.core.document import plain
+from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, shares, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
@@ -98,7 +98,7 @@ def consequence_document(cache: EpisodeCache, agent: Agent, spec: EpisodeSpec) -
     decision = cache.decision(agent, spec.original, spec.since or 0)
     outcome = consequence(agent, decision, as_command(agent, spec.issued or ()), seed=spec.seed)
     rest = episode_document(agent, spec, cache.episode(agent, spec))
-    return {"episode": rest, "consequence": outcome.to_dict()}
+    return {"episode": rest, "consequence": plain(outcome)}
 
 
 def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) -> bool | None:

@@ -11,8 +11,8 @@ from PIL import Image
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollout_from
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import write_document
 from paretofoil.envs.pictures import picture_of
 from paretofoil.web.cache import SizedCache
 

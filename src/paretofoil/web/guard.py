@@ -18,8 +18,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from paretofoil.core.document import brief, brief_words, read_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief, brief_words, read_document
 from paretofoil.web.errors import Busy, status_of
 from paretofoil.web.models import first_problem
 from paretofoil.web.settings import LOOPBACK, Settings, is_address

@@ -8,7 +8,7 @@ from functools import partial
 from threading import Condition, Thread
 from typing import Any, Literal
 
-from paretofoil.core.document import write_document
+from paretofoil.core.json import write_document
 from paretofoil.web.cache import SizedCache
 from paretofoil.web.errors import Busy, NotFound, WorkerFailure
 from paretofoil.web.pool import WorkerProcess, encode_task

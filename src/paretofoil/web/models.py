@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 from paretofoil.core.command import Objective
-from paretofoil.core.document import MAX_NUMBER, brief
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.json import MAX_NUMBER, brief
 from paretofoil.core.policy import Activation
 
 MAX_COMMAND = 64

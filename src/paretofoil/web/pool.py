@@ -11,7 +11,7 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import IO, Any
 
-from paretofoil.core.document import write_document
+from paretofoil.core.json import write_document
 from paretofoil.core.limit import now
 from paretofoil.web.errors import Busy, WorkerFailure, error_with_status
 from paretofoil.web.settings import Settings

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from paretofoil.core.atomic import check_file, write_whole
-from paretofoil.core.document import write_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import write_document
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
@@ -61,7 +61,7 @@ def save_page(
         options: `search`, `seconds`, `queries` and `box` of the flip map; None: the default.
         report: Called after each answer.
     """
-    check_page(path, len(set(flip_map.times)))
+    check_page(path, len(set(flip_map.steps)))
     saved = _SavedEpisode(agent, flip_map, seed, options)
     saved.save_all(report)
     first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
@@ -87,7 +87,7 @@ class _SavedEpisode:
         """The view that the page opens: the first step of the flip map."""
         command = ",".join(map(repr, self._spec.command))
         fields = {"agent": self._name, "command": command, "seed": self._spec.seed}
-        return f"#{urlencode({**fields, 'time': min(self._flip_map.times, default=0)}, safe=',')}"
+        return f"#{urlencode({**fields, 'time': min(self._flip_map.steps, default=0)}, safe=',')}"
 
     @property
     def _episode_fields(self) -> dict[str, Any]:
@@ -100,13 +100,13 @@ class _SavedEpisode:
         self._save("POST", "/api/episodes", episode, self._episode_fields)
         self._save("POST", "/api/flip-maps", _done({"flip_map": self._flip_map.to_dict()}), self._episode_fields)
         white_box = agent_document(self._store, self._name)["white_box"]
-        for step in sorted(set(self._flip_map.times)) if white_box else ():
+        for step in sorted(set(self._flip_map.steps)) if white_box else ():
             state = self._cache.decision(self._agent, self._spec, step).state.tolist()
             self._save(
                 "POST", "/api/folded", folded_document(self._agent, state), {"agent": self._name, "state": state}
             )
         total = len(self._flip_map.answers)
-        for done, (step, answer) in enumerate(zip(self._flip_map.times, self._flip_map.answers, strict=True)):
+        for done, (step, answer) in enumerate(zip(self._flip_map.steps, self._flip_map.answers, strict=True)):
             report(done, total)
             self._save_answer({**self._episode_fields, "time": step, "foil": answer.foil})
         report(total, total)
@@ -133,8 +133,8 @@ class _SavedEpisode:
         result = run_task({**task, "request": {**defaults, **self._options}}, lambda progress, partial: None)
         request = {name: None if name in ("seconds", "queries") else value for name, value in defaults.items()}
         self._save("POST", "/api/answers", _done(result), {**request, "foil": self._agent.actions[fields["foil"]]})
-        attainable = result["answer"].get("attainable") or {}
-        for issued in (result["answer"]["command"], attainable.get("command")):
+        quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
+        for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):
             if issued is not None:
                 self._save_consequence(fields["time"], issued)
 

@@ -10,8 +10,8 @@ import traceback
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from paretofoil.core.document import brief_words, write_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief_words, write_document
 from paretofoil.envs.catalogue import allow
 from paretofoil.web.errors import status_of
 from paretofoil.web.tasks import run_task

@@ -74,7 +74,9 @@ def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slo
     gradients = np.stack([_gradient(question) for question in questions])
     lines = _line_search(questions, gradients)
     for row, question, gradient, line in zip(rows, questions, gradients, lines, strict=True):
-        way = (np.array(row.full_answer().closest) - question.command) / question.space.scale
+        closest = row.full_answer().closest
+        assert closest is not None
+        way = (closest.command - question.command) / question.space.scale
         cosines = _cosine(gradient, way), _cosine(_inside(question, gradient), way)
         case, steepness = row.case, float(np.linalg.norm(gradient))
         found = None if np.isnan(line) else float(line)

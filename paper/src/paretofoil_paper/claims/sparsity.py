@@ -25,8 +25,8 @@ FEW = 2
 def entries_changed(row: Row, scale: np.ndarray, *, quoted: bool = False) -> int:
     """Of the closest command that was found, or of the one that is quoted."""
     answer = row.full_answer()
-    command = answer.command if quoted else answer.closest
-    return 0 if command is None else int((np.abs(command - answer.original) / scale > NOTABLE).sum())
+    one = answer.quoted if quoted else answer.closest
+    return 0 if one is None else int((np.abs(one.command - answer.question.command) / scale > NOTABLE).sum())
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from paretofoil.core.document import read_document, text
+from paretofoil.core.document import text
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import read_document
 from paretofoil.web.models import Command, StrictModel, first_problem
 
 SCHEMA = "paretofoil/user-study/1"

@@ -14,8 +14,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
-from paretofoil.core.document import MAX_CHARACTERS, brief_words, read_document
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import MAX_CHARACTERS, brief_words, read_document
 from paretofoil.study.database import Database, StoreError
 from paretofoil.web.errors import Conflict, NotFound
 from paretofoil.web.user_study.plan import Part, UserStudy, parse_user_study

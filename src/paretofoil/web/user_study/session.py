@@ -9,8 +9,8 @@ from fastapi import APIRouter
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field
 
-from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.web.models import Command, StrictModel
 from paretofoil.web.user_study.plan import END, Part, Rating, UserStudy
 from paretofoil.web.user_study.replies import Participant, Replies, Reply

@@ -9,8 +9,8 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import as_command, rollout
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.document import brief
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.core.limit import Limits
 from paretofoil.core.policy import shares
 from paretofoil.explanation.consequence import consequence

@@ -7,12 +7,12 @@ import { wishes } from "./words.js";
 
 /** What is known of an answer beyond itself; a quoted command is rounded, so that a smaller change may well be near. */
 function sealOf(answer) {
-  const restricted = answer.kept.length || answer.held.length || answer.alone.length;
+  const restricted = ["kept", "held", "free"].some((name) => answer.question[name].length);
   const within = restricted ? " under these restrictions" : "";
   if (answer.status === "proven infeasible") return ["never", `Proven: no wish in its range does it${within}`];
   if (answer.status === "not found") return ["open", "Not found; nothing is proven"];
   if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found; a smaller change may exist"];
-  const larger = Math.max(0, answer.distance / answer.lower_bound - 1);
+  const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
   return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
 }
 
@@ -73,7 +73,7 @@ export function answerBody(agent, result) {
   const [kind, words] = sealOf(answer);
   return [
     el("p", { class: "sentence" }, result.sentence || answer.sentence),
-    answer.command && changePicture(agent.objectives, answer.original, answer.command),
+    answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
     el("p", { class: `seal ${kind}` }, words),
   ];
 }
@@ -87,11 +87,11 @@ function told(state, journey) {
   announce(result.sentence || answer.sentence);
   return [
     ...answerBody(agent, result),
-    answer.command &&
+    answer.quoted &&
       el(
         "div",
         { class: "deeds" },
-        button("Show me", () => journey.showMe(answer.command, "answer"), {
+        button("Show me", () => journey.showMe(answer.quoted.command, "answer"), {
           class: "primary show",
           title: "Issue this wish now, and watch",
         }),
@@ -105,14 +105,14 @@ function told(state, journey) {
 
 /** A wish that also delivers what it asks for, where one is known; `asked` is what it asks of the whole episode. */
 function attainable(agent, answer, journey) {
-  const { attainable: best } = answer;
+  const best = answer.rollouts?.attainable;
   if (!best) return null;
   if (!best.command) {
     const words = `No wish is known that leads there and then delivers what it asks for; ${best.tried} tried.`;
     return el("p", { class: "small" }, words);
   }
   const nearly = best.missed > 1e-9 ? "nearly " : "";
-  const same = answer.command && best.command.every((x, i) => Math.abs(x - answer.command[i]) < 1e-9);
+  const same = answer.quoted && best.command.every((x, i) => Math.abs(x - answer.quoted.command[i]) < 1e-9);
   return el(
     "div",
     { class: "attainable" },
@@ -125,7 +125,7 @@ function attainable(agent, answer, journey) {
         : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. ` +
             `Rolled out, it delivers ${nearly}that.`,
     ),
-    !same && changePicture(agent.objectives, answer.original, best.command, "ask for"),
+    !same && changePicture(agent.objectives, answer.question.command, best.command, "ask for"),
     !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }),
   );
 }
@@ -141,8 +141,8 @@ function alternatives(agent, answer, journey) {
         "div",
         {},
         el("p", {}, other.sentence),
-        other.command && changePicture(agent.objectives, other.original, other.command),
-        other.command && button("Show me", () => journey.showMe(other.command, "answer"), { class: "show" }),
+        other.quoted && changePicture(agent.objectives, other.question.command, other.quoted.command),
+        other.quoted && button("Show me", () => journey.showMe(other.quoted.command, "answer"), { class: "show" }),
       ),
     ),
   );

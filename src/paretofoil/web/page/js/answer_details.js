@@ -17,7 +17,7 @@ export function answerDetails(state, result) {
       { class: "facts" },
       rows(agent, answer).flatMap(([name, fact]) => [el("dt", {}, name), el("dd", {}, fact)]),
     ),
-    answer.certificate && el("p", { class: "small" }, answer.certificate.assumptions),
+    answer.proof && el("p", { class: "small" }, answer.proof.assumptions),
     result.python &&
       el("pre", { tabindex: 0, "aria-label": "Python lines that give this answer" }, el("code", {}, result.python)),
     el("div", { class: "deeds" }, exports(state, result)),
@@ -26,31 +26,32 @@ export function answerDetails(state, result) {
 
 function rows(agent, answer) {
   const { actions } = agent;
-  const [chosen, foil] = [answer.chosen, answer.foil];
-  const found = answer.command !== null;
-  const queries = Object.values(answer.queries).reduce((sum, count) => sum + count, 0);
+  const { quoted, rollouts, search, question } = answer;
+  const { chosen, foil, norm, probabilities } = question;
+  const found = quoted !== null;
+  const queries = Object.values(search.queries).reduce((sum, count) => sum + count, 0);
   return [
-    ["Status", `${answer.status}, by ${answer.search}`],
+    ["Status", `${answer.status}, by ${search.name}`],
     found && [
       "Size of the change",
-      `${short(answer.distance)} of the ranges (${answer.norm}); none below ${short(answer.lower_bound)}`,
+      `${short(quoted.distance)} of the ranges (${norm}); none below ${short(answer.lower_bound)}`,
     ],
     found && [
       `Probability of ${actions[foil]}`,
-      `${percent(answer.probabilities[foil])} → ${percent(answer.counterfactual_probabilities[foil])}`,
+      `${percent(probabilities[foil])} → ${percent(quoted.probabilities[foil])}`,
     ],
     found && [
       `Probability of ${actions[chosen]}`,
-      `${percent(answer.probabilities[chosen])} → ${percent(answer.counterfactual_probabilities[chosen])}`,
+      `${percent(probabilities[chosen])} → ${percent(quoted.probabilities[chosen])}`,
     ],
     answer.proven_range && ["Proven range", rangeWords(agent, answer.proven_range)],
-    answer.consequence && ["Issued here, it leads to", wishes(agent.objectives, answer.consequence.achieved)],
-    answer.original_consequence && [
+    rollouts?.quoted && ["Issued here, it leads to", wishes(agent.objectives, rollouts.quoted.achieved)],
+    rollouts?.original && [
       "Your wish leads to",
-      wishes(agent.objectives, answer.original_consequence.achieved),
+      wishes(agent.objectives, rollouts.original.achieved),
     ],
-    answer.certificate && ["Proof", proofWords(answer.certificate)],
-    ["Effort", `${queries.toLocaleString("en")} queries, ${short(answer.seconds, 2)} s`],
+    answer.proof && ["Proof", proofWords(answer.proof)],
+    ["Effort", `${queries.toLocaleString("en")} queries, ${short(search.seconds, 2)} s`],
   ].filter(Boolean);
 }
 

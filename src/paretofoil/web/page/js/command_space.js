@@ -146,7 +146,7 @@ export function createCommandSpace(scope, store, journey) {
     );
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
-    if (answer?.command) drawAnswer(pen, frame, answer.original, answer.command);
+    if (answer?.quoted) drawAnswer(pen, frame, answer.question.command, answer.quoted.command);
     for (const [search, command] of answersOf(state)) {
       pen.globalAlpha = near(view, command, probe) ? 1 : FAINT;
       drawMark(pen, ...Object.values(frame.place(command)), search);
@@ -227,9 +227,9 @@ function viewOf(state) {
 
 /** Every answer that is known here, by the search that gave it. */
 function answersOf({ answer: { result }, gathered }) {
-  const all = [result, ...Object.values(gathered)].map((told) => told?.answer).filter((answer) => answer?.command);
-  const deliver = result?.answer.attainable?.command;
-  return [...(deliver ? [["attainable", deliver]] : []), ...all.map(({ search, command }) => [search, command])];
+  const all = [result, ...Object.values(gathered)].map((told) => told?.answer).filter((answer) => answer?.quoted);
+  const deliver = result?.answer.rollouts?.attainable?.command;
+  return [...(deliver ? [["attainable", deliver]] : []), ...all.map(({ search, quoted }) => [search.name, quoted.command])];
 }
 
 /** Whether a point lies in the slice that is drawn. */

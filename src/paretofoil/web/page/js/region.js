@@ -48,8 +48,9 @@ export function zoomOf(state) {
 
 function sharesOfChange(state) {
   const answer = state.answer.result?.answer;
-  if (!answer?.command) return null;
-  return answer.command.map((x, i) => Math.abs(x - answer.original[i]) / (answer.high[i] - answer.low[i] || 1));
+  if (!answer?.quoted) return null;
+  const { command, low, high } = answer.question;
+  return answer.quoted.command.map((x, i) => Math.abs(x - command[i]) / (high[i] - low[i] || 1));
 }
 
 /** The part of a region around a command that a zoom leaves. */

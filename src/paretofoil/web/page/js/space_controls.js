@@ -27,7 +27,7 @@ export function createSpaceControls(scope, store, canvas) {
   const gather = button("Ask every search", () => gatherAll(store, gather), {
     title: "Put the answer of each search on the map",
   });
-  const reach = button("To the answer", () => store.set({ probe: store.get().answer.result.answer.command }), {
+  const reach = button("To the answer", () => store.set({ probe: store.get().answer.result.answer.quoted.command }), {
     title: "Take the answer in hand: the map becomes the slice through it",
   });
   const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
@@ -64,7 +64,7 @@ export function createSpaceControls(scope, store, canvas) {
     axes?.show(axesOf(state));
     gather.hidden = state.foil === null;
     reset.hidden = !state.probe;
-    reach.hidden = !state.answer.result?.answer.command;
+    reach.hidden = !state.answer.result?.answer.quoted;
     told.textContent = `Asked for ${wishes(agent.objectives, probe)}`;
     const shares = sharesOf(state, probe);
     if (shares) fillBars(bars, state, shares);
@@ -134,7 +134,7 @@ function fillBars(list, state, shares) {
 
 function fillLegend(list, state, places) {
   const searches = [state.answer.result?.answer, ...Object.values(state.gathered).map(({ answer }) => answer)];
-  const found = [...new Set(searches.filter((answer) => answer?.command).map((answer) => answer.search))];
+  const found = [...new Set(searches.filter((answer) => answer?.quoted).map((answer) => answer.search.name))];
   refill(
     list,
     [...places]
@@ -152,7 +152,7 @@ function fillLegend(list, state, places) {
     el("li", {}, el("span", { class: "square" }), "learned goals"),
     state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
     found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
-    state.answer.result?.answer.attainable?.command &&
+    state.answer.result?.answer.rollouts?.attainable?.command &&
       el("li", {}, markPicture("attainable"), markOf("attainable").label),
     state.answer.result?.answer.proven_range && el("li", {}, el("span", { class: "dashed" }), "proven range"),
   );

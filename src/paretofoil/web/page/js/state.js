@@ -98,5 +98,9 @@ export function decisionOf(state) {
 /** What is known of the flip map: all of it, or what has come so far. */
 export function cellsOf({ result, partial }) {
   const map = result?.flip_map;
-  return map ? map.answers.map((answer, i) => ({ ...answer, step: map.times[i] })) : partial || [];
+  return map ? map.answers.map((answer, i) => cellOf(answer, map.steps[i])) : partial || [];
+}
+
+function cellOf({ status, sentence, question, quoted }, step) {
+  return { step, foil: question.foil, status, distance: quoted ? quoted.distance : null, sentence };
 }

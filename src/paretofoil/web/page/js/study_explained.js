@@ -52,6 +52,6 @@ function proven(agent, result) {
 
 /** Without the proofs: the sentence of an impossible foil would tell of one, so that it is said in other words. */
 function plain(agent, { sentence, answer }) {
-  if (!answer.command) return el("p", { class: "sentence" }, "No change of the wish that leads there was found.");
-  return [el("p", { class: "sentence" }, sentence), changePicture(agent.objectives, answer.original, answer.command)];
+  if (!answer.quoted) return el("p", { class: "sentence" }, "No change of the wish that leads there was found.");
+  return [el("p", { class: "sentence" }, sentence), changePicture(agent.objectives, answer.question.command, answer.quoted.command)];
 }

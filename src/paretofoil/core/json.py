@@ -1,0 +1,293 @@
+"""JSON documents: values that are written and read by the types of their fields, within limits.
+
+A document may come from anyone. Its size, depth and numbers are limited before it is read, and each field must have the
+type that its dataclass declares. An error names the field, the type that was expected and the value that was given.
+"""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from reprlib import Repr
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
+
+import msgspec
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+
+MAX_CHARACTERS = 64 << 20
+"""Length of a document."""
+MAX_DEPTH = 100
+"""Number of lists and objects inside each other."""
+MAX_INTEGER = 1 << 64
+"""The largest seed that torch takes."""
+MAX_NUMBER = 1e100
+"""Squares of larger numbers overflow."""
+MAX_TEXT = 10_000
+"""Length of a text inside a document."""
+
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, which could control the terminal that prints them, and surrogates."""
+
+T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Fraction = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
+Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
+"""A field of this type is read as a matrix, one of type np.ndarray as a vector."""
+if TYPE_CHECKING:
+    Bound: TypeAlias = float
+    Unstored: TypeAlias = Any
+else:
+    Bound = float | Literal["infinity", "-infinity"]  # JSON has no infinity; `__post_init__` must call float
+
+    class _Unstored:
+        """A value of the running process, which is neither written nor read."""
+
+    Unstored = _Unstored | None
+
+
+UNSTORED = {"stored": False}
+"""Metadata of a field that is not written to documents."""
+
+
+class Document:
+    """A dataclass that is stored as JSON under a schema, such as "paretofoil/answer/2"."""
+
+    SCHEMA: ClassVar[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
+
+    def derived(self) -> dict[str, Any]:
+        """Return what is written for people and other programs but not read back."""
+        return {}
+
+    def to_json(self, indent: int | None = None) -> str:
+        return write_document(self.to_dict(), indent)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        name = schema_name(cls.SCHEMA)
+        values = cls.upgrade(values) if isinstance(values, Mapping) else values
+        if not isinstance(values, Mapping) or values.get("schema") != cls.SCHEMA:
+            got = brief(values.get("schema") if isinstance(values, Mapping) else values)
+            raise InvalidInput.expected(f"{name} of schema {cls.SCHEMA}", got)
+        value = read_value(cls, values, name)
+        try:
+            value.check()
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}: {error}") from None
+        return value
+
+    @classmethod
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a document of an earlier schema as one of the current schema; return any other unchanged."""
+        return values
+
+    def check(self) -> None:
+        """Raise InvalidInput if the fields of a document that was read do not fit each other."""
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        return cls.from_dict(read_document(text, schema_name(cls.SCHEMA)))
+
+
+def upgrade_each(kind: type[Document], values: Any) -> Any:
+    """Return documents inside another one in their current schema."""
+    if not isinstance(values, list):
+        return values
+    for one in (upgraded := [kind.upgrade(v) if isinstance(v, Mapping) else v for v in values]):
+        if isinstance(one, Mapping) and one.get("schema") != kind.SCHEMA:
+            raise InvalidInput.expected(f"{schema_name(kind.SCHEMA)} of schema {kind.SCHEMA}", brief(one.get("schema")))
+    return upgraded
+
+
+def schema_name(schema: str) -> str:
+    """Return the name of a document: "an answer", "a flip map"."""
+    name = schema.split("/")[1].replace("-", " ")
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+def plain(value: Any) -> Any:
+    """Return numbers, strings, lists and dicts only; infinity becomes the string "infinity"."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if is_dataclass(value) and not isinstance(value, type):
+        return plain_fields(value)
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, np.ndarray | np.generic):
+        return plain(value.tolist())
+    if isinstance(value, float) and np.isinf(value):
+        return "infinity" if value > 0 else "-infinity"
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    return {key: plain(item) for key, item in value.items()} if isinstance(value, Mapping) else value
+
+
+def plain_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass as plain values, without those that are not stored."""
+    return {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.metadata.get("stored", True)}
+
+
+def write_document(values: dict[str, Any], indent: int | None = None) -> str:
+    return json.dumps(values, indent=indent, allow_nan=False)
+
+
+def read_document(document: str | bytes, what: str) -> Any:
+    """Return the plain values of a JSON document within the limits of length, depth and whole numbers."""
+    if len(document) > MAX_CHARACTERS:
+        raise InvalidInput.expected(f"{what} of at most {MAX_CHARACTERS:,} characters", f"{len(document):,}")
+    try:
+        values = json.loads(document, parse_int=_parse_integer, parse_constant=_refuse_constant)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput.expected(f"{what} as JSON", f"text that is not JSON ({brief_words(error)})") from None
+    except RecursionError:
+        raise _too_deep(what) from None
+    inner = [values]
+    for _ in range(MAX_DEPTH):
+        inner = [item for outer in inner for item in _items(outer) if type(item) in (list, dict)]
+        if not inner:
+            return values
+    raise _too_deep(what)
+
+
+def _items(container: Any) -> Any:
+    return container.values() if isinstance(container, dict) else container if isinstance(container, list) else ()
+
+
+def _too_deep(what: str) -> InvalidInput:
+    return InvalidInput.expected(f"{what} with at most {MAX_DEPTH} nested lists and objects", "a deeper one")
+
+
+def _parse_integer(digits: str) -> int:
+    # int() itself takes time that grows with the square of the digits, and refuses more than 4,300 of them.
+    if len(digits) > len(str(MAX_INTEGER)) + 1 or abs(int(digits)) > MAX_INTEGER:
+        got = digits if len(digits) < 50 else f"one of {len(digits):,} digits"
+        raise InvalidInput.expected(f"whole numbers of at most {MAX_INTEGER:,}", got)
+    return int(digits)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise InvalidInput.expected("finite numbers", name)
+
+
+def read_value(kind: type[T], values: Any, what: str) -> T:
+    """Return a value of this type, given as plain values; `what` names it in errors ("an answer").
+
+    Fields that the type does not have are ignored: a later version may have written them.
+    """
+    _check_leaves(values, what, "")
+    try:
+        return msgspec.convert(values, kind, dec_hook=_read_array)
+    except msgspec.ValidationError as error:
+        raise _explain(str(error), kind, values, what) from None
+
+
+def _check_leaves(value: Any, what: str, path: str) -> None:
+    """Refuse numbers and texts beyond the limits."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            _check_leaves(name, what, f"{path} (a name)")
+            _check_leaves(item, what, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list | tuple):
+        for i, item in enumerate(value):
+            _check_leaves(item, what, f"{path}[{i}]")
+    elif isinstance(value, str) and (len(value) > MAX_TEXT or _UNPRINTABLE.search(value)):
+        expected = f"a line of at most {MAX_TEXT:,} printable characters at {path} of {what}"
+        raise InvalidInput.expected(expected, brief(value))
+    elif isinstance(value, int) and abs(value) > MAX_INTEGER:
+        raise InvalidInput.expected(f"a number of at most {MAX_INTEGER:,} at {path} of {what}", brief(value))
+    elif isinstance(value, float) and not abs(value) <= MAX_NUMBER:
+        raise InvalidInput.expected(f"a number of at most {MAX_NUMBER:g} at {path} of {what}", brief(value))
+
+
+def _read_array(kind: Any, value: Any) -> np.ndarray:
+    """Return a list of numbers as an array; msgspec calls this for types that it does not know."""
+    dim = len(get_args(get_args(kind)[0])) if get_args(kind) else 1
+    if kind is not np.ndarray and not get_args(kind):
+        raise InvalidInput.expected("no such value in a document", brief(value))
+    expected = "a list of numbers" if dim == 1 else "lists of numbers of equal length"
+    try:
+        array = np.array(_numbers(value), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(expected, brief(value)) from None
+    if array.ndim != dim or array.size == 0:
+        raise InvalidInput.expected(expected, brief(value))
+    array.setflags(write=False)
+    return array
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_numbers(item) for item in value]
+    if type(value) not in (int, float):  # bool is a subclass of int
+        raise TypeError(value)
+    return value
+
+
+_WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "an object",
+    "null": "null",
+}
+
+
+def _explain(message: str, kind: Any, values: Any, what: str) -> InvalidInput:
+    """Return the error of a value that could not be read, with the path and the value itself.
+
+    msgspec gives the path and the expected type: "Expected `int | null`, got `str` - at `$.question.step`".
+    """
+    reason, _, path = message.partition(" - at `$")
+    path = path.strip(".`")
+    steps = re.findall(r"\w+", path)
+    if reason.startswith("Object missing"):
+        name = ".".join(filter(None, (path, reason.split("`")[1])))
+        return InvalidInput.expected(f"{what} with the field {name}", "one without it")
+    if reason.startswith("Invalid enum value"):
+        expected = f"one of {', '.join(_choices(kind, steps))}"
+    elif reason.startswith("Expected"):
+        expected = re.sub(r"\w+", lambda m: _WORDS.get(m[0], m[0]), reason.split(", got")[0].split("`", 1)[1])
+        expected = expected.replace("`", "").replace(" | ", " or ")
+    else:  # raised by a hook or by __post_init__
+        return InvalidInput(f"{path} of {what}: {reason}" if path else f"{what}: {reason}")
+    return InvalidInput.expected(f"{expected} at {path or 'the top'} of {what}", brief(_value_at(values, steps)))
+
+
+def _value_at(values: Any, steps: list[str]) -> Any:
+    for step in steps:
+        values = values[int(step)] if isinstance(values, list | tuple) else values.get(step)
+    return values
+
+
+def _choices(kind: Any, steps: list[str]) -> list[str]:
+    """Return the words that the field at this path may have."""
+    info: Any = msgspec.inspect.type_info(kind)
+    for step in steps:
+        [info] = [k for k in getattr(info, "types", (info,)) if hasattr(k, "fields") or hasattr(k, "item_type")]
+        info = info.item_type if step.isdigit() else next(f.type for f in info.fields if f.name == step)
+    kinds = getattr(info, "types", (info,))
+    words = [word for k in kinds for word in getattr(k, "values", ())]
+    return words + [member.value for k in kinds for member in getattr(k, "cls", ())]
+
+
+def brief(value: Any) -> str:
+    """Return a value as text for an error, shortened if it is large."""
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        return f"a whole number of about {math.floor(math.log10(abs(value))) + 1:,} digits"
+    shown = Repr()
+    shown.maxstring = shown.maxother = 80
+    return shown.repr(value)
+
+
+def brief_words(error: object) -> str:
+    """Return the message of an error as one line, shortened if it is long."""
+    words = " ".join(str(error).split())
+    return words if len(words) <= 400 else f"{words[:397]}..."
