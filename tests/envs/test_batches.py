@@ -106,14 +106,14 @@ def test_bad_steps_are_errors_that_say_what_was_expected(kind):
         (one, np.array([0, 1]), "expected one action per row, got"),
         (one, np.array([4]), "expected actions from 0 to 3, got 4"),
         (one, np.array([2]), r"expected one of the valid actions \[0, 1\] in row 0, got 2"),
-        (one, np.array([0.5]), "expected whole numbers as actions, got"),
+        (one, np.array([0.5]), "expected integers as actions, got"),
         (np.array([2]), one, "expected rows from 0 to 1"),
     ]:
         with pytest.raises(InvalidInput, match=words):
             batch.step(rows, actions)
     batch.step(one, one)
     batch.step(one, one)
-    with pytest.raises(InvalidInput, match="expected rows whose episode runs, got row 0, which ended"):
+    with pytest.raises(InvalidInput, match="expected rows with a running episode, got row 0, which has ended"):
         batch.step(one, one)
     with pytest.raises(InvalidInput, match="expected one seed per row"):
         batch.reset(np.array([0.5]))
@@ -125,7 +125,9 @@ def test_a_step_limit_of_nothing_is_an_error():
 
 
 def test_an_environment_without_named_state_cannot_be_tabulated():
-    with pytest.raises(InvalidInput, match="expected an environment whose `state` attributes are named, got minecart"):
+    with pytest.raises(
+        InvalidInput, match="expected an environment whose entry names its `state` attributes, got minecart"
+    ):
         tabulate(envs.entry("minecart"))
 
 

@@ -176,7 +176,7 @@ def test_the_step_limit_truncates():
     env.reset(np.arange(1))
     assert not env.step(np.array([0]), np.array([NONE])).truncated[0]
     assert env.step(np.array([0]), np.array([NONE])).truncated[0]
-    with pytest.raises(InvalidInput, match="episode runs"):
+    with pytest.raises(InvalidInput, match="running episode"):
         env.step(np.array([0]), np.array([NONE]))
 
 

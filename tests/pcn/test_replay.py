@@ -24,6 +24,7 @@ def make_episodes(*rewards: list[tuple[float, float]]) -> Episodes:
         rewards=padded,
         lengths=np.array([len(given) for given in rewards]),
         terminated=np.ones(num, dtype=bool),
+        stopped=np.zeros(num, dtype=bool),
     )
 
 

@@ -52,9 +52,11 @@ def as_command(agent: Agent, command: Any) -> np.ndarray:
 
 
 def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) -> Episodes:
-    seeds, spent = np.full(len(commands), as_seed(seed), dtype=np.uint64), not agent.space.simplex
+    seeds, subtract = np.full(len(commands), as_seed(seed), dtype=np.uint64), not agent.space.simplex
     act = greedy(agent.policy)
-    return run_episodes(agent.batch_env(), act, commands, seeds, snapshot=snapshot, keep_snapshots=True, spent=spent)
+    return run_episodes(
+        agent.batch_env(), act, commands, seeds, snapshot=snapshot, keep_snapshots=True, subtract=subtract
+    )
 
 
 def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:

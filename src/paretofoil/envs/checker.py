@@ -1,4 +1,4 @@
-"""One checker for every environment in the catalogue, and for users' own."""
+"""A checker for environments of the catalogue and of users."""
 
 from typing import Any
 
@@ -10,23 +10,23 @@ from paretofoil.envs.batches import clone, make_batch
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make
 
 TOLERANCE = 1e-6
-"""What float32 arithmetic may differ by."""
+"""The largest difference that float32 arithmetic may cause."""
 AT_REST = 1e-3
-"""What a masked action may change in an observation: braking stops a Minecart that crept too slowly to move."""
+"""The largest change of an observation by an invalid action: braking stops a Minecart that is too slow to move."""
 DEVIATIONS = 5.0
-"""How many standard errors the means of two samples may lie apart."""
+"""The largest difference of two sample means, in standard errors."""
 
 
 class EnvironmentCheckError(AssertionError):
-    """An environment that does not do what its description says."""
+    """An environment that does not behave as its catalogue entry says."""
 
 
 def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int = 0) -> None:
-    """Raise an `EnvironmentCheckError` unless the environment keeps the promises of the catalogue:
+    """Raise an `EnvironmentCheckError` if the environment does not fulfil the contract of the catalogue.
 
-    flat float32 observations; vector rewards inside `reward_space`; masks that agree with what a step does; the
-    same seed, the same episode; errors for invalid actions and finished episodes; and a batch that agrees
-    with the single environment, step for step, or on average where chance enters.
+    The contract: flat float32 observations; vector rewards inside `reward_space`; masks that agree with the effect of a
+    step; the same episode for the same seed; errors for invalid actions and after the end of an episode; and a batch
+    that agrees with the single environment at each step, or on average if it is stochastic.
     """
     item = entry(name)
     if steps < 1:
@@ -60,11 +60,13 @@ def _check_observation(item: CatalogueEntry, observation: Any, mask: Any, final:
     _require(right, item, f"expected observations of shape {shape} and dtype float32, got {got}")
     _require(np.isfinite(observation).all(), item, f"expected finite observations, got {observation}")
     _require(np.shape(mask) == (len(item.actions),), item, f"expected one mask flag per action, got {np.shape(mask)}")
-    _require(final or np.any(mask), item, "expected at least one valid action while the episode runs, got none")
+    _require(
+        final or np.any(mask), item, "expected at least one valid action in a running episode, got a mask without any"
+    )
 
 
 def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> list[int]:
-    """Random episodes; returns the actions of the first one."""
+    """Check random episodes, and return the actions of the first."""
     low, high = env.reward_space.low - TOLERANCE, env.reward_space.high + TOLERANCE
     shape = (len(item.objectives),)
     _require(low.shape == shape, item, f"expected a reward_space of shape {shape}, got {low.shape}")
@@ -80,8 +82,12 @@ def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.G
         length += 1
         inside = (reward >= low).all() and (reward <= high).all()
         _require(inside, item, f"expected rewards inside {env.reward_space}, got {reward}")
-        _require(not (terminated and truncated), item, "expected terminated or truncated, got both")
-        _require(length < item.max_steps or terminated or truncated, item, f"went past {item.max_steps} steps")
+        _require(not (terminated and truncated), item, "expected terminated or truncated, got both in one step")
+        _require(
+            length < item.max_steps or terminated or truncated,
+            item,
+            f"expected at most {item.max_steps} steps per episode, got {length} without an end",
+        )
         if terminated or truncated:
             _check_observation(item, observation, info["action_mask"], final=True)
             observation, info = env.reset(seed=episodes)
@@ -90,11 +96,11 @@ def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.G
 
 
 def _check_repeats(item: CatalogueEntry, env: Any, actions: list[int], seed: int) -> None:
-    """The same seed and the same actions, in this environment and in a fresh one, give the same episode."""
+    """Check that the same seed and actions give the same episode, in this environment and in a new one."""
     runs = [_replay(env, actions, seed), _replay(env, actions, seed), _replay(make(item), actions, seed)]
     for other in runs[1:]:
         same = len(other) == len(runs[0]) and all(map(_equal, runs[0], other))
-        _require(same, item, "expected the same seed to give the same episode, got another one")
+        _require(same, item, "expected the same seed and actions to give the same episode, got two different episodes")
 
 
 def _equal(step: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
@@ -103,32 +109,34 @@ def _equal(step: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 def _replay(env: Any, actions: list[int], seed: int) -> list[tuple[Any, ...]]:
     observation, info = env.reset(seed=seed)
-    seen: list[tuple[Any, ...]] = [(observation, info["action_mask"])]
+    steps: list[tuple[Any, ...]] = [(observation, info["action_mask"])]
     for action in actions:
         if not info["action_mask"][action]:
-            break  # chance took another way than in the episode these actions come from
+            break  # a random outcome differs from the episode of these actions
         observation, reward, terminated, truncated, info = env.step(action)
-        seen.append((observation, info["action_mask"], reward, terminated, truncated))
+        steps.append((observation, info["action_mask"], reward, terminated, truncated))
         if terminated or truncated:
             break
-    return seen
+    return steps
 
 
 def _check_errors(item: CatalogueEntry, env: Any) -> None:
-    """Bad actions are errors that say what was expected."""
+    """Check that an invalid action is an error."""
     _, info = env.reset(seed=0)
     for wrong in (-1, len(item.actions), *np.flatnonzero(~info["action_mask"])):
         try:
             env.step(wrong)
         except InvalidInput:
             continue
-        _require(False, item, f"expected an error for action {wrong}, which is not valid at the start, got none")
+        _require(
+            False, item, f"expected an error for action {wrong}, which is invalid at the start, but the step succeeded"
+        )
 
 
 def _check_masked_moves(item: CatalogueEntry, steps: int, rng: np.random.Generator) -> None:
-    """Where the bare environment lets a masked move be tried, it must leave the state as it is, or as idling does.
+    """Check that an invalid action of the unwrapped environment does not change the state, or does what `idle` does.
 
-    It may end the episode: in Resource-Gathering pushing against the border at home counts as coming home.
+    It may end the episode: in Resource-Gathering, a move against the border at home counts as coming home.
     """
     env = make(item)
     observation, info = env.reset(seed=0)
@@ -141,16 +149,20 @@ def _check_masked_moves(item: CatalogueEntry, steps: int, rng: np.random.Generat
 
 
 def _try_masked_moves(item: CatalogueEntry, env: Any, observation: np.ndarray, mask: np.ndarray) -> bool:
-    """Try the masked actions of a state on the bare environment; True if one of them ended the episode."""
-    idled = observation if item.idle is None else item.encode(clone(env).unwrapped.step(item.idle)[0])
+    """Try the invalid actions of a state on the unwrapped environment; return whether one ended the episode."""
+    after_idle = observation if item.idle is None else item.encode(clone(env).unwrapped.step(item.idle)[0])
     for action in np.flatnonzero(~mask):
-        trial = env if item.idle is None else clone(env)  # a world that goes on by itself is left as it was
+        trial = env if item.idle is None else clone(env)  # an environment that moves on by itself is not changed
         try:
             raw, _, terminated, _, _ = trial.unwrapped.step(int(action))
         except (ValueError, IndexError, KeyError, AssertionError):
-            continue  # it refuses such moves, which is as good
-        unchanged = np.allclose(item.encode(raw), idled, rtol=0, atol=AT_REST)
-        _require(unchanged, item, f"expected the masked action {item.actions[action]} to change nothing, but it did")
+            continue  # an error is allowed
+        unchanged = np.allclose(item.encode(raw), after_idle, rtol=0, atol=AT_REST)
+        _require(
+            unchanged,
+            item,
+            f"expected the invalid action {item.actions[action]} to change nothing, but the state changed",
+        )
         if terminated and item.idle is None:
             return True
     return False
@@ -163,23 +175,28 @@ def _check_batch_step_for_step(item: CatalogueEntry, env: Any, steps: int, rng: 
     while taken < steps:
         seed = int(rng.integers(2**31))
         observation, info = env.reset(seed=seed)
-        seen: Observed | Stepped = batch.reset(np.array([seed]))
+        result: Observed | Stepped = batch.reset(np.array([seed]))
         running = True
         while running and taken < steps:
-            same = np.allclose(seen.observations[0], observation, atol=TOLERANCE)
-            same = same and np.array_equal(seen.masks[0], info["action_mask"])
-            _require(same, item, "expected the batch to show what the single environment shows, got something else")
+            seen, mask = result.observations[0], result.masks[0]
+            same = np.allclose(seen, observation, atol=TOLERANCE) and np.array_equal(mask, info["action_mask"])
+            single = f"observe {observation} with the mask {info['action_mask']}"
+            _require(same, item, f"expected the batch to {single}, got {seen} with the mask {mask}")
             action = _choose(info["action_mask"], rng)
             observation, reward, terminated, truncated, info = env.step(action)
-            seen = step = batch.step(rows, np.array([action]))
-            _require(np.allclose(step.rewards[0], reward, atol=TOLERANCE), item, "the batch pays another reward")
+            result = step = batch.step(rows, np.array([action]))
+            _require(
+                np.allclose(step.rewards[0], reward, atol=TOLERANCE),
+                item,
+                f"expected the batch to pay {reward}, got {step.rewards[0]}",
+            )
             ends = (bool(step.terminated[0]), bool(step.truncated[0]))
             _require(ends == (terminated, truncated), item, f"expected the ends {(terminated, truncated)}, got {ends}")
             running, taken = not (terminated or truncated), taken + 1
 
 
 def _check_batch_on_average(item: CatalogueEntry, env: Any, rng: np.random.Generator, episodes: int = 200) -> None:
-    """Random episodes of both have the same mean return and length, up to sampling error."""
+    """Check that random episodes have the same mean return and length, up to sampling error."""
     batch = make_batch(item)
     limit = min(item.max_steps, 60)
     alone = np.array([_random_return(env, seed, limit, rng) for seed in range(episodes)])
@@ -187,12 +204,12 @@ def _check_batch_on_average(item: CatalogueEntry, env: Any, rng: np.random.Gener
     spread = np.sqrt((alone.var(axis=0) + together.var(axis=0)) / episodes)
     apart = np.abs(alone.mean(axis=0) - together.mean(axis=0))
     close = (apart <= DEVIATIONS * spread + 5.0 / episodes * np.abs(alone).max(axis=0)).all()
-    what = f"{alone.mean(axis=0)}, got {together.mean(axis=0)}"
-    _require(close, item, f"expected the batch to have mean returns and length like the single environment's {what}")
+    means = f"{alone.mean(axis=0)}, got {together.mean(axis=0)}"
+    _require(close, item, f"expected the batch to have the mean returns and length of the environment, {means}")
 
 
 def _random_return(env: Any, seed: int, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """(d + 1,): the return and the length of one random episode."""
+    """Return the return and the length (d + 1,) of one random episode."""
     _, info = env.reset(seed=seed)
     total = np.zeros(len(env.entry.objectives) + 1)
     for _ in range(limit):
@@ -204,7 +221,7 @@ def _random_return(env: Any, seed: int, limit: int, rng: np.random.Generator) ->
 
 
 def _random_returns(batch: Any, seeds: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """(rows, d + 1): the same for a batch."""
+    """Return the returns and lengths (rows, d + 1) of random episodes of a batch."""
     masks = batch.reset(seeds).masks
     total = np.zeros((len(seeds), batch.num_objectives + 1))
     rows = np.arange(len(seeds))

@@ -1,8 +1,7 @@
-"""Many minecarts in one NumPy step, equal to MO-Gymnasium's `minecart-deterministic-v0` and `minecart-v0`.
+"""Minecart vectorised in NumPy, equal to MO-Gymnasium's `minecart-deterministic-v0` and `minecart-v0`.
 
-The physical constants and the mines are read from the installed MO-Gymnasium, so that there is one source of
-them. Angles are whole degrees that move in steps of ten; their sines and cosines come from a table, which is
-faster than computing them and gives the very numbers of `math.sin` and `math.cos`.
+The physical constants and the mines are read from the installed MO-Gymnasium. Angles are multiples of ten degrees; a
+table of their sines and cosines is faster than computing them, and has the values of `math.sin` and `math.cos`.
 """
 
 import json
@@ -18,9 +17,10 @@ from scipy.special import ndtri
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
 
-START_ANGLE = 45  # degrees, towards the middle of the field
+START_ANGLE = 45
+"""Degrees: towards the middle of the field."""
 FULL = 1e-8
-"""A cart with no more free capacity than this is full: sums of fractions rarely hit the capacity itself."""
+"""A cart with at most this much free capacity is full: sums of fractions rarely equal the capacity."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +37,7 @@ class Field:
     acceleration: float
     deceleration: float
     max_speed: float
-    still: float  # below this speed a cart does not move and may mine
+    still: float  # a cart below this speed does not move and can mine
     base_radius: float
     mine_radius: float
     mine: int  # the action numbers
@@ -50,7 +50,7 @@ class Field:
 @cache
 def read_field(stochastic: bool) -> Field:
     """Read one of the two configurations from the installed MO-Gymnasium."""
-    from mo_gymnasium.envs.minecart import minecart as source  # late: it imports pygame
+    from mo_gymnasium.envs.minecart import minecart as source  # here, because it imports pygame
 
     file = "mine_config.json" if stochastic else "mine_config_det.json"
     config = json.loads((Path(source.__file__).parent / file).read_text())
@@ -79,10 +79,10 @@ def read_field(stochastic: bool) -> Field:
 
 
 def valid_actions(field: Field, position: np.ndarray, speed: np.ndarray, content: np.ndarray) -> np.ndarray:
-    """(n, 2), (n,), (n, ores) -> (n, num_actions) bool: what can happen to carts.
+    """Return the valid actions (n, num_actions) of carts with positions (n, 2), speeds (n,) and contents (n, ores).
 
-    A cart can always turn and wait, accelerate below the top speed and brake in motion; and it mines at rest,
-    within reach of a mine and with room for ore.
+    A cart can always turn and wait. It can accelerate below the top speed, and brake while it moves. It can mine at
+    rest, within reach of a mine, if it is not full.
     """
     valid = np.ones((len(speed), len(field.fuel)), dtype=bool)
     valid[:, field.accelerate] = speed < field.max_speed - field.still
@@ -95,13 +95,13 @@ def valid_actions(field: Field, position: np.ndarray, speed: np.ndarray, content
 
 
 def distances(field: Field, position: np.ndarray) -> np.ndarray:
-    """(n, 2) -> (n, mines): how far carts are from the mines."""
+    """Return the distances (n, mines) of carts at positions (n, 2) from the mines."""
     offset = position[:, None, :] - field.mine_positions
     return np.sqrt(np.square(offset).sum(axis=2))
 
 
 class CartSnapshot(TypedDict):
-    """One cart, as plain numbers."""
+    """The state of one cart."""
 
     position: list[float]
     speed: float
@@ -112,11 +112,11 @@ class CartSnapshot(TypedDict):
 
 
 def locate_cart(stochastic: bool, observation: np.ndarray) -> CartSnapshot:
-    """The cart that is seen like this. In the base it has not departed yet: coming back ends the episode."""
+    """Return the state of a cart with this observation. A cart in the base has not departed yet."""
     field = read_field(stochastic)
     x, y, speed, sine, cosine, *filled = observation.astype(np.float64).tolist()
     content = np.array(filled) * field.capacity
-    if abs(content.sum() - field.capacity) < 1e-6:  # as much as float32 tells: the cart is full
+    if abs(content.sum() - field.capacity) < 1e-6:  # full, to the precision of float32
         content *= field.capacity / content.sum()
     turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / field.rotation)
     angle = (START_ANGLE + turns * field.rotation) % 360
@@ -162,7 +162,7 @@ class BatchMinecart:
         self.num_ores = self.field.ore_means.shape[1]
         self.num_objectives = self.num_ores + 1
         self.observation_size = 5 + self.num_ores
-        # Sliding along walls may wind the angle past a full turn, by one rotation per frame at most.
+        # Sliding along walls can increase the angle beyond a full turn, by at most one rotation per frame.
         turns = max_steps * self.field.frame_skip + 36
         radians = [degrees * math.pi / 180 for degrees in self._degrees(turns)]
         self._sin = np.array([math.sin(a) for a in radians])
@@ -192,27 +192,29 @@ class BatchMinecart:
         return self._observe(np.arange(len(self.seeds)))
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        """Repeat one action per row for the frames of a step; an episode that ends skips the frames left."""
+        """Repeat one action per row for the frames of a step. The end of an episode skips the remaining frames."""
         rows, actions = check_step(rows, actions, self.finished, self.masks)
         rewards = np.zeros((len(rows), self.num_objectives))
         rewards[:, -1] = self.field.fuel[actions]
         draws = self._draw(rows, actions)  # (rows, frames, ores), or nothing
 
-        going = np.arange(len(rows))  # positions in `rows` whose episode still runs
+        going = np.arange(len(rows))  # indices into `rows` of running episodes
         for frame in range(self.field.frame_skip):
             carts = rows[going]
             self._act(carts, actions[going], None if draws is None else draws[going, frame])
-            still_running = ~self.finished[carts]  # an episode that ended feels the action once more
+            still_running = ~self.finished[
+                carts
+            ]  # as in MO-Gymnasium, a finished episode still acts, but does not move
             carts, going = carts[still_running], going[still_running]
             self._move(carts)
             home = np.sqrt(np.square(self.position[carts]).sum(axis=1)) < self.field.base_radius
             back = home & self.departed[carts]
             self.departed[carts[~home]] = True
             if back.any():
-                sold = carts[back]
-                rewards[going[back], :-1] += self.content[sold]
-                self.content[sold] = 0.0
-                self.finished[sold] = True
+                returned = carts[back]
+                rewards[going[back], :-1] += self.content[returned]
+                self.content[returned] = 0.0
+                self.finished[returned] = True
 
         self.elapsed[rows] += 1
         terminated = self.finished[rows]
@@ -221,7 +223,7 @@ class BatchMinecart:
         return Stepped(*self._observe(rows), rewards, terminated, truncated)
 
     def snapshot(self, row: int) -> CartSnapshot:
-        """The whole state of one cart (its seed aside)."""
+        """Return the state of one cart, without its seed."""
         return CartSnapshot(
             position=self.position[row].tolist(),
             speed=float(self.speed[row]),
@@ -243,7 +245,7 @@ class BatchMinecart:
         return self._observe(np.arange(len(self.seeds)))
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray | None:
-        """Standard normal numbers for the mines, which depend on (seed, elapsed steps) alone."""
+        """Return standard normal numbers for the mines; they depend only on (seed, elapsed steps)."""
         if not self.stochastic or not (actions == self.field.mine).any():
             return None
         frames = self.field.frame_skip
@@ -251,7 +253,7 @@ class BatchMinecart:
         return ndtri(numbers).reshape(len(rows), frames, self.num_ores)
 
     def _act(self, carts: np.ndarray, actions: np.ndarray, draws: np.ndarray | None) -> None:
-        """One frame of the chosen actions, before the carts move."""
+        """Apply one frame of the actions, before the carts move."""
         f = self.field
         turn = f.rotation * ((actions == f.right).astype(np.int64) - (actions == f.left))
         turning = turn != 0
@@ -264,7 +266,7 @@ class BatchMinecart:
             self._mine(carts[mining], None if draws is None else draws[mining])
 
     def _mine(self, carts: np.ndarray, draws: np.ndarray | None) -> None:
-        """Fill carts that stand at a mine, up to their capacity."""
+        """Fill the carts at a mine, up to their capacity."""
         f = self.field
         distance = distances(f, self.position[carts])
         nearest = distance.argmin(axis=1)
@@ -274,12 +276,12 @@ class BatchMinecart:
         mined = np.maximum(mined, 0.0) * (distance.min(axis=1) <= f.mine_radius)[:, None]
         free = f.capacity - self.content[carts].sum(axis=1)
         total = mined.sum(axis=1)
-        overfull = (total > free) & (total > 0)  # a full cart may have -1e-16 free, and nothing to scale
+        overfull = (total > free) & (total > 0)  # the free capacity of a full cart may be -1e-16
         mined[overfull] *= (free[overfull] / total[overfull])[:, None]
         self.content[carts] += mined
 
     def _move(self, carts: np.ndarray) -> None:
-        """Move the carts that are fast enough; at a wall they turn (they "slide") and lose speed."""
+        """Move the carts that are fast enough. At a wall they turn along it ("slide") and lose speed."""
         carts = carts[self.speed[carts] >= self.field.still]
         before = self.position[carts]
         heading = (self.angle[carts] + self._angle_offset) // self.field.rotation
@@ -293,24 +295,24 @@ class BatchMinecart:
         self.speed[carts] = np.sqrt(np.square(before - after).sum(axis=1))
 
     def _slide(self, carts: np.ndarray, before: np.ndarray, velocity: np.ndarray, at_wall: np.ndarray) -> None:
-        """Turn carts that press against one wall along it; in a corner nothing turns."""
+        """Turn carts that press against a wall along it. Carts in a corner do not turn."""
         pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
-        along = velocity[:, ::-1]  # the speed along the wall that belongs to each axis
+        along = velocity[:, ::-1]  # the speed along the wall of each axis
         slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > self.field.still)
-        # Seen from the x axis a wall at 1 turns towards +y, from the y axis away from +x, and conversely at 0.
+        # A wall at 1 turns towards +y on the x axis and away from +x on the y axis; a wall at 0 does the opposite.
         sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
         self.angle[carts] += (self.field.rotation * sign * slides).sum(axis=1)
 
     def _observe(self, rows: np.ndarray) -> Observed:
-        """What is seen of carts, and what can happen to them next."""
+        """Return the observations and valid actions of carts."""
         position, speed, content = self.position[rows], self.speed[rows], self.content[rows]
         heading = (self.angle[rows] + self._angle_offset) // self.field.rotation
-        seen = np.empty((len(rows), self.observation_size), dtype=np.float32)
-        seen[:, 0:2] = position
-        seen[:, 2] = speed
-        seen[:, 3] = self._sin[heading]
-        seen[:, 4] = self._cos[heading]
-        seen[:, 5:] = content / self.field.capacity
+        observations = np.empty((len(rows), self.observation_size), dtype=np.float32)
+        observations[:, 0:2] = position
+        observations[:, 2] = speed
+        observations[:, 3] = self._sin[heading]
+        observations[:, 4] = self._cos[heading]
+        observations[:, 5:] = content / self.field.capacity
         masks = valid_actions(self.field, position, speed, content)
         self.masks[rows] = masks
-        return Observed(seen, masks)
+        return Observed(observations, masks)

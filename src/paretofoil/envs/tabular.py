@@ -1,4 +1,4 @@
-"""Finite environments as arrays: all reachable states are met once, after which a step is a look-up."""
+"""Finite environments as arrays: all reachable states are visited once, then a step is a look-up."""
 
 import copy
 from dataclasses import dataclass
@@ -12,46 +12,46 @@ from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, un
 from paretofoil.envs.catalogue import CatalogueEntry, make_raw, reward_vector
 
 MAX_STATES = 200_000
-"""More than any environment that is worth tabulating has; the search for states stops there."""
+"""The search for states stops at this number."""
 USUAL, RARE = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The S states, and what each action does in each: the usual outcome 0 and, where chance enters, the rare 1."""
+    """The S states and the transitions. A step has the outcome USUAL or, with probability `rare`, RARE."""
 
     observations: np.ndarray  # (S, observation size) float32
     masks: np.ndarray  # (S, A) bool
     final: np.ndarray  # (S,) bool: the episode has ended
-    rare: np.ndarray  # (S, A) the probability of outcome 1
+    rare: np.ndarray  # (S, A) the probability of the rare outcome
     next_states: np.ndarray  # (S, A, 2) int
     rewards: np.ndarray  # (S, A, 2, d)
     states: tuple[dict[str, Any], ...]
-    """The attributes of the environment in each state; the first state is the start."""
+    """The attributes of the environment in each state. The first state is the start."""
 
     @property
     def num_objectives(self) -> int:
         return int(self.rewards.shape[-1])
 
 
-class _LoadedDie:
-    """Stands in for an environment's random generator: always the same number, and how often it was asked."""
+class _FixedGenerator:
+    """A random generator that always returns the same number, and counts its calls."""
 
     def __init__(self, number: float) -> None:
-        self.number, self.drawn = number, 0
+        self.number, self.calls = number, 0
 
     def random(self) -> float:
-        self.drawn += 1
+        self.calls += 1
         return self.number
 
 
-class _Outcome(NamedTuple):
+class _Transition(NamedTuple):
     next_state: int
     reward: np.ndarray
 
 
 class _Explorer:
-    """Puts one environment into state after state and notes what follows."""
+    """Visits all states of an environment and records their transitions."""
 
     def __init__(self, entry: CatalogueEntry) -> None:
         self.entry = entry
@@ -60,59 +60,65 @@ class _Explorer:
         self.observations: list[np.ndarray] = []
         self.final: list[bool] = []
         self.states: list[dict[str, Any]] = []
-        self.note(self.env.reset(seed=0)[0], final=False)
+        self.record(self.env.reset(seed=0)[0], final=False)
 
-    def note(self, raw_observation: Any, final: bool) -> int:
-        """The number of the state that the environment is in; a new state gets the next number."""
+    def record(self, raw_observation: Any, final: bool) -> int:
+        """Return the index of the environment's current state; a new state gets the next index."""
         observation = self.entry.encode(raw_observation)
         key = (observation.tobytes(), final)
         if key not in self.index:
             if len(self.states) == MAX_STATES:
-                raise InvalidInput.expected(f"{self.entry.name} to have at most {MAX_STATES} states", "more")
+                raise InvalidInput.expected(
+                    f"{self.entry.name} to have at most {MAX_STATES:,} states", f"more than {MAX_STATES:,}"
+                )
             self.index[key] = len(self.states)
             self.observations.append(observation)
             self.final.append(final)
             self.states.append({name: copy.deepcopy(getattr(self.env, name)) for name in self.entry.state})
         return self.index[key]
 
-    def outcomes(self, state: int, action: int) -> tuple[_Outcome, _Outcome, float]:
-        """The usual outcome, the rare one, and the probability of the rare one."""
-        usual, drawn = self._attempt(state, action, 1.0)
-        if not drawn:
+    def outcomes(self, state: int, action: int) -> tuple[_Transition, _Transition, float]:
+        """Return the usual transition, the rare one, and the probability of the rare one."""
+        usual, is_random = self._attempt(state, action, 1.0)
+        if not is_random:
             return usual, usual, 0.0
         if not 0.0 < self.entry.chance < 1.0:
-            raise InvalidInput.expected(f"the `chance` of {self.entry.name}, whose steps are random", self.entry.chance)
+            raise InvalidInput.expected(
+                f"a `chance` between 0 and 1 for the random {self.entry.name}", self.entry.chance
+            )
         return usual, self._attempt(state, action, 0.0)[0], self.entry.chance
 
-    def _attempt(self, state: int, action: int, number: float) -> tuple[_Outcome, bool]:
+    def _attempt(self, state: int, action: int, number: float) -> tuple[_Transition, bool]:
         set_attributes(self.env, self.states[state])
-        die = _LoadedDie(number)
-        self.env.np_random = die
+        generator = _FixedGenerator(number)
+        self.env.np_random = generator
         raw, reward, terminated, _, _ = self.env.step(action)
-        if die.drawn > 1:
-            raise InvalidInput.expected("a step that draws at most one random number", die.drawn)
-        return _Outcome(self.note(raw, bool(terminated)), reward_vector(reward, self.entry.name)), die.drawn == 1
+        if generator.calls > 1:
+            raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
+        return _Transition(
+            self.record(raw, bool(terminated)), reward_vector(reward, self.entry.name)
+        ), generator.calls == 1
 
 
 def set_attributes(env: Any, attributes: dict[str, Any]) -> None:
-    """Put an unwrapped environment into a state of the table."""
+    """Set an unwrapped environment to a state of the table."""
     for name, value in attributes.items():
         setattr(env, name, copy.deepcopy(value))
 
 
 @cache
 def tabulate(entry: CatalogueEntry) -> Table:
-    """All states that can be reached from the start, found once per process."""
+    """Return the table of all states that can be reached from the start; it is cached."""
     if not entry.finite:
-        raise InvalidInput.expected("an environment whose `state` attributes are named", entry.name)
+        raise InvalidInput.expected("an environment whose entry names its `state` attributes", entry.name)
     explorer = _Explorer(entry)
     masks: list[np.ndarray] = []
-    outcomes: list[list[tuple[_Outcome, _Outcome, float]]] = []  # per state, per action
+    outcomes: list[list[tuple[_Transition, _Transition, float]]] = []  # per state, per action
     while len(masks) < len(explorer.states):
         state = len(masks)
         set_attributes(explorer.env, explorer.states[state])
         masks.append(entry.valid_actions(explorer.env))
-        stay = _Outcome(state, np.zeros(len(entry.objectives)))
+        stay = _Transition(state, np.zeros(len(entry.objectives)))
         open_actions = masks[-1] & (not explorer.final[state])
         outcomes.append([explorer.outcomes(state, a) if ok else (stay, stay, 0.0) for a, ok in enumerate(open_actions)])
     return Table(
@@ -127,7 +133,7 @@ def tabulate(entry: CatalogueEntry) -> Table:
 
 
 class TabularSnapshot(TypedDict):
-    """One row, as plain numbers."""
+    """The state of one row."""
 
     state: int
     elapsed: int
@@ -180,7 +186,7 @@ class TabularBatch:
 
 
 def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, TabularSnapshot]:
-    """The valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
+    """Return the valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
     table = tabulate(entry)
     same = (table.observations == observation).all(axis=1) & ~table.final
     if not same.any():

@@ -65,7 +65,7 @@ def issue(
     for start in range(0, len(commands), each):
         some = commands[start : start + each]
         runs = np.repeat(some, repeats, axis=0), np.tile(seeds, len(some))
-        episodes = run_episodes(env, act, *runs, snapshot=decision.snapshot, spent=spent, lost=lost)
+        episodes = run_episodes(env, act, *runs, snapshot=decision.snapshot, subtract=spent, stop=lost)
         issued += _issued(decision, some, episodes)
     return issued
 
@@ -80,7 +80,7 @@ def _issued(decision: Decision, commands: np.ndarray, episodes: Episodes) -> lis
     means, errors = totals.mean(axis=1), spread / np.sqrt(repeats)
     steps, finished = (column.reshape(count, -1).mean(axis=1) for column in (episodes.lengths, episodes.terminated))
     actions = episodes.actions[::repeats, 0]
-    given_up = np.zeros(len(episodes), dtype=bool) if episodes.lost is None else episodes.lost
+    given_up = episodes.stopped
     lost = given_up.reshape(count, -1).max(axis=1)
     return [
         Issued(
