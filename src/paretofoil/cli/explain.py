@@ -174,4 +174,4 @@ def _print(answers: "list[Answer]", box: str) -> None:
             say(f"Or: {other} {advice(other)}".rstrip())
         spent = f"{answer.total_queries:,} queries, {answer.seconds:.2f} s"
         stopped = f" {answer.stop.sentence}" if answer.stop.early else ""
-        say((f"{answer.status.value} by {answer.search}{where}, {spent}.{stopped}", "dim"))
+        say((f"{answer.status.value} by {answer.search.name}{where}, {spent}.{stopped}", "dim"))
