@@ -19,7 +19,7 @@ from scipy.stats import beta
 import paretofoil as pf
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.pose import pose
-from paretofoil.proof.share import Contest, Leaves, ProvenShares, ShareEffort, prove_shares
+from paretofoil.proof.shares import Contest, Leaves, ProvenShares, ShareEffort, prove_shares
 
 CHUNK = 1 << 15
 TAIL = 1e-9

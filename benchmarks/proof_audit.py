@@ -15,8 +15,8 @@ from paretofoil.agents import list_agents, load_agent
 from paretofoil.core.answer import Answer, Status
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
+from paretofoil.proof.ranges import widen
 from paretofoil.proof.verify import verify_certificate
-from paretofoil.proof.widen import widen
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil_paper.searches import Grid

@@ -25,9 +25,9 @@ from paretofoil.core.limit import Limits
 from paretofoil.core.policy import ACTIVATIONS
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread
-from paretofoil.proof import bound
-from paretofoil.proof.lines import LINES, Lines
-from paretofoil.proof.margin import MarginNetwork, margin_network
+from paretofoil.proof.bounds import AffineForm, HalfSpaces, in_chunks, interval, substitute
+from paretofoil.proof.networks import MarginNetwork, margin_network
+from paretofoil.proof.relaxation import RELAXATIONS, Relaxation
 from paretofoil.search import Exact
 
 ACTIONS, STATE = 4, 3
@@ -96,50 +96,48 @@ def ask(module: nn.Module, dim: int, count: int, seed: int) -> list[Question]:
     return questions
 
 
-def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> bound.HalfSpaces:
+def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
     """Bound the margins as an earlier version did: substitute each side of each unit backwards.
 
     Only the second layer of a PCN, behind parallel lines, had the short way that all layers have now.
     """
-    relaxed: list[Lines] = []
+    relaxed: list[Relaxation] = []
     floor, ceiling = low, high
     for layer, activation in enumerate(network.activations):
         weight, bias = network.weights[layer], network.biases[layer]
-        least, most = bound._interval(weight, bias, floor, ceiling)
+        least, most = interval(weight, bias, floor, ceiling)
         if layer == 1 and network.activations[0] != "relu":
-            form = bound.Form.of_boxes(low, high).affine(network.weights[0], network.biases[0])
-            least, most = form.between(relaxed[0]).affine(weight, bias).interval()
+            form = AffineForm.of_boxes(low, high).affine(network.weights[0], network.biases[0])
+            least, most = form.activate(relaxed[0]).affine(weight, bias).interval()
         elif layer:
             sides = []
             for sign in (-1.0, 1.0):
-                slopes, offsets = bound.substitute((*network.weights[:layer], sign * weight), network.biases, relaxed)
-                sides.append(sign * bound.HalfSpaces(slopes, offsets).highest(low, high) + bias)
+                slopes, offsets = substitute((*network.weights[:layer], sign * weight), network.biases, relaxed)
+                sides.append(sign * HalfSpaces(slopes, offsets).highest(low, high) + bias)
             least, most = np.maximum(least, sides[0]), np.minimum(most, sides[1])
         least, most = least - network.pads[layer], most + network.pads[layer]
-        relaxed.append(LINES[activation](least, most))
+        relaxed.append(RELAXATIONS[activation](least, most))
         floor, ceiling = ACTIVATIONS[activation](least), ACTIVATIONS[activation](most)
-    slopes, offsets = bound.substitute(network.weights, network.biases, relaxed)
+    slopes, offsets = substitute(network.weights, network.biases, relaxed)
     shape = (len(low), *slopes.shape[1:])
     offsets = np.broadcast_to(offsets + network.biases[-1] + network.pads[-1], shape[:2])
-    return bound.HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+    return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
 
 
 @contextmanager
 def before() -> Iterator[None]:
     """Use the bounds of the earlier version."""
-    forwards = bound._upper_bounds
+    forwards = MarginNetwork._upper_bounds
 
-    def in_small_chunks(
-        network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None
-    ) -> bound.HalfSpaces:
+    def in_small_chunks(network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         width = max(weight.shape[0] for weight in network.weights)
-        return bound.in_chunks(partial(backwards, network), low, high, width**2)
+        return in_chunks(partial(backwards, network), low, high, width**2)
 
-    bound._upper_bounds = in_small_chunks
+    MarginNetwork._upper_bounds = in_small_chunks  # type: ignore[method-assign]
     try:
         yield
     finally:
-        bound._upper_bounds = forwards
+        MarginNetwork._upper_bounds = forwards  # type: ignore[method-assign]
 
 
 def measure(questions: list[Question], seconds: float) -> np.ndarray:
@@ -165,7 +163,7 @@ def rate(question: Question, count: int) -> float:
     corner = low + 0.9 * np.random.default_rng(0).random((count, low.size)) * (high - low)
     with one_thread():
         began = time.process_time()
-        bound.upper_bounds(network, corner, corner + 0.1 * (high - low))
+        network.upper_bounds(corner, corner + 0.1 * (high - low))
         return count / (time.process_time() - began)
 
 

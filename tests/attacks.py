@@ -3,8 +3,7 @@
 The judge computes in long doubles (64 bits), far finer than the pads of the proofs; deployed policies are asked as they
 are. `attack(case)` gives a sentence for each violation: none, or a proof is wrong.
 
-To judge other bounds, patch what this module calls `upper_bounds` and `lower_bounds`, and the same names in
-`paretofoil.proof.branch` and `paretofoil.proof.widen`.
+To judge other bounds, patch `upper_bounds` of `paretofoil.proof.networks.MarginNetwork`.
 """
 
 from collections import Counter
@@ -20,10 +19,9 @@ from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof import verify
-from paretofoil.proof.bound import lower_bounds, upper_bounds
-from paretofoil.proof.branch import Claim, Effort, branch_and_bound
-from paretofoil.proof.margin import MarginNetwork, margin_network
-from paretofoil.proof.widen import widen
+from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
+from paretofoil.proof.networks import MarginNetwork, margin_network
+from paretofoil.proof.ranges import widen
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
@@ -61,12 +59,12 @@ class Attack:
         share[::2] = np.round(share[::2])
         z = np.clip(low + share * (high - low), low, high).astype(np.longdouble)  # (S, B, d)
         margins = self.margins(z.reshape(-1, z.shape[2])).reshape(*z.shape[:2], -1)
-        lines = upper_bounds(self.network, low, high)
+        lines = self.network.upper_bounds(low, high)
         above = (z[:, :, None, :] * lines.slopes).sum(axis=3) + lines.offsets
         self.tally["boxes"] += len(low)
         yield from self._told(margins - above, "a line is below a margin")
         yield from self._told(margins - lines.highest(low, high), "the highest value is below a margin")
-        yield from self._told(lower_bounds(self.network, low, high) - margins, "a lower bound is above a margin")
+        yield from self._told(self.network.lower_bounds(low, high) - margins, "a lower bound is above a margin")
 
     def _boxes(self, count: int) -> tuple[np.ndarray, np.ndarray]:
         center = self.rng.uniform(self.low, self.high, size=(count, self.batch.dim))

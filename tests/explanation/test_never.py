@@ -18,7 +18,7 @@ from paretofoil.cli import app
 from paretofoil.core.decision import Decision
 from paretofoil.core.policy import FoldedPolicy, JointWhiteBoxPolicy, UnfoldedPolicy
 from paretofoil.pcn.policy import PCNPolicy
-from paretofoil.proof.joint import joint_network
+from paretofoil.proof.networks import joint_network
 
 AGENTS = ("branch-path", "reward-line", "deep-sea-treasure", "minecart-early")
 

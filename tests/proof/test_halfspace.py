@@ -1,5 +1,7 @@
 """Distances to half-spaces within boxes are those of an independent solver, and cuts lose nothing."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
@@ -81,3 +83,58 @@ def test_cuts_keep_every_point_of_the_half_spaces_and_the_ball(norm: str) -> Non
         kept = z[(z @ slopes.T >= levels).all(axis=1) & (length(z, norm) <= radius)]
         assert (kept >= new_low[0] - 1e-12).all()
         assert (kept <= new_high[0] + 1e-12).all()
+
+
+@pytest.mark.parametrize(("norm", "distance"), [("l1", 0.5), ("l2", np.sqrt(0.29)), ("linf", 0.5)])
+def test_of_two_half_spaces_the_farthest_bounds_the_distance(norm: Any, distance: float) -> None:
+    """z_1 >= 0.2 and z_2 >= 0.5; the bound of l2 is that of both together."""
+    slopes, box = np.eye(2)[None], (np.full((1, 2), -1.0), np.ones((1, 2)))
+    for order in ([0, 1], [1, 0]):
+        bound, _ = nearest(slopes[:, order], np.array([[0.2, 0.5]])[:, order], *box, norm)
+        assert bound == pytest.approx([distance], abs=1e-9)
+
+
+def test_a_cut_ends_where_the_half_space_leaves_the_box() -> None:
+    low, high = cut(np.ones((1, 1, 2)), np.ones((1, 1)), np.zeros((1, 2)), np.full((1, 2), 0.8), np.inf, "l2")
+    assert low[0] == pytest.approx([0.2, 0.2], abs=1e-9)
+    assert high[0] == pytest.approx([0.8, 0.8])
+    low, high = cut(-np.ones((1, 1, 2)), -np.ones((1, 1)), np.full((1, 2), 0.3), np.ones((1, 2)), np.inf, "l2")
+    assert low[0] == pytest.approx([0.3, 0.3])
+    assert high[0] == pytest.approx([0.7, 0.7], abs=1e-9)
+
+
+@pytest.mark.parametrize(("norm", "reach"), [("l1", 0.4), ("l2", 0.8), ("linf", 1.0)])
+def test_a_ball_cuts_a_box_at_its_surface(norm: Any, reach: float) -> None:
+    nothing = np.zeros((1, 0, 2)), np.zeros((1, 0))
+    low, high = cut(*nothing, np.array([[0.6, -2.0]]), np.array([[2.0, 2.0]]), 1.0, norm)
+    assert low[0] == pytest.approx([0.6, -reach], abs=1e-9)
+    assert high[0] == pytest.approx([1.0, reach], abs=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_cap_of_the_ball_is_cut_at_its_rim(sign: float) -> None:
+    wide = np.full((1, 2), -2.0), np.full((1, 2), 2.0)
+    low, high = cut(np.full((1, 1, 2), sign), np.full((1, 1), 1.2), *wide, 1.0, "l2")
+    ends = np.sort(sign * (0.6 + np.array([-1, 1]) * np.sqrt(0.5 - 0.36)))  # x + y = 1.2 meets the unit circle
+    assert low[0] == pytest.approx([ends[0]] * 2, abs=1e-7)
+    assert high[0] == pytest.approx([ends[1]] * 2, abs=1e-7)
+
+
+@pytest.mark.parametrize("radius", [1e-3, 1.0, 1e3])
+def test_half_of_the_ball_keeps_its_poles(radius: float) -> None:
+    wide = np.full((1, 2), -2.0 * radius), np.full((1, 2), 2.0 * radius)
+    low, high = cut(np.array([[[1.0, 0.0]]]), np.zeros((1, 1)), *wide, radius, "l2")
+    assert (high[0] >= radius).all()
+    assert low[0, 1] <= -radius
+
+
+def test_of_several_half_spaces_the_tightest_cuts() -> None:
+    box = np.full((1, 2), -2.0), np.full((1, 2), 2.0)
+    slopes, levels = np.array([[[1.0, 0.0], [2.0, 0.0]]]), np.array([[0.3, 1.0]])
+    for radius, rim in ((np.inf, 2.0), (1.0, np.sqrt(0.75))):
+        low, high = cut(slopes, levels, *box, radius, "l2")
+        assert low[0] == pytest.approx([0.5, -rim], abs=1e-7)
+        assert high[0] == pytest.approx([min(radius, 2.0), rim], abs=1e-7)
+        low, high = cut(-slopes, levels, *box, radius, "l2")
+        assert low[0] == pytest.approx([-min(radius, 2.0), -rim], abs=1e-7)
+        assert high[0] == pytest.approx([-0.5, rim], abs=1e-7)

@@ -17,9 +17,9 @@ from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding
 from paretofoil.proof.halfspace import cut
-from paretofoil.proof.margin import margin_network
+from paretofoil.proof.networks import margin_network
+from paretofoil.proof.ranges import widen
 from paretofoil.proof.verify import verify_certificate
-from paretofoil.proof.widen import widen
 from paretofoil.search.exact import Exact
 
 NETWORKS = 320

@@ -11,8 +11,8 @@ from policies import random_pcn, random_question
 from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.branch import Claim
-from paretofoil.proof.margin import margin_network
+from paretofoil.proof.branch_and_bound import Claim
+from paretofoil.proof.networks import margin_network
 from paretofoil.search.budget import Budget
 from paretofoil.search.trust_region import NetworkMargins, Oracle, QueriedMargins, walk
 

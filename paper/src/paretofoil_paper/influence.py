@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import actions_at, influence_scores, random_commands
 from paretofoil.explanation.pose import pose
-from paretofoil.proof.share import ShareEffort, prove_shares
+from paretofoil.proof.shares import ShareEffort, prove_shares
 from paretofoil.study.case import evenly
 from paretofoil.study.table import Table
 from paretofoil_paper.measurements import measured, share

@@ -24,7 +24,7 @@ from paretofoil.explanation.attainable import closest_known, find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose_each, restrict, space_of
-from paretofoil.proof.widen import widen
+from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
 Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]

@@ -23,7 +23,7 @@ from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import Subject, decision_of, moments_of
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import Box, paper_box, pose, restrict, space_of
-from paretofoil.proof.share import Leaves, ShareEffort, prove_shares
+from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 

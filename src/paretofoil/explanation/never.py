@@ -18,12 +18,9 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.pose import find_action
-from paretofoil.proof.branch import Claim, Effort, JointClaim, branch_and_bound
-from paretofoil.proof.deviation import PROBES, blur, rounding, seen_off, slack_for
-from paretofoil.proof.joint import joint_network
-from paretofoil.proof.margin import require_white_box
-from paretofoil.proof.product import question_network
-from paretofoil.proof.walls import walls_of
+from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
+from paretofoil.proof.networks import joint_network, question_network, require_white_box
+from paretofoil.proof.slack import PROBES, deployed_claim, float32_rounding, slack_for
 
 _SAMPLES = 256
 """Commands that are tried in every state before anything is proven."""
@@ -235,7 +232,7 @@ class _Proving:
     def _single_state(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in this very state."""
         question = self._question(decision)
-        batch, around = QuestionBatch([question]), blur(question)
+        batch = QuestionBatch([question])
 
         def inside(points: np.ndarray) -> np.ndarray:
             return batch.project(np.zeros(len(points), dtype=int), points)
@@ -244,9 +241,7 @@ class _Proving:
             commands = batch.commands_at(np.zeros(len(points), dtype=int), points)
             return np.broadcast_to(decision.state, (len(points), decision.state.size)), commands
 
-        network, (low, high) = question_network(question, ""), question.room
-        walls = walls_of(question, rounding(question))
-        return _Setting(Claim(network, low - around, high + around, 0.0, "l2", walls), inside, unpack)
+        return _Setting(deployed_claim(question, question_network(question, ""), 0.0), inside, unpack)
 
     def _box_of_states(self, decision: Decision) -> _Setting:
         """The claim that no command makes the action win in any state of the box."""
@@ -254,7 +249,7 @@ class _Proving:
         assert isinstance(policy, JointWhiteBoxPolicy)
         least = np.concatenate([decision.state - self.around, self.low])
         most = np.concatenate([decision.state + self.around, self.high])
-        seen = np.concatenate([seen_off(least[:size], most[:size]), seen_off(self.low, self.high)])
+        seen = np.concatenate([float32_rounding(least[:size], most[:size]), float32_rounding(self.low, self.high)])
         low, high = least - seen, most + seen
         network = joint_network(policy.unfold(), self.action, self._question(decision).rivals, low, high)
 
@@ -265,4 +260,4 @@ class _Proving:
         def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return points[:, :size], points[:, size:]
 
-        return _Setting(JointClaim(network, low, high, 0.0, "l2"), inside, unpack)
+        return _Setting(Claim(network, low, high, 0.0, "l2"), inside, unpack)

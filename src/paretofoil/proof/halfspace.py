@@ -1,7 +1,7 @@
-"""Half-spaces, boxes and balls: how far the nearest point is at least, and what can be cut off.
+"""Points of boxes in half-spaces slopes . z >= levels: the one nearest to 0, and smaller boxes that hold all of them.
 
-The linear bounds turn "the foil wins" into half-spaces slopes . z >= levels within a box. What is nearest to 0
-there bounds the distance of every counterfactual in the box from below.
+Linear bounds turn "the foil wins" into such half-spaces, and the distance of the nearest point is a lower bound for
+all counterfactuals of the box.
 """
 
 import numpy as np
@@ -10,34 +10,34 @@ from paretofoil.core.command import Norm, length
 
 _TINY = 1e-12
 _FLAT = 1e-150
-"""Slopes below this do not bend anything; what is divided by it stays finite."""
+"""Slopes below this count as 0; quotients by it stay finite."""
 _RIM = 5e-8
-"""More than rounding can do to a root near 0, relatively."""
+"""More than the relative rounding error of a square root near 0."""
 
 
 def nearest(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm, steps: int = 4
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The point of each box nearest to 0 with slopes . z >= levels: a lower bound of its size, and the point.
+    """Return the point of each box nearest to 0 with slopes . z >= levels, and a lower bound of its distance.
 
-    slopes (B, K, d), levels (B, K), boxes low, high (B, d) -> (B,), (B, d). For one half-space the bound is exact;
-    for several it is a dual value, never above the true one. The point is then only nearly in all of them.
+    slopes (B, K, d), levels (B, K), boxes low, high (B, d). For one half-space the bound is exact. For several it is a
+    dual value, which is never too large, and the point lies only approximately in all of them. Returns (B,), (B, d).
     """
     z = np.clip(0.0, low, high)
     bound = length(z, norm)
     if slopes.shape[1] == 0 or len(slopes) == 0:
         return bound, z
     solve = {"l2": _nearest_l2, "l1": _nearest_l1, "linf": _nearest_linf}[norm]
-    size, point = solve(slopes, levels, low, high, steps)
-    return np.maximum(bound, size - _TINY), point
+    distance, point = solve(slopes, levels, low, high, steps)
+    return np.maximum(bound, distance - _TINY), point
 
 
 def _nearest_l2(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Maximise the dual: z(mu) = clip(mu . slopes), and any mu >= 0 gives a lower bound.
+    """Maximise the dual with z(mu) = clip(mu . slopes); every mu >= 0 gives a lower bound.
 
-    First the hardest half-space alone, exactly; then, where its point misses another one, Newton steps for all.
+    The farthest half-space alone is solved exactly. Where its point is outside another one, Newton steps follow.
     """
     norms = np.maximum(np.linalg.norm(slopes, axis=2), _TINY)
     everyone, hardest = np.arange(len(low)), (levels / norms).argmax(axis=1)
@@ -60,9 +60,9 @@ def _nearest_l2(
 def _newton(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Newton steps on the piecewise quadratic dual, with exact line searches: its value (B,) and the point (B, d)."""
+    """Return the dual value and the point after Newton steps with exact line searches."""
     identity = np.eye(slopes.shape[1])
-    apart = np.zeros(len(low), dtype=bool)  # the half-spaces are proven to have no common point in the box
+    apart = np.zeros(len(low), dtype=bool)  # whether the half-spaces have no common point in the box
     for step in range(steps + 1):
         pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
         z = np.clip(pull, low, high)
@@ -87,9 +87,9 @@ def _newton(
 
 
 def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The least t >= 0 with slope . clip(rest + t slope, low, high) >= level (or the largest breakpoint).
+    """Return the least t >= 0 with slope . clip(rest + t slope, low, high) >= level, or the largest breakpoint.
 
-    The left side is piecewise linear and never falls in t: evaluate it at its breakpoints and interpolate.
+    The left side is piecewise linear and non-decreasing in t: it is interpolated between its breakpoints.
     """
     moving = np.abs(slope) > _TINY
     safe = np.where(moving, slope, 1.0)
@@ -112,11 +112,11 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
 def _nearest_l1(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each half-space spend the change where it counts most; the largest of these bounds holds."""
+    """Solve each half-space alone, along the largest slopes first; return the largest bound."""
     start = np.clip(0.0, low, high)
     end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
     room = np.abs(end - start[:, None, :])
-    # Moving towards 0 would be free, but start is already as near to 0 as the box allows.
+    # The start is as near to 0 as the box allows, so that no move reduces the distance.
     missing = levels - (slopes @ start[:, :, None])[:, :, 0]  # (B, K)
     order = np.argsort(-np.abs(slopes), axis=2)
     weight, space = np.take_along_axis(np.abs(slopes), order, 2), np.take_along_axis(room, order, 2)
@@ -135,7 +135,7 @@ def _nearest_l1(
 def _nearest_linf(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The least radius whose cube reaches the half-space: piecewise linear, as for l2."""
+    """Solve each half-space alone: the least radius of a cube that reaches it, interpolated between breakpoints."""
     start = np.clip(0.0, low, high)
     least = np.abs(start).max(axis=1)
     ends = np.sort(np.maximum(np.concatenate([np.abs(low), np.abs(high)], axis=1), least[:, None]), axis=1)
@@ -161,12 +161,12 @@ def _nearest_linf(
 def cut(
     slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, radius: float, norm: Norm
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The smallest boxes known to hold what is in the box, in all half-spaces and within the radius."""
+    """Return boxes that hold all points of boxes low, high (B, d) that lie in all half-spaces and within the radius."""
     low, high = _cut_by_ball(low, high, radius, norm)
     if slopes.shape[1] == 0:
         return low, high
     gain = np.where(slopes > 0, slopes * high[:, None, :], slopes * low[:, None, :])  # (B, K, d)
-    spare = gain.sum(axis=2) - levels  # how far the best corner is inside each half-space
+    spare = gain.sum(axis=2) - levels  # how far the best corner is inside
     step = np.maximum(spare, 0.0)[:, :, None] / np.maximum(np.abs(slopes), _FLAT) + _TINY
     floor = np.where(slopes > 0, high[:, None, :] - step, -np.inf).max(axis=1)
     ceiling = np.where(slopes < 0, low[:, None, :] + step, np.inf).min(axis=1)
@@ -191,10 +191,10 @@ def _cut_by_ball(low: np.ndarray, high: np.ndarray, radius: float, norm: Norm) -
 
 
 def _cap(slopes: np.ndarray, levels: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:
-    """The extremes of each coordinate over the ball's part in each half-space: (B, K, d) each."""
+    """Return the range of each coordinate over the part of the ball in each half-space: (B, K, d) each."""
     norms = np.maximum(np.linalg.norm(slopes, axis=2, keepdims=True), _FLAT)
     normal = slopes / norms
-    height = np.clip(levels[:, :, None] / norms, -2.0 * radius, 2.0 * radius)  # beyond the ball it is all the same
+    height = np.clip(levels[:, :, None] / norms, -2.0 * radius, 2.0 * radius)  # not farther than needed
     rim = np.sqrt(np.maximum(radius * radius - height * height, 0.0)) * np.sqrt(np.maximum(1.0 - normal * normal, 0.0))
     high = np.where(normal * radius >= height, radius, height * normal + rim)
     low = np.where(-normal * radius >= height, -radius, height * normal - rim)

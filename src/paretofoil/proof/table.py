@@ -1,8 +1,8 @@
-"""Exact answers about tables of values: the foil's region is a union of polytopes, one for each of its vectors.
+"""Tables of values: the preferences under which the foil wins are a union of polytopes, one per vector of the foil.
 
-Where one vector of the foil is worth more than every vector of every rival, the foil wins; so that the nearest such
-preferences are those of the nearest polytope, and each is a least-distance problem (Lawson and Hanson 1974, ch. 23):
-a small non-negative least-squares problem, whose multipliers prove the distance.
+In a polytope, one vector of the foil is worth more than every vector of every rival. Its nearest point is a
+least-distance problem (Lawson and Hanson 1974, ch. 23): a small non-negative least-squares problem, whose multipliers
+prove the distance.
 """
 
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ from scipy.optimize import nnls
 
 from paretofoil.core.policy import ValueTable
 from paretofoil.core.question import Question
-from paretofoil.proof.walls import walls_of
+from paretofoil.proof.bounds import region_facets
 
 DIAMETER = 1.5
-"""No two preferences are farther apart: a polytope that is, is empty."""
+"""No two preferences are farther apart: a polytope at a larger distance is empty."""
 _ROUNDING = 2.0**-44
-"""More than rounding can do to a number of a half-space, relatively."""
+"""More than the relative rounding error of a number of a half-space."""
 
 
 @dataclass(frozen=True, eq=False)
 class NearestPoint:
-    """The point of a polytope that is nearest to 0."""
+    """The point of a polytope nearest to 0."""
 
     lower: float
-    """No point of it is closer; infinite if it is empty."""
+    """Lower bound of the distance; infinite if the polytope is empty."""
     point: np.ndarray | None
-    """Where it is, if it could be told."""
+    """The point (d,), if the problem was solved."""
 
 
 @dataclass(frozen=True, eq=False)
 class Polytope:
-    """The changes z with slopes . z >= levels; each number of a half-space is right up to its error."""
+    """The changes z with slopes . z >= levels, where each number of a half-space has an error of at most `errors`."""
 
     slopes: np.ndarray  # (K, d)
     levels: np.ndarray  # (K,)
@@ -41,18 +41,19 @@ class Polytope:
 
     @cached_property
     def simple_bound(self) -> float:
-        """No point is closer than one of its half-spaces is."""
+        """The distance of the farthest half-space."""
         sizes = np.linalg.norm(self.slopes, axis=1) + np.sqrt(self.slopes.shape[1]) * self.errors
         away = np.divide(self.levels - self.errors, sizes, out=np.zeros_like(sizes), where=sizes > 0)
         empty = (sizes == 0) & (self.levels > self.errors)
         return np.inf if empty.any() else max(0.0, float(away.max(initial=0.0)))
 
     def nearest(self) -> NearestPoint:
+        """Return the point nearest to 0, with a proven lower bound of its distance."""
         target = np.zeros(self.slopes.shape[1] + 1)
         target[-1] = 1.0
         try:
             multipliers, _ = nnls(np.vstack([self.slopes.T, self.levels]), target)
-        except RuntimeError:  # it did not converge, which proves nothing
+        except RuntimeError:  # not converged
             return NearestPoint(0.0, None)
         lower = self._proven(multipliers)
         rest = 1.0 - float(multipliers @ self.levels)
@@ -61,32 +62,32 @@ class Polytope:
         return NearestPoint(lower, multipliers @ self.slopes / rest)
 
     def _proven(self, multipliers: np.ndarray) -> float:
-        """Any multipliers m >= 0 prove a distance: m . levels <= (m . slopes) . z <= |m . slopes| |z|."""
+        """Return the distance proven by multipliers m >= 0: m . levels <= (m . slopes) . z <= |m . slopes| |z|."""
         error = float(multipliers @ self.errors)
         most = float(np.linalg.norm(multipliers @ self.slopes)) + np.sqrt(self.slopes.shape[1]) * error
         return max(0.0, float((multipliers @ self.levels - error) / most)) if most > 0 else 0.0
 
 
 def polytopes(table: ValueTable, question: Question, level: float) -> list[Polytope]:
-    """For each vector of the foil, the changes with which it is worth more than all rivals, by the level.
+    """Return a polytope for each vector of the foil: it is worth more than all rivals by at least the level.
 
-    Those that may come closest to 0 are first.
+    They are sorted by their simple bounds.
     """
     others = table.vectors[question.rivals].reshape(-1, question.space.dim)
-    made = [_polytope(vector, others, question, level) for vector in table.vectors[question.foil]]
-    return sorted(made, key=lambda polytope: polytope.simple_bound)
+    unsorted = [_polytope(vector, others, question, level) for vector in table.vectors[question.foil]]
+    return sorted(unsorted, key=lambda polytope: polytope.simple_bound)
 
 
 def _polytope(vector: np.ndarray, others: np.ndarray, question: Question, level: float) -> Polytope:
-    walls = walls_of(question, 1e-12)
-    assert walls is not None
+    facets = region_facets(question, 1e-12)
+    assert facets is not None
     low, high = question.room
-    moving = high > low  # nothing moves along the others
+    moving = high > low  # the change is 0 along the others
     better = vector - others
-    slopes = np.concatenate([better @ question.basis, walls.slopes])[:, moving]
-    levels = np.concatenate([level - better @ question.command, -walls.offsets])
+    slopes = np.concatenate([better @ question.basis, facets.slopes])[:, moving]
+    levels = np.concatenate([level - better @ question.command, -facets.offsets])
     sizes = np.concatenate(
-        [np.abs(vector).sum() + np.abs(others).sum(axis=1) + abs(level), np.ones(len(walls.offsets))]
+        [np.abs(vector).sum() + np.abs(others).sum(axis=1) + abs(level), np.ones(len(facets.offsets))]
     )
-    unit = np.maximum(sizes, 1e-300)  # so that large values do not outweigh the walls
+    unit = np.maximum(sizes, 1e-300)  # otherwise large values would outweigh the facets
     return Polytope(slopes / unit[:, None], levels / unit, np.full(len(unit), _ROUNDING * question.space.dim))

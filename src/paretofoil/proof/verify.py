@@ -1,4 +1,4 @@
-"""A second opinion on a certificate: sample the policy itself, and bound everything once more in a plainer way."""
+"""Independent checks of certificates: sample the deployed policy, and prove the lower bound again in a simpler way."""
 
 from dataclasses import dataclass
 
@@ -7,29 +7,29 @@ import numpy as np
 from paretofoil.core.answer import Certificate
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.branch import Claim, bound_boxes
-from paretofoil.proof.product import question_network
-from paretofoil.proof.walls import walls_of
+from paretofoil.proof.bounds import region_facets
+from paretofoil.proof.branch_and_bound import Claim, bound_boxes
+from paretofoil.proof.networks import question_network
 
 _CHUNK = 1 << 17
 _REBOUND_BOXES = 1_000_000
-"""Boxes after which re-bounding gives up undecided."""
+"""Maximum number of boxes to prove a bound again."""
 
 
 @dataclass(frozen=True, eq=False)
 class Verification:
-    """What a second look at a certificate showed."""
+    """The result of checks of a certificate."""
 
     samples: int
-    """Commands that were sampled where the certificate says that none is valid."""
+    """Number of sampled commands that are invalid according to the certificate."""
     violations: int
-    """How many of them the policy calls valid: one is enough to refute the certificate."""
+    """Number of samples that are valid on the policy; one is enough to refute the certificate."""
     worst: float
-    """The largest margin among the samples; a certificate holds as long as it is below kappa."""
+    """Largest margin among the samples; the certificate holds if it is below kappa."""
     rebounded: bool | None = None
-    """True if the lower bound was proven again from scratch, False if it was refuted, None if undecided."""
+    """True if the lower bound was proven again, False if it was refuted, None if undecided or not requested."""
     boxes: int = 0
-    """Boxes that re-bounding looked at."""
+    """Number of boxes of the second proof."""
 
     @property
     def holds(self) -> bool:
@@ -37,7 +37,7 @@ class Verification:
 
     def __str__(self) -> str:
         verdict = "no violation" if self.violations == 0 else f"{self.violations} violations"
-        again = {True: "; proven again", False: "; refuted by re-bounding", None: ""}[self.rebounded]
+        again = {True: "; proven again", False: "; refuted by a second proof", None: ""}[self.rebounded]
         largest = f" (largest margin {self.worst:.4f})" if self.samples else ""
         return f"{verdict} among {self.samples} sampled commands{largest}{again}"
 
@@ -45,10 +45,15 @@ class Verification:
 def verify_certificate(
     question: Question, certificate: Certificate, samples: int = 100_000, *, rebound: bool = False, seed: int = 0
 ) -> Verification:
-    """Check that no command closer than the lower bound makes the foil win; the question must be the same.
+    """Check that no command closer than the lower bound of a certificate makes the foil win.
 
-    Sampling asks the deployed policy at kappa. Re-bounding needs a policy that can be folded: it covers the ball of
-    the lower bound by boxes again, only splitting and rejecting, without the incumbent and the cuts of the search.
+    Args:
+        question: The question of the certificate.
+        certificate: The certificate to check.
+        samples: Number of commands at which the deployed policy is queried.
+        rebound: Prove the lower bound again, by splitting and rejecting boxes only, without the incumbent and the
+            contractions of the search. Needs a white-box policy.
+        seed: Seed of the samples.
     """
     if certificate.kappa != question.kappa or certificate.norm != question.norm:
         got = f"kappa {certificate.kappa:g}, {certificate.norm}"
@@ -64,7 +69,7 @@ def verify_certificate(
 def _sample(
     question: Question, certificate: Certificate, samples: int, generator: np.random.Generator
 ) -> tuple[int, float]:
-    """Violations among random commands, and the largest margin: half all over the ball, half near its surface."""
+    """Return violations and the largest margin among random commands: half in the whole ball, half near its surface."""
     batch = QuestionBatch([question])
     low, high, dim = batch.low[0], batch.high[0], batch.dim
     violations, worst = 0, -np.inf
@@ -85,10 +90,11 @@ def _sample(
 
 
 def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None, int]:
-    network = question_network(question, " to bound again")
+    """Prove or refute the lower bound again; return the result and the number of boxes."""
+    network = question_network(question, " for a second proof")
     batch = QuestionBatch([question])
     level = question.kappa - certificate.slack
-    claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, walls_of(question))
+    claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, region_facets(question))
     low, high, seen = claim.low[None], claim.high[None], 0
     while len(low):
         if seen >= _REBOUND_BOXES:
@@ -96,13 +102,13 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
         open_low, open_high = [], []
         for first in range(0, len(low), _CHUNK >> 7):
             part = slice(first, first + (_CHUNK >> 7))
-            left = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
+            boxes = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
             seen += len(low[part])
-            near = batch.distances(left.point) < certificate.lower
-            inside = batch.project(np.zeros(near.sum(), dtype=np.int64), left.point[near])
+            near = batch.distances(boxes.point) < certificate.lower
+            inside = batch.project(np.zeros(near.sum(), dtype=np.int64), boxes.point[near])
             if (network.margins(inside).min(axis=1, initial=np.inf) >= question.kappa).any():
                 return False, seen
-            halves = left.halves()
+            halves = boxes.halves()
             open_low.append(halves[0])
             open_high.append(halves[1])
         low, high = np.concatenate(open_low), np.concatenate(open_high)

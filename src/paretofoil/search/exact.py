@@ -15,12 +15,11 @@ from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.proof.branch import Claim, Effort, Proof, branch_and_bound
-from paretofoil.proof.deviation import PROBES, SLACK, blur, deviation, rounding, slack_for
-from paretofoil.proof.margin import require_white_box
-from paretofoil.proof.product import question_network
+from paretofoil.proof.bounds import region_facets
+from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_bound
+from paretofoil.proof.networks import question_network, require_white_box
+from paretofoil.proof.slack import PROBES, SLACK, deployed_claim, deviation, scaled_rounding, slack_for
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
-from paretofoil.proof.walls import walls_of
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.budget import Budget
 from paretofoil.search.trust_region import NetworkMargins, walk
@@ -102,13 +101,12 @@ class Exact(Search):
         probes = batch.project(np.full(PROBES, row), probes)
         kappa, measured = question.kappa, deviation(batch, row, network, probes, "verify")
         slack = slack_for(measured, batch.clearance, self.slack)
-        safe = Claim(network, batch.low[row], batch.high[row], kappa + slack, batch.norm, walls_of(question))
-        bare, around = replace(safe, level=kappa + max(slack / 10, batch.clearance)), blur(question)
-        walls = walls_of(question, rounding(question))
-        claim = replace(safe, low=safe.low - around, high=safe.high + around, level=kappa - slack, walls=walls)
+        safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
+        bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
+        claim = deployed_claim(question, network, kappa - slack)
         left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
         budget = Budget(batch, rows=np.array([row]), most=left)
-        allowance = float(length(around, batch.norm))
+        allowance = float(length(scaled_rounding(question), batch.norm))
         effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9), allowance=allowance)
         incumbent = _Incumbent(budget, safe, bare, measured, effort)
         proof = Proof(0.0, 0, Stop.COMPLETE)

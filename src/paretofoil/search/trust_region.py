@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from paretofoil.core.command import Norm, length
-from paretofoil.proof.branch import Claim
+from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.halfspace import nearest
 from paretofoil.search.budget import Budget
 

@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.margin import margin_network, require_white_box
+from paretofoil.proof.networks import margin_network, require_white_box
 from paretofoil.study import Case, Row
 from paretofoil.study.case import make_case_question
 from paretofoil.study.study import describe_search

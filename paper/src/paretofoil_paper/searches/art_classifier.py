@@ -12,7 +12,7 @@ from art.estimators.classification.classifier import ClassGradientsMixin, Classi
 
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question
-from paretofoil.proof.margin import MarginNetwork
+from paretofoil.proof.networks import MarginNetwork
 from paretofoil.search.budget import Budget
 from paretofoil_paper.searches.frame import Frame
 

@@ -13,7 +13,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.proof.margin import MarginNetwork, margin_network, require_white_box, stack_networks
+from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box, stack_networks
 from paretofoil.search.budget import Budget, Closest
 from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, bias_corrections
 from paretofoil_paper.searches.white_cw import SLACK

@@ -22,7 +22,7 @@ from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
-from paretofoil.proof.margin import require_white_box
+from paretofoil.proof.networks import require_white_box
 from paretofoil.search.budget import Budget
 from paretofoil_paper.searches.frame import Inputs, frame_of
 

@@ -1,15 +1,18 @@
-"""The linear bounds hold, whatever the network, and get tight as boxes shrink."""
+"""Linear bounds hold for any network, and become tight as boxes shrink."""
+
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from margins import PLATEAU, network
 from networks import layered_question, random_layers
 
 from paretofoil.core.policy import ACTIVATIONS
-from paretofoil.proof.bound import lower_bounds, upper_bounds
-from paretofoil.proof.lines import LINES, range_of
-from paretofoil.proof.margin import MarginNetwork, margin_network
+from paretofoil.proof.networks import MarginNetwork, margin_network
+from paretofoil.proof.relaxation import RELAXATIONS, output_range
 
 ARCHITECTURES = {
     "pcn": ("sigmoid", "relu"),
@@ -70,21 +73,21 @@ def test_no_sample_is_ever_outside_the_bounds(
     points = samples_of(rng, low, high)
     margins = margins_at(network, points)  # (S, B, K)
     for level in (None, float(np.quantile(margins, 0.9)), float(margins.max()) + 0.01):
-        lines = upper_bounds(network, low, high, level)
+        lines = network.upper_bounds(low, high, level)
         values = np.einsum("bkd,sbd->sbk", lines.slopes, points) + lines.offsets
         assert (margins <= values).all()
         assert (margins <= lines.highest(low, high)).all()
-    assert (margins >= lower_bounds(network, low, high)).all()
+    assert (margins >= network.lower_bounds(low, high)).all()
 
 
-@pytest.mark.parametrize("activation", LINES)
+@pytest.mark.parametrize("activation", RELAXATIONS)
 def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) -> None:
     rng = np.random.default_rng(0)
     ends = np.sort(rng.normal(size=(4000, 2)) * 10.0 ** rng.uniform(-9, 2.5, size=(4000, 1)), axis=1)
     ends = np.concatenate([ends, [[0, 0], [-1e-300, 1e-300], [-700, 700], [30, 31], [-900, -800], [5, 5 + 1e-7]]])
     ends = np.concatenate([ends, [[-9, -1], [-3, -1.3], [-1.3, 1.3], [0.2, 1.2], [1.3, 9], [-1e9, 1e9], [37, 40]]])
     low, high = ends[:, :1], ends[:, 1:]
-    lines = LINES[activation](low, high)
+    lines = RELAXATIONS[activation](low, high)
     x = np.clip(low + np.linspace(0, 1, 401) * (high - low), low, high)
     y = ACTIVATIONS[activation](x)
     rounding = 1e-15 * (1 + np.maximum(np.abs(low), np.abs(high)))
@@ -92,11 +95,11 @@ def test_the_lines_of_each_activation_hold_over_any_interval(activation: str) ->
     assert (lines.slope_high * x + lines.offset_high >= y - rounding).all()
 
 
-@pytest.mark.parametrize("activation", LINES)
+@pytest.mark.parametrize("activation", RELAXATIONS)
 def test_the_range_of_an_activation_holds_all_its_outputs_and_no_more(activation: str) -> None:
     ends = np.sort(3.0 * np.random.default_rng(0).normal(size=(2000, 2)), axis=1)
     low, high = ends[:, :1], ends[:, 1:]
-    least, most = range_of(activation, low, high)
+    least, most = output_range(activation, low, high)
     outputs = ACTIVATIONS[activation](low + np.linspace(0, 1, 401) * (high - low))
     assert (outputs >= least - 1e-15).all()
     assert (outputs <= most + 1e-15).all()
@@ -112,7 +115,7 @@ def test_the_error_shrinks_with_the_square_of_the_width(activations: tuple) -> N
     errors = []
     for width in (0.08, 0.02):
         low, high = center - width / 2, center + width / 2
-        lines = upper_bounds(network, low, high)
+        lines = network.upper_bounds(low, high)
         at_center = np.einsum("bkd,bd->bk", lines.slopes, center) + lines.offsets
         errors.append((at_center - network.margins(center)).mean())
     assert errors[1] <= errors[0] / 10 + 1e-9
@@ -128,8 +131,8 @@ def test_linear_bounds_are_tighter_than_intervals(activations: tuple) -> None:
         floor, ceiling = center - radius, center + radius
         if layer < len(activations):
             floor, ceiling = ACTIVATIONS[activations[layer]](floor), ACTIVATIONS[activations[layer]](ceiling)
-    highest = upper_bounds(network, low, high).highest(low, high)
-    least = lower_bounds(network, low, high)
+    highest = network.upper_bounds(low, high).highest(low, high)
+    least = network.lower_bounds(low, high)
     factor = 1.0 + 1e-9 if not activations else 0.8
     assert (highest - least).mean() <= factor * (ceiling - floor).mean()
 
@@ -138,8 +141,8 @@ def test_linear_bounds_are_tighter_than_intervals(activations: tuple) -> None:
 def test_a_box_is_bounded_the_same_alone_and_among_thousands(activations: tuple) -> None:
     network, limit_low, limit_high = random_network(3, activations, 64, 4, 3)
     low, high = random_boxes(np.random.default_rng(3), limit_low, limit_high, 0.3, count=1500)
-    together = upper_bounds(network, low, high)
-    alone = upper_bounds(network, low[1234:1235], high[1234:1235])
+    together = network.upper_bounds(low, high)
+    alone = network.upper_bounds(low[1234:1235], high[1234:1235])
     assert np.allclose(together.slopes[1234], alone.slopes[0], atol=1e-9)
     assert np.allclose(together.offsets[1234], alone.offsets[0], atol=1e-9)
 
@@ -166,3 +169,35 @@ def test_the_pad_covers_the_rounding_of_the_margins_themselves() -> None:
     one_by_one = np.concatenate([network.margins(point[None]) for point in z])
     assert np.abs(one_by_one - network.margins(z)).max() < network.pads[-1].min()
     assert network.pads[-1].max() < 1e-6
+
+
+def test_the_pad_of_a_hidden_layer_widens_the_interval_of_its_relaxation() -> None:
+    padded = network(([[1.0]], [0.0]), ([[1.0]], [0.0]), pads=[0.5, 0.0])
+    point = np.array([[-0.2]])
+    assert padded.upper_bounds(point, point).highest(point, point) == pytest.approx(0.15)  # the chord of -0.7 to 0.3
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
+@pytest.mark.parametrize("width", [1e-14, 1e-11, 1e-8, 1e-5])
+def test_over_a_tiny_interval_the_relaxation_has_the_slope_of_the_curve(activation: Any, width: float) -> None:
+    low = np.linspace(-6, 6, 1001)[:, None]
+    value = ACTIVATIONS[activation](low)
+    slope = value * (1 - value) if activation == "sigmoid" else 1 - value * value
+    assert np.abs(RELAXATIONS[activation](low, low + width).slope_low - slope).max() < max(1e-8, width)
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "tanh"])
+def test_curves_that_cancel_are_bounded_by_their_difference(activation: Any) -> None:
+    bump = network(([[8.0], [8.0]], [2.0, -2.0]), ([[1.0, -1.0]], [-0.5]), ([[1.0]], [0.0]), activation=activation)
+    bump = replace(bump, activations=(activation, "relu"))
+    low, high = np.array([[-1.0]]), np.array([[1.0]])
+    z = np.linspace(-1, 1, 101)[:, None]
+    assert bump.margins(z).max() > 0.2
+    assert bump.upper_bounds(low, high).highest(low, high)[0, 0] >= bump.margins(z).max()
+
+
+def test_flat_lower_lines_are_used_only_where_they_exclude_the_level() -> None:
+    low, high = np.array([[-1.0]]), np.array([[1.0]])
+    closest = PLATEAU.upper_bounds(low, high)
+    for level, expected in ((0.03, closest.slopes), (0.05, np.zeros((1, 1, 1)))):
+        np.testing.assert_array_equal(PLATEAU.upper_bounds(low, high, level).slopes, expected)

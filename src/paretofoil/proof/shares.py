@@ -1,8 +1,8 @@
-"""Proven shares: in how much of a region the greedy policy chooses each action, by branch and bound.
+"""Proven shares of commands: bounds of the share of a region in which the greedy policy chooses each action.
 
-Boxes of commands are split until each is settled: in it, one action is proven to beat every other. In a box that is
-not, the lines that bound the differences of two actions still cut off the parts where one of them is proven to lose,
-and the volume of such a part is known exactly.
+Boxes of commands are split until each is settled: one action is proven to beat all others in it. In other boxes, the
+linear bounds of the differences between actions cut off parts in which an action is proven to lose, and the volume of
+these parts is computed exactly (`share_below`).
 """
 
 import math
@@ -15,37 +15,42 @@ import numpy as np
 from paretofoil.core.limit import Stop, now
 from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.bound import HalfSpaces, upper_bounds
-from paretofoil.proof.box import at_once, halves, too_small
-from paretofoil.proof.deviation import probe_shares, seen_off, slack_for
-from paretofoil.proof.margin import MarginNetwork, rounding_pads
+from paretofoil.proof.bounds import HalfSpaces
+from paretofoil.proof.branch_and_bound import at_once, halves, too_small
+from paretofoil.proof.networks import MarginNetwork, rounding_pads
+from paretofoil.proof.slack import float32_rounding, probe_shares, slack_for
 
 _SUMMING = 1e-9
-"""More than rounding can do to a sum of volumes."""
+"""More than the rounding error of a sum of volumes."""
+_ROUNDING = 2.0**-53
+_SMALL_WEIGHT = 1e-7
+"""Weights below the (d - 1)th root of this, relative to the largest, are replaced by their worst case."""
+_MOST_WEIGHTS = 8
+"""Maximum number of other weights: the sum has 2 to the power of their number terms."""
 
 
 @dataclass(frozen=True)
 class ShareEffort:
-    """When to stop."""
+    """When a proof of shares stops."""
 
     undecided: float = 0.01
-    """At this share of the region in which nothing is proven ..."""
+    """Undecided share of the region to reach."""
     max_boxes: int = 1_000_000
     deadline: float = np.inf
-    """... or before it; on the clock of `now`."""
+    """On the clock of `now`."""
     inert: bool = True
-    """While no second action is proven to be chosen anywhere, go on until none is left: perhaps there is none."""
+    """Continue until all is decided while only one action is known to be chosen: the command may have no influence."""
 
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """Boxes of the region in shares of its width; each command lies in one of them."""
+    """A partition of the region into boxes, in shares of its width."""
 
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
-    alive: np.ndarray  # (B, A) bool: the actions that are not proven to lose everywhere in the box
-    sure: np.ndarray  # (B, A): in at least which part of the region each action is chosen here
-    most: np.ndarray  # (B, A): and in at most which
+    alive: np.ndarray  # (B, A) bool: actions not proven to lose in the whole box
+    sure: np.ndarray  # (B, A): least share of the region, within the box, of each action
+    most: np.ndarray  # (B, A): largest share of the region, within the box, of each action
 
     def __getitem__(self, index: np.ndarray | slice) -> "Leaves":
         return Leaves(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
@@ -59,72 +64,72 @@ class Leaves:
 
     @cached_property
     def settled(self) -> np.ndarray:
-        """(B,) bool: only one action is left."""
+        """Whether only one action is left: (B,) bool."""
         alive: np.ndarray = self.alive.sum(axis=1) == 1
         return alive
 
     @cached_property
     def undecided(self) -> np.ndarray:
-        """(B,): the part of the region in which it is open here what is chosen."""
+        """The share of the region, within the box, in which the action is not decided: (B,)."""
         return np.where(self.settled, 0.0, np.maximum(_volumes(self.low, self.high) - self.sure.sum(axis=1), 0.0))
 
 
 @dataclass(frozen=True, eq=False)
 class ProvenShares:
-    """For each valid action: in at least, and in at most, which share of the region it is chosen."""
+    """Bounds of the share of the region in which each valid action is chosen."""
 
     lower: np.ndarray  # (A,)
     upper: np.ndarray  # (A,)
     stop: Stop
     boxes: int
     slack: float
-    """How far the deployed policy's margins may be from the folded ones."""
+    """Allowance for the difference between the deployed policy and its network, in margins."""
     deviation: float
-    """The largest such distance that was measured, at random commands."""
+    """Largest measured difference."""
     leaves: Leaves
-    """The boxes that the region was split into."""
+    """The boxes of the region."""
 
     @property
     def open(self) -> Leaves:
-        """The boxes in which more than one action is left."""
+        """The boxes with more than one action left."""
         return self.leaves[~self.leaves.settled]
 
     @property
     def inert(self) -> bool:
-        """Whether one action is proven to be chosen under every command of the region."""
+        """Whether one action is proven to be chosen under all commands of the region."""
         return bool(self.leaves.settled.all()) and int((self.upper > 0).sum()) == 1
 
 
 def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> ProvenShares:
-    """The shares of the valid actions of a question in its region, a box; what its foil is does not matter."""
+    """Return the shares of the valid actions of a question in its region, a box of commands; the foil is ignored."""
     question = batch.questions[row]
     assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
-    off = _deviation(batch, row, folded)
-    contest = Contest.of(folded, question, slack_for(off, batch.clearance))
-    return _Proving(contest).run(effort, off)
+    measured = _deviation(batch, row, folded)
+    contest = Contest.of(folded, question, slack_for(measured, batch.clearance))
+    return _Partition(contest).run(effort, measured)
 
 
 def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
-    """The largest difference between the policy's margins of any two valid actions and the folded ones."""
+    """Return the largest difference between policy and network in the margin of any two valid actions."""
     question, valid = batch.questions[row], list(batch.questions[row].valid_actions)
     commands = question.low + probe_shares(question.space.dim) * (question.high - question.low)
-    asked = batch.scores_at(np.full(len(commands), row), commands, "verify")[:, valid].astype(np.float64)
-    return float(np.ptp(asked - folded.logits(commands)[:, valid], axis=1).max())
+    deployed = batch.scores_at(np.full(len(commands), row), commands, "verify")[:, valid].astype(np.float64)
+    return float(np.ptp(deployed - folded.logits(commands)[:, valid], axis=1).max())
 
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """The valid actions of one state against each other, over commands as shares of the region's width."""
+    """The differences between all valid actions at one state, over commands as shares of the region's width."""
 
     weights: tuple[np.ndarray, ...]
     biases: tuple[np.ndarray, ...]
     folded: FoldedPolicy
     valid: tuple[int, ...]
-    reach: np.ndarray  # (d,): the size of the terms that a command is made of
-    blur: np.ndarray  # (d,): how far off a command may be seen
+    reach: np.ndarray  # (d,): largest size of the terms of a command
+    rounding: np.ndarray  # (d,): largest error of a command in float32
     slack: float
-    high: np.ndarray  # (d,): the upper corner of the region, 1 but where it has no width
+    high: np.ndarray  # (d,): upper corner of the region, 1 or, without width, 0
     _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
 
     @classmethod
@@ -133,20 +138,20 @@ class Contest:
         scale = np.where(width > 0, width, 1.0)
         weights = (folded.weights[0] * scale, *folded.weights[1:])
         biases = (folded.weights[0] @ low + folded.biases[0], *folded.biases[1:])
-        off = seen_off(low, question.high)
-        valid, reach = question.valid_actions, np.abs(low) + width + off
-        return cls(weights, biases, folded, valid, reach, off / scale, slack, (width > 0).astype(np.float64))
+        error = float32_rounding(low, question.high)
+        valid, reach = question.valid_actions, np.abs(low) + width + error
+        return cls(weights, biases, folded, valid, reach, error / scale, slack, (width > 0).astype(np.float64))
 
-    def lines(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        """Where a line is below 0, the first action of the pair is proven to lose to the second, by the slack.
+    def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
 
-        `some` are positions among the valid actions; pairs are all ordered ones of them, the first changing slowest.
+        `some` are indices of valid actions. The first action of the pairs changes slowest.
         """
-        lines = upper_bounds(self._network(some), low - self.blur, high + self.blur)
-        return HalfSpaces(lines.slopes, lines.offsets + np.abs(lines.slopes) @ self.blur + self.slack)
+        bounds = self._network(some).upper_bounds(low - self.rounding, high + self.rounding)
+        return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.rounding + self.slack)
 
     def _network(self, some: tuple[int, ...]) -> MarginNetwork:
-        """The differences of the logits of all ordered pairs."""
+        """Return the network of the differences of the logits of all ordered pairs."""
         if some not in self._networks:
             first, second = _pairs(some)
             ahead, behind = ([self.valid[i] for i in side] for side in (first, second))
@@ -165,7 +170,7 @@ class Contest:
         )
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
-        """What is proven in boxes low, high (B, d), in which only the actions alive (B, A) are in question."""
+        """Return what is proven in boxes low, high (B, d), where only the actions alive (B, A) can be chosen."""
         left, sure, most = alive.copy(), np.zeros(alive.shape), np.zeros(alive.shape)
         kinds, kind_of = np.unique(alive, axis=0, return_inverse=True)
         for kind, flags in enumerate(kinds):
@@ -173,7 +178,7 @@ class Contest:
             beaten = self._beaten(tuple(some.tolist()), low[rows], high[rows])
             left[np.ix_(rows, some)] &= (beaten < 1.0).all(axis=2)
             among = left[np.ix_(rows, some)]
-            open_to = 1.0 - beaten.transpose(0, 2, 1)  # (B, action, rival): where the rival may be ahead
+            open_to = 1.0 - beaten.transpose(0, 2, 1)  # (B, action, rival): share where the rival may win
             against = np.where(among[:, None, :] & ~np.eye(len(some), dtype=bool), open_to, 0.0).sum(axis=2)
             sure[np.ix_(rows, some)] = np.where(among, np.maximum(1.0 - against, 0.0), 0.0)
             most[np.ix_(rows, some)] = np.where(among, 1.0 - beaten.max(axis=2), 0.0)
@@ -181,13 +186,13 @@ class Contest:
         return Leaves(low, high, left, sure * volumes, most * volumes)
 
     def _beaten(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """(B, action, rival): in at least which share of the box the action loses to the rival; 1 is everywhere."""
+        """Return the least share of the box in which an action loses to a rival: (B, action, rival)."""
         first, second = (np.searchsorted(some, side) for side in _pairs(some))
         beaten = np.zeros((len(low), len(some), len(some)))
         if len(some) > 1:
-            lines = self.lines(some, low, high)
-            share = np.minimum(share_below(lines.slopes, lines.offsets, low, high), 1.0 - 1e-15)
-            beaten[:, first, second] = np.where(lines.highest(low, high) < 0.0, 1.0, share)
+            bounds = self.upper_bounds(some, low, high)
+            share = np.minimum(share_below(bounds.slopes, bounds.offsets, low, high), 1.0 - 1e-15)
+            beaten[:, first, second] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
         return beaten
 
 
@@ -197,14 +202,14 @@ def _pairs(some: tuple[int, ...]) -> tuple[list[int], list[int]]:
 
 
 def _volumes(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """(B,): of boxes low, high (B, d); coordinates without width do not count. Halves of halves of 1 are exact."""
+    """Return the volumes (B,) of boxes low, high (B, d); coordinates without width do not count."""
     width = high - low
     volumes: np.ndarray = np.where(width > 0, width, 1.0).prod(axis=1)
     return volumes
 
 
-class _Proving:
-    """Splits the boxes with the largest undecided part, until little enough is left."""
+class _Partition:
+    """Splits the boxes with the largest undecided share until the effort is spent."""
 
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
@@ -215,7 +220,7 @@ class _Proving:
         self.settled = self.stuck = self.pool
         self.seen = 0
 
-    def run(self, effort: ShareEffort, off: float) -> ProvenShares:
+    def run(self, effort: ShareEffort, measured: float) -> ProvenShares:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, len(contest.valid)), dtype=bool)
@@ -225,7 +230,7 @@ class _Proving:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
             if stop is not None:
-                return self._shares(stop, off)
+                return self._shares(stop, measured)
             take = min(2 * take, most)
             low, high, alive = self._halves(take)
 
@@ -246,39 +251,36 @@ class _Proving:
         return Stop.OUT_OF_TIME if now() >= effort.deadline else None
 
     def _halves(self, take: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Take the boxes with the largest undecided parts out of the pool, and halve them."""
+        """Take the boxes with the largest undecided shares out of the pool, and halve them."""
         count = len(self.pool)
         order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
         axis = np.argmax((chosen.high - chosen.low) * self.stretch, axis=1)
         return *halves(chosen.low, chosen.high, axis), np.tile(chosen.alive, (2, 1))
 
-    def _shares(self, stop: Stop, off: float) -> ProvenShares:
+    def _shares(self, stop: Stop, measured: float) -> ProvenShares:
         leaves = self.settled + self.pool + self.stuck
         sure, most = leaves.sure.sum(axis=0), leaves.most.sum(axis=0)
-        if not leaves.settled.all():  # else volumes are halves of halves, and their sums exact
+        if not leaves.settled.all():  # else the volumes are powers of 1/2, and their sums exact
             sure, most = np.maximum(sure - _SUMMING, 0.0), np.where(most > 0, most + _SUMMING, 0.0)
         most = np.minimum(most, 1.0 - (sure.sum() - sure))
-        return ProvenShares(sure, most, stop, self.seen, self.contest.slack, off, leaves)
-
-
-_ROUNDING = 2.0**-53
-_FLAT = 1e-7
-"""Weights below the (d - 1)th root of this, relative to the largest, are taken at their worst."""
-_MOST_WEIGHTS = 8
-"""Of those that are not: the sum has 2 to the power of their number terms."""
+        return ProvenShares(sure, most, stop, self.seen, self.contest.slack, measured, leaves)
 
 
 def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """At least which share of each box low, high (B, d) has slopes . z + offsets < 0: (B, K), never too much.
+    """Return a lower bound of the share of boxes low, high (B, d) in which slopes . z + offsets < 0: (B, K).
 
-    slopes (B, K, d), offsets (B, K). A box without width in some coordinate is measured in the others.
+    slopes (B, K, d), offsets (B, K). Coordinates without width do not count.
+
+    The share of the unit cube with w . x < c is the sum over its corners v of (-1)^|v| max(c - w . v, 0)^d, divided by
+    d! w_1 ... w_d (Barrow and Smith 1979). Terms of both signs cancel if a weight is small: small weights are replaced
+    by their worst case, and a bound of the rounding errors of the others is subtracted.
     """
     rise = slopes * (high - low)[:, None, :]
     lowest = offsets + np.matmul(slopes, low[:, :, None])[:, :, 0] + np.minimum(rise, 0.0).sum(axis=2)
     size = np.abs(offsets) + np.matmul(np.abs(slopes), np.maximum(np.abs(low), np.abs(high))[:, :, None])[:, :, 0]
     weights = np.abs(rise)
-    room = -lowest - 16 * (low.shape[1] + 2) * _ROUNDING * size  # how far below 0 the lowest corner is
+    room = -lowest - 16 * (low.shape[1] + 2) * _ROUNDING * size  # how far the lowest corner is below 0
     share = (room > weights.sum(axis=2) * (1 + 1e-12)).astype(np.float64)
     partly = (room > 0) & (share == 0)
     share[partly] = _share_of_cube(weights[partly], room[partly])
@@ -286,14 +288,14 @@ def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: 
 
 
 def _share_of_cube(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """At least which share of the unit cube has weights (N, d) . x < room (N,), all of them positive."""
+    """Return a lower bound (N,) of the share of the unit cube with weights (N, d) . x < room (N,), all positive."""
     weights = -np.sort(-weights, axis=1)
     largest = np.maximum(weights[:, :1], 1e-300)
     weights, room = weights / largest, room / largest[:, 0]
-    flat = weights < _FLAT ** (1.0 / max(weights.shape[1] - 1, 1))
-    flat[:, _MOST_WEIGHTS:] = True
-    room = room - np.where(flat, weights, 0.0).sum(axis=1)
-    share, kept = np.zeros(len(room)), (~flat).sum(axis=1)
+    small = weights < _SMALL_WEIGHT ** (1.0 / max(weights.shape[1] - 1, 1))
+    small[:, _MOST_WEIGHTS:] = True
+    room = room - np.where(small, weights, 0.0).sum(axis=1)
+    share, kept = np.zeros(len(room)), (~small).sum(axis=1)
     for count in np.unique(kept):
         some = (kept == count) & (room > 0)
         share[some] = _by_corners(weights[some, :count], room[some])
@@ -301,7 +303,7 @@ def _share_of_cube(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
 
 
 def _by_corners(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """The same for weights (N, k) that are all of some size; the smaller of the two sides is computed."""
+    """Return the same for weights (N, k) none of which is small; the smaller of the two sides is computed."""
     count, total = weights.shape[1], weights.sum(axis=1)
     mirrored = room > total / 2
     side = np.clip(np.where(mirrored, total - room, room), 0.0, None)

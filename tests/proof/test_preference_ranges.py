@@ -14,7 +14,7 @@ from paretofoil.core.policy import CallablePolicy, FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.simplex import least
 from paretofoil.explanation.ask import ask
-from paretofoil.proof.widen import widen
+from paretofoil.proof.ranges import widen
 from paretofoil.search import Exact
 
 

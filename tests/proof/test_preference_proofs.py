@@ -1,4 +1,4 @@
-"""Proofs on the simplex: the sides of its region are part of what is proven."""
+"""Proofs about preferences: the facets of the region are part of the proof."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,8 @@ from policies import random_commands, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.question import Question
 from paretofoil.explanation.ask import ask
+from paretofoil.proof.bounds import region_facets
 from paretofoil.proof.verify import verify_certificate
-from paretofoil.proof.walls import walls_of
 from paretofoil.search import Exact
 
 
@@ -36,23 +36,23 @@ def test_every_question_on_the_simplex_is_resolved_and_no_sample_violates_the_ce
     assert kinds == {"optimal", "infeasible"}
 
 
-def test_walls_hold_exactly_what_the_region_holds() -> None:
+def test_a_change_is_inside_all_facets_exactly_if_it_is_in_the_region() -> None:
     question = questions(3)[0]
     low, high = np.maximum(question.command - 0.2, 0.0), np.minimum(question.command + 0.1, 1.0)
     question = Question(
         question.policy, question.state, question.command, question.foil, (0, 1, 2), question.space, low=low, high=high
     )
-    walls, rng = walls_of(question), np.random.default_rng(0)
+    facets, rng = region_facets(question), np.random.default_rng(0)
     weights = random_commands(rng, question.space, 5000)
     z = (weights - question.command) @ question.basis
     inside = ((weights >= question.low) & (weights <= question.high)).all(axis=1)
-    assert walls is not None
-    assert np.array_equal((walls.room(z) >= 0).all(axis=1), inside)
+    assert facets is not None
+    assert np.array_equal((facets.values(z) >= 0).all(axis=1), inside)
     assert 0 < inside.sum() < len(inside)
-    outwards = walls_of(question, np.full(3, 1e-3))
+    outwards = region_facets(question, np.full(3, 1e-3))
     assert outwards is not None
-    assert (outwards.offsets > walls.offsets + 9e-4).all()
+    assert (outwards.offsets > facets.offsets + 9e-4).all()
 
 
-def test_a_box_has_no_walls() -> None:
-    assert walls_of(random_question(random_pcn(2), 0)) is None
+def test_a_box_has_no_facets() -> None:
+    assert region_facets(random_question(random_pcn(2), 0)) is None

@@ -1,16 +1,20 @@
-"""Certificates serialise, and a second look refutes the false ones."""
+"""Certificates serialise, and checks refute false ones."""
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
+from margins import LinePolicy, unit_question
 from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.core.answer import Certificate
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.proof import verify
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.search.exact import Exact
 
@@ -90,3 +94,54 @@ def test_a_black_box_can_be_sampled_but_not_bounded_again() -> None:
     assert verify_certificate(question, claim, samples=1000).holds
     with pytest.raises(InvalidInput, match="fold"):
         verify_certificate(question, claim, samples=10, rebound=True)
+
+
+def certificate(lower: float, slack: float = 0.02, **changes: Any) -> Certificate:
+    """Of a question whose closest command is at 0.55."""
+    base = Certificate("optimal", lower, 0.55, 1e-3, 1, 0.0, 0.05, slack, 0.0, 0.0, "l2")
+    return replace(base, **changes)
+
+
+def test_a_certificate_in_another_norm_is_refused() -> None:
+    question = unit_question(LinePolicy())
+    assert verify_certificate(question, certificate(0.5), samples=10).holds
+    with pytest.raises(InvalidInput, match=r"a certificate for kappa 0\.05 and l2, got kappa 0\.05, l1"):
+        verify_certificate(question, certificate(0.5, norm="l1"), samples=10)
+
+
+def test_a_second_proof_allows_for_the_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "_REBOUND_BOXES", 1000)
+    rebounded = [
+        verify_certificate(unit_question(LinePolicy()), certificate(lower), samples=1, rebound=True).rebounded
+        for lower in (0.529, 0.54, 0.56)
+    ]
+    assert rebounded == [True, None, False]  # margins there are below kappa - slack, between, and above kappa
+
+
+def test_a_certificate_holds_if_neither_samples_nor_a_second_proof_refute_it() -> None:
+    assert [verify.Verification(9, n, 0.0, again).holds for n in (0, 1) for again in (True, None, False)] == [
+        *(True, True, False),
+        *(False, False, False),
+    ]
+
+
+def test_half_of_the_samples_are_near_the_surface() -> None:
+    shell = CallablePolicy(lambda states, z: np.stack([np.zeros(len(z)), length(z) - 0.44], axis=1))
+    report = verify_certificate(unit_question(shell, (0.0, 0.0)), certificate(0.4949), samples=4000)
+    assert 0.15 < report.violations / report.samples < 0.25  # valid is one percent of the radius
+    deep = CallablePolicy(lambda states, z: np.stack([np.zeros(len(z)), 0.3 - length(z)], axis=1))
+    report = verify_certificate(unit_question(deep, (0.0, 0.0)), certificate(0.5), samples=4000)
+    assert 0.08 < report.violations / report.samples < 0.17  # the other half is everywhere: 0.25 of the area, halved
+
+
+def test_no_sample_lies_outside_the_ball_or_the_region() -> None:
+    queries = []
+
+    def record(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        queries.append(commands)
+        return np.zeros((len(commands), 2))
+
+    verify_certificate(unit_question(CallablePolicy(record), (-0.4, 0.0)), certificate(0.3), samples=1000)
+    commands = np.concatenate(queries)
+    assert (length(commands - [-0.4, 0.0]) < 0.3).all()
+    assert commands.min() >= -0.5

@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from paretofoil.core.policy import ACTIVATIONS, Activation
-from paretofoil.proof.bound import Form
-from paretofoil.proof.lines import LINES
+from paretofoil.proof.bounds import AffineForm
+from paretofoil.proof.relaxation import RELAXATIONS
 
 UNITS, PLACES = 6, 3
 
 
-def random_form(seed: int, places: int = PLACES) -> Form:
+def random_form(seed: int, places: int = PLACES) -> AffineForm:
     generator = np.random.default_rng(seed)
-    return Form(
+    return AffineForm(
         generator.normal(size=(1, UNITS)), generator.normal(size=(1, places, UNITS)), generator.random((1, UNITS))
     )
 
 
-def corners(form: Form, seed: int, count: int = 400) -> tuple[np.ndarray, np.ndarray]:
+def corners(form: AffineForm, seed: int, count: int = 400) -> tuple[np.ndarray, np.ndarray]:
     """Places (N, d) on corners of the box, and units (N, n) with every radius used up, to one side or the other."""
     generator = np.random.default_rng(seed)
     places = generator.choice([-1.0, 1.0], size=(count, form.slopes.shape[1]))
@@ -25,17 +25,17 @@ def corners(form: Form, seed: int, count: int = 400) -> tuple[np.ndarray, np.nda
     return places, form.center + places @ form.slopes[0] + sides * form.radius
 
 
-def holds(form: Form, places: np.ndarray, units: np.ndarray) -> bool:
+def holds(form: AffineForm, places: np.ndarray, units: np.ndarray) -> bool:
     """Whether units (N, n) at places (N, d) are as the form says."""
     off = np.abs(units - form.center - places @ form.slopes[0])
     return bool((off <= form.radius + 1e-12).all())
 
 
-@pytest.mark.parametrize("activation", LINES)
+@pytest.mark.parametrize("activation", RELAXATIONS)
 @pytest.mark.parametrize("seed", range(5))
 def test_a_form_holds_behind_an_activation(activation: Activation, seed: int) -> None:
     form = random_form(seed)
-    behind = form.between(LINES[activation](*form.interval()))
+    behind = form.activate(RELAXATIONS[activation](*form.interval()))
     places, units = corners(form, seed)
     for share in np.linspace(0.0, 1.0, 11):  # from the corners to the middle, where activations bend
         inner = form.center + share * (units - form.center)
@@ -44,11 +44,11 @@ def test_a_form_holds_behind_an_activation(activation: Activation, seed: int) ->
 
 def test_a_form_holds_where_an_activation_falls() -> None:
     wide = random_form(0)
-    form = Form(-2.5 + 0.1 * wide.center, 0.1 * wide.slopes, 0.2 + 0.1 * wide.radius)  # left of where a SiLU turns
-    lines = LINES["silu"](*form.interval())
+    form = AffineForm(-2.5 + 0.1 * wide.center, 0.1 * wide.slopes, 0.2 + 0.1 * wide.radius)  # a SiLU falls here
+    lines = RELAXATIONS["silu"](*form.interval())
     assert (lines.slope_high < 0).all()
     places, units = corners(form, 0)
-    assert holds(form.between(lines), places, ACTIVATIONS["silu"](units))
+    assert holds(form.activate(lines), places, ACTIVATIONS["silu"](units))
 
 
 def test_a_form_holds_behind_a_layer() -> None:
@@ -71,7 +71,7 @@ def test_an_interval_is_what_a_form_can_reach() -> None:
 
 def test_a_form_of_boxes_is_the_boxes() -> None:
     low, high = np.array([[-1.0, 0.0, 2.0]]), np.array([[1.0, 0.5, 2.0]])
-    least, most = Form.of_boxes(low, high).interval()
+    least, most = AffineForm.of_boxes(low, high).interval()
     np.testing.assert_array_equal(least, low)
     np.testing.assert_array_equal(most, high)
 

@@ -11,7 +11,7 @@ from valued import EnvelopePolicy, envelope_question, hard_question, random_enve
 from paretofoil.core.policy import Activation, FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.ask import ask
-from paretofoil.proof.product import ProductNetwork, product_network
+from paretofoil.proof.networks import ProductNetwork, product_network
 from paretofoil.proof.verify import verify_certificate
 from paretofoil.search import Exact
 from paretofoil.search.registry import choose_search
@@ -147,5 +147,5 @@ def test_the_nearest_preferences_of_a_known_parabola_are_found() -> None:
     assert found.lower_bound <= 0.3 * np.sqrt(2)
 
 
-def test_auto_proves_about_values_that_can_be_looked_into() -> None:
+def test_auto_proves_white_box_values() -> None:
     assert choose_search("auto", random_envelope(0, 2)).name == "exact"

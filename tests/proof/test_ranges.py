@@ -5,13 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from margins import LinePolicy, unit_question
 from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.core.answer import ProvenRange
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.widen import widen
+from paretofoil.proof.ranges import widen
+from paretofoil.proof.slack import RANGE_SLACK
 from paretofoil.search.exact import Exact
 
 
@@ -101,3 +103,37 @@ def test_regions_go_through_json_unchanged_and_refuse_nonsense() -> None:
         ProvenRange([1, 0], [0, 1])
     with pytest.raises(InvalidInput):
         ProvenRange.from_dict({"low": [0]})
+
+
+def test_a_range_keeps_the_slack() -> None:
+    """The whole region wins by kappa, but its lower side not by kappa and the slack."""
+    question = unit_question(LinePolicy(1), (0.4,), low=np.array([0.05 + RANGE_SLACK / 2]))
+    region = widen(QuestionBatch([question]), 0, np.array([0.3]))
+    assert region is not None
+    assert region.low[0] > question.low[0]
+    assert region.high[0] == 0.5
+    roomy = replace(question, low=np.array([0.05 + 2 * RANGE_SLACK]))
+    region = widen(QuestionBatch([roomy]), 0, np.array([0.3]))
+    assert region is not None
+    assert region.low[0] == roomy.low[0]
+
+
+def test_a_policy_that_deviates_by_more_than_the_slack_has_no_range() -> None:
+    for size, proven in ((0.6 * RANGE_SLACK, True), (0.7 * RANGE_SLACK, False)):
+        policy = LinePolicy(off=lambda commands, size=size: np.full(len(commands), size))
+        assert (widen(QuestionBatch([unit_question(policy)]), 0, np.array([0.3, 0.0])) is not None) == proven
+
+
+def test_an_answer_that_wins_narrowly_has_a_range_with_less_slack() -> None:
+    """It has 0.00005 to spare, less than the usual slack of 0.0001."""
+    region = widen(QuestionBatch([unit_question(LinePolicy(1), (0.0,))]), 0, np.array([0.05 + 5e-5]))
+    assert region is not None
+    assert region.high == pytest.approx([0.5])
+
+
+def test_a_single_command_is_no_range() -> None:
+    always = LinePolicy(1)
+    fixed = unit_question(always, (0.25,), low=np.array([0.25]), high=np.array([0.25]))
+    assert widen(QuestionBatch([fixed]), 0, fixed.command) is None
+    free = unit_question(always, (0.25,))
+    assert widen(QuestionBatch([free]), 0, free.command) is not None

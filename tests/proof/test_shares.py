@@ -14,8 +14,8 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.limit import Stop
 from paretofoil.core.policy import Activation, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.margin import MarginNetwork
-from paretofoil.proof.share import Contest, ProvenShares, ShareEffort, prove_shares, share_below
+from paretofoil.proof.networks import MarginNetwork
+from paretofoil.proof.shares import Contest, ProvenShares, ShareEffort, prove_shares, share_below
 
 
 def exact_share(weights: list[Fraction], room: Fraction) -> Fraction:
@@ -200,10 +200,10 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     policy, actions = random_layers(1, widths, activations), tuple(range(widths[-1]))
     [question] = asked(policy, widths[0]).questions
     contest = Contest.of(policy.folded, question, 0.01)
-    wide = Contest(**{**contest.__dict__, "blur": np.full(widths[0], 0.02), "_networks": {}})
+    wide = Contest(**{**contest.__dict__, "rounding": np.full(widths[0], 0.02), "_networks": {}})
     low = generator.random((200, widths[0])) * 0.9
     high = low + 0.1
-    lines = wide.lines(actions, low, high)
+    lines = wide.upper_bounds(actions, low, high)
     points = low + generator.random(low.shape) * 0.1
     off = points + generator.choice([-0.02, 0.02], size=low.shape)
     logits = policy.folded.logits(off)

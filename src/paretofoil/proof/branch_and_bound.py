@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of commands: no valid command is closer than ..., or there is none."""
+"""Branch and bound over boxes: the nearest point at which all margins reach a level, or a proof that there is none."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,97 +7,86 @@ import numpy as np
 
 from paretofoil.core.command import Norm
 from paretofoil.core.limit import Stop, now
-from paretofoil.proof.bound import HalfSpaces, upper_bounds
-from paretofoil.proof.box import AT_ONCE, at_once, halves, too_small
+from paretofoil.proof.bounds import Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
-from paretofoil.proof.joint import JointNetwork
-from paretofoil.proof.margin import MarginNetwork
-from paretofoil.proof.product import ProductNetwork
-from paretofoil.proof.walls import Walls
+from paretofoil.proof.networks import JointNetwork, MarginNetwork, ProductNetwork
 
+AT_ONCE = 512
+"""Maximum number of boxes that are split together."""
+_WORK = 1 << 30
+"""Maximum number of products for boxes that are split together, so that wide networks observe the time limit."""
+_SMALLEST = 1e-8
+"""Smaller boxes are not split: float32 policies hardly tell their commands apart."""
 _WORTHWHILE = 0.7
-"""Boxes that shrank below this share of their width are bounded once more before they are split."""
+"""Boxes that contract below this share of their width are bounded once more before they are split."""
 
 Improve = Callable[[np.ndarray], float]
-"""Shown promising points (N, d), tells the distance of the closest valid change known, infinite if none is."""
+"""Takes promising points (N, d) and returns the distance of the incumbent, infinite if there is none."""
 
 
 @dataclass(frozen=True, eq=False)
 class Claim:
-    """What a proof is about: where in the box low, high (d,) are all margins at least `level`, nearest to 0?"""
+    """Some point of the box low, high (d,) has margins of at least `level` over all rivals."""
 
-    network: MarginNetwork | ProductNetwork
+    network: MarginNetwork | ProductNetwork | JointNetwork
     low: np.ndarray
     high: np.ndarray
     level: float
     norm: Norm
-    walls: Walls | None = None
-    """What of the box belongs to the region, where that is not all: they count as rivals."""
+    facets: Facets | None = None
+    """The facets of the region, if it is not the whole box; they count as rivals."""
 
-    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        """Lines above the margins over boxes low, high (B, d)."""
-        if isinstance(self.network, ProductNetwork):
-            lines = self.network.upper_bounds(low, high, self.level)
-        else:
-            lines = upper_bounds(self.network, low, high, self.level)
-        return lines if self.walls is None else self.walls.beside(lines, self.level)
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d)."""
+        bounds = self.network.upper_bounds(low, high, self.level)
+        return bounds if self.facets is None else self.facets.append_to(bounds, self.level)
 
     def margins(self, z: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, rivals and walls)."""
+        """Return the margins (N, rivals and facets) at points z (N, d)."""
         margins = self.network.margins(z)
-        return margins if self.walls is None else np.concatenate([margins, self.walls.room(z) + self.level], axis=1)
+        return margins if self.facets is None else np.concatenate([margins, self.facets.values(z) + self.level], axis=1)
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(N, d) -> margins (N, rivals and walls) and their derivatives (N, rivals and walls, d)."""
+        """Return the margins (N, rivals and facets) at points z (N, d), and their derivatives (N, ..., d)."""
+        assert not isinstance(self.network, JointNetwork)
         margins, slopes = self.network.margins_and_slopes(z)
-        if self.walls is None:
+        if self.facets is None:
             return margins, slopes
-        walls = np.broadcast_to(self.walls.slopes, (len(z), *self.walls.slopes.shape))
-        return np.concatenate([margins, self.walls.room(z) + self.level], axis=1), np.concatenate(
-            [slopes, walls], axis=1
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class JointClaim(Claim):
-    """The same about a box of states and commands."""
-
-    network: JointNetwork  # type: ignore[assignment]
-
-    def lines(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
-        return self.network.upper_bounds(low, high, self.level)
+        facets = np.broadcast_to(self.facets.slopes, (len(z), *self.facets.slopes.shape))
+        margins = np.concatenate([margins, self.facets.values(z) + self.level], axis=1)
+        return margins, np.concatenate([slopes, facets], axis=1)
 
 
 @dataclass(frozen=True)
 class Effort:
-    """When to stop: at the gap, or before it."""
+    """The gap to reach, and the limits."""
 
     gap: float
-    """How much closer than the best known point another one may be at most."""
+    """Largest distance by which a point may be closer than the incumbent."""
     max_boxes: int
     deadline: float = np.inf
     """On the clock of `now`."""
     share: float = np.inf
-    """The same as a share of the best known point's size; the smaller of both counts."""
+    """The gap as a share of the incumbent's distance; the smaller of both counts."""
     batch: int = AT_ONCE
-    """Boxes that are split at once, at most."""
+    """Maximum number of boxes that are split together."""
     allowance: float = 0.0
-    """What will be taken off the lower bound: the gap must be so much smaller, as long as half of it is left."""
+    """Subtracted from the lower bound later: the gap is reduced by it, at most to half."""
 
     def goal(self, best: float) -> float:
-        """No box that can hold nothing closer than this need be looked at."""
+        """Return the lower bound to reach for an incumbent at distance `best`."""
         gap = min(self.gap, self.share * best)
         return best - max(gap - self.allowance, gap / 2) if np.isfinite(best) else np.inf
 
 
 @dataclass(frozen=True)
 class Proof:
-    """No point with all margins at least the level is closer than `lower`."""
+    """No point at which all margins reach the level is closer than `lower`."""
 
     lower: float
     boxes: int
     stop: Stop
-    """PROVEN if the gap was reached, or what came first; `lower` holds in any case."""
+    """PROVEN if the gap is reached, else the limit; `lower` holds in either case."""
 
     @property
     def closed(self) -> bool:
@@ -106,13 +95,13 @@ class Proof:
 
 @dataclass(frozen=True, eq=False)
 class Boxes:
-    """Boxes that may still hold something closer: their corners, lower bounds, and where to split them."""
+    """Open boxes, which may hold a closer point."""
 
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
-    bound: np.ndarray  # (B,)
-    axis: np.ndarray  # (B,)
-    point: np.ndarray  # (B, d): where the linear bounds would place the nearest valid point
+    bound: np.ndarray  # (B,): the lower bound of the distance
+    axis: np.ndarray  # (B,): the axis to split
+    point: np.ndarray  # (B, d): the nearest point that satisfies the linear bounds
 
     def __getitem__(self, index: np.ndarray | slice) -> "Boxes":
         return Boxes(self.low[index], self.high[index], self.bound[index], self.axis[index], self.point[index])
@@ -132,9 +121,9 @@ def branch_and_bound(
     best: float = np.inf,
     hopeless: Callable[[], bool] = lambda: False,
 ) -> Proof:
-    """Best first: split the boxes with the least lower bounds until none can hold anything closer than best - gap.
+    """Split the boxes with the least lower bounds until none can hold a point closer than best - gap.
 
-    It is hopeless if a closer point is known that cannot be taken for lack of queries: no proof closes then.
+    `hopeless` tells that a closer point cannot be queried any more: no proof closes then.
     """
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
@@ -165,16 +154,16 @@ def branch_and_bound(
 
 
 def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, *, contract: bool = True) -> Boxes:
-    """Reject, shrink and bound boxes low, high (B, d); only what can hold a point within the radius is left."""
+    """Bound and contract boxes low, high (B, d), and return those that may hold a point within the radius."""
     slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
     if contract:
         low, high = cut(slopes, levels, low, high, radius, claim.norm)
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
     for _ in range(2 if contract else 1):
-        lines = claim.lines(low, high)
-        slopes, levels = lines.slopes, claim.level - lines.offsets
-        alive = (lines.highest(low, high) >= claim.level).all(axis=1)
+        bounds = claim.upper_bounds(low, high)
+        slopes, levels = bounds.slopes, claim.level - bounds.offsets
+        alive = (bounds.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)
         if contract:
             low, high = cut(slopes, levels, low, high, radius, claim.norm)
@@ -185,3 +174,22 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
     bound, point = nearest(slopes, levels, low, high, claim.norm)
     axis = np.argmax((high - low) * claim.network.stretch, axis=1)
     return Boxes(low, high, bound, axis, point)[bound < radius]
+
+
+def halves(low: np.ndarray, high: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the halves (2 B, d) of boxes low, high (B, d) along axes (B,): all lower ones, then all upper ones."""
+    rows = np.arange(len(low))
+    high_of_lower, low_of_upper = high.copy(), low.copy()
+    high_of_lower[rows, axis] = low_of_upper[rows, axis] = (low[rows, axis] + high[rows, axis]) / 2
+    return np.concatenate([low, low_of_upper]), np.concatenate([high_of_lower, high])
+
+
+def at_once(work: int, most: int = AT_ONCE) -> int:
+    """Return how many boxes to split together, if bounding one takes `work` products."""
+    return min(most, max(1, _WORK // work))
+
+
+def too_small(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return which of the boxes low, high (B, d) are too small to split: (B,) bool."""
+    small: np.ndarray = (high - low).max(axis=1, initial=0.0) < _SMALLEST
+    return small

@@ -1,0 +1,440 @@
+"""The foil's margins as networks that can be bounded, one class for each kind of policy.
+
+- `MarginNetwork`: logits at one state, as a function of the scaled change z of the command.
+- `ProductNetwork`: values that depend on the preferences w, as in envelope Q-learning: w . Q(s, a, w) at one state.
+- `JointNetwork`: logits as a function of state and command together, for proofs about sets of states.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.policy import (
+    ACTIVATIONS,
+    Activation,
+    Branch,
+    FoldedPolicy,
+    FoldedValues,
+    Policy,
+    UnfoldedPolicy,
+    WhiteBoxPolicy,
+    WhiteBoxValues,
+)
+from paretofoil.core.question import Question
+from paretofoil.proof.bounds import AffineForm, HalfSpaces, choose_relaxation, in_chunks, relax, substitute
+from paretofoil.proof.relaxation import Relaxation
+
+_ROUNDING = 16 * 2.0**-53
+"""More than the relative error of a float64 operation."""
+_LARGEST = 1e80
+"""Products and squares of larger numbers could be infinite."""
+_OFFSET_ROUNDING = 2.0**-40
+"""More than the relative rounding error of an offset."""
+
+
+@dataclass(frozen=True, eq=False)
+class MarginNetwork:
+    """The margins over each rival as a function of the scaled change z: affine layers with activations between them.
+
+    Networks of several questions can be stacked: all arrays, and z, then have a first axis of questions.
+    """
+
+    weights: tuple[np.ndarray, ...]  # each (outputs, inputs); the last has one output per rival
+    biases: tuple[np.ndarray, ...]
+    activations: tuple[Activation, ...]
+    pads: tuple[np.ndarray, ...]  # of each layer (outputs,): more than the rounding errors of its bounds
+
+    @property
+    def num_rivals(self) -> int:
+        return self.weights[-1].shape[-2]
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """How much each coordinate (d,) moves the first layer."""
+        return np.linalg.norm(self.weights[0], axis=0)
+
+    @property
+    def work(self) -> int:
+        """Approximate number of products to bound one box."""
+        lines = self.weights[0].shape[-1] + self.num_rivals
+        return lines * sum(weight.shape[-1] * weight.shape[-2] for weight in self.weights)
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """Return the margins (N, rivals) at changes z (N, d)."""
+        return self._forward(z)[0]
+
+    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
+        margins, passed = self._forward(z)
+        slopes = self.weights[-1][..., None, :, :]
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
+            slopes = (slopes * derivative[..., None, :]) @ weight[..., None, :, :]
+        return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
+
+    def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the smallest margin (N,) at changes z (N, d), and its derivative (N, d); cheaper than all margins."""
+        margins, passed = self._forward(z)
+        rival = margins.argmin(axis=-1)[..., None]
+        slopes = np.take_along_axis(self.weights[-1], rival, axis=-2)
+        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
+            slopes = (slopes * derivative) @ weight
+        return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
+
+    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """Return the margins, and the input and output of each activation."""
+        hidden, passed = z, []
+        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
+            given = hidden @ weight.swapaxes(-1, -2) + bias[..., None, :]
+            hidden = ACTIVATIONS[activation](given)
+            passed.append((given, hidden))
+        return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], passed
+
+    def _derivatives(self, passed: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+        return [_DERIVATIVES[kind](x, y) for kind, (x, y) in zip(self.activations, passed, strict=True)]
+
+    def only(self, rivals: int | slice) -> "MarginNetwork":
+        """Return the network of the margins over one rival, or a slice of them."""
+        keep = slice(rivals, rivals + 1) if isinstance(rivals, int) else rivals
+        parts = ((*layers[:-1], layers[-1][keep]) for layers in (self.weights, self.biases, self.pads))
+        weights, biases, pads = parts
+        return replace(self, weights=weights, biases=biases, pads=pads)
+
+    def negated(self) -> "MarginNetwork":
+        """Return the network with the signs of all margins changed."""
+        weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
+        return replace(self, weights=weights, biases=biases)
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question.
+
+        With a level, bounds that stay below it are preferred.
+        """
+        width = max((weight.shape[0] for weight in self.weights[:-1]), default=1)
+        numbers = width * max(low.shape[1], self.num_rivals)
+        return in_chunks(partial(self._upper_bounds, level=level), low, high, numbers)
+
+    def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
+        return -self.negated().upper_bounds(low, high).highest(low, high)
+
+    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
+        layers = zip(self.weights, self.biases, self.activations, self.pads, strict=False)
+        relaxed, _ = relax(layers, AffineForm.of_boxes(low, high))
+
+        def bound(lines: list[Relaxation]) -> HalfSpaces:
+            slopes, offsets = substitute(self.weights, self.biases, lines)
+            shape = (len(low), *slopes.shape[1:])
+            offsets = np.broadcast_to(offsets + self.biases[-1] + self.pads[-1], shape[:2])
+            return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
+
+        return choose_relaxation(bound, relaxed, low, high, level)
+
+
+_DERIVATIVES = {
+    "sigmoid": lambda x, y: y * (1.0 - y),
+    "tanh": lambda x, y: 1.0 - y * y,
+    "relu": lambda x, y: (y > 0.0).astype(np.float64),
+    "elu": lambda x, y: np.minimum(y + 1.0, 1.0),
+    "softplus": lambda x, y: -np.expm1(-y),
+    "silu": lambda x, y: y + ACTIVATIONS["sigmoid"](x) * (1.0 - y),
+}
+"""The derivative of an activation, by its input x and its output y."""
+
+
+def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action: int = 1) -> MarginNetwork:
+    """Return the margins of a question's foil over its rivals, for a policy folded at the question's state.
+
+    An action has one output for logits, and d outputs for values of d objectives.
+    """
+    rivals, weights, biases = question.rivals, list(folded.weights), list(folded.biases)
+    for parts in (weights, biases):
+        rest = parts[-1].shape[1:]
+        actions = parts[-1].reshape(-1, outputs_per_action, *rest)
+        parts[-1] = (actions[question.foil] - actions[rivals]).reshape(len(rivals) * outputs_per_action, *rest)
+    pads = rounding_pads(weights, biases, command_reach(question))
+    biases[0] = weights[0] @ question.command + biases[0]
+    weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
+    return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
+
+
+def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> MarginNetwork:
+    """Return one network of many questions about one policy. Missing rivals repeat the last, which changes no minimum.
+
+    With the same number of rivals in every batch, a question's margins do not depend on the rest of the batch.
+    """
+    rivals = [np.minimum(np.arange(num_rivals), network.num_rivals - 1) for network in networks]
+
+    def stacked(layers: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
+        *inner, last = zip(*layers, strict=True)
+        return (*map(np.stack, inner), np.stack([part[keep] for part, keep in zip(last, rivals, strict=True)]))
+
+    return MarginNetwork(
+        stacked([network.weights for network in networks]),
+        stacked([network.biases for network in networks]),
+        networks[0].activations,
+        stacked([network.pads for network in networks]),
+    )
+
+
+def command_reach(question: Question) -> np.ndarray:
+    """Return the largest sum of the sizes of the terms of each number (d,) of a command of the region."""
+    size = np.abs(question.command)
+    if not question.space.simplex:
+        return size + np.maximum(question.command - question.low, question.high - question.command)
+    # A number is a sum of d terms of the rotated change, and boxes are widened by less than 1e-3.
+    most = np.maximum(-question.room[0], question.room[1]) + 1e-3
+    return size + len(question.command) * (np.abs(question.basis) @ most)
+
+
+def rounding_pads(
+    weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Return pads that cover the rounding errors of each layer: operations times the sum of the sizes of all terms.
+
+    The terms are those before the command is folded in: far from 0 they cancel, but their rounding errors remain.
+    """
+    pads, terms, operations = [], reach, 8
+    for weight, bias in zip(weights, biases, strict=True):
+        size = np.abs(weight) @ terms + np.abs(bias)
+        terms = relaxed_size(size)
+        operations += weight.shape[1] + 8
+        pads.append(_ROUNDING * operations * size)
+        if not (size < _LARGEST).all():
+            raise InvalidInput.expected(f"a policy whose numbers stay below {_LARGEST:g}", f"up to {size.max():g}")
+    return tuple(pads)
+
+
+def relaxed_size(size: np.ndarray) -> np.ndarray:
+    """Return a bound of the terms of a relaxed activation, whose input has terms of a size.
+
+    Lines have slopes up to 1, and offsets up to 2 and half the size. Those of a SiLU are up to 1.1 steep, where their
+    offsets are small.
+    """
+    return 1.5 * size + 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class ProductNetwork:
+    """The margins over each rival (K) as a function of the scaled change z: w . gains(z) for w = command + basis z.
+
+    In a box, w is its value at the center plus what the position in the box adds. The first times the network is one
+    network, and is substituted backwards. The second is small: it multiplies the affine form of the network, and the
+    quadratic part is bounded.
+    """
+
+    gains: MarginNetwork
+    """K x d outputs: how much more the foil yields of each objective than the first rival, then the second, ..."""
+    command: np.ndarray  # (d,)
+    basis: np.ndarray  # (d, d)
+    pad: np.ndarray  # (K,): more than the rounding errors of the products
+
+    @property
+    def num_rivals(self) -> int:
+        return len(self.pad)
+
+    @property
+    def pads(self) -> tuple[np.ndarray, ...]:
+        return (*self.gains.pads, self.pad)
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """How much each coordinate (d,) moves the first layer and the weights."""
+        return self.gains.stretch + self.gains.stretch.mean() + 1.0
+
+    @property
+    def work(self) -> int:
+        """Approximate number of products to bound one box."""
+        return self.gains.work
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """Return the margins (N, rivals) at changes z (N, d)."""
+        return self._worth(z, self.gains.margins(z))
+
+    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
+        gains, slopes = self.gains.margins_and_slopes(z)
+        by_weights = self._by_rival(gains) @ self.basis
+        by_gains = np.einsum("nd,nkdj->nkj", self._weights(z), slopes.reshape(*by_weights.shape, len(self.basis)))
+        return self._worth(z, gains), by_weights + by_gains
+
+    def only(self, rival: int) -> "ProductNetwork":
+        """Return the network of the margin over one rival."""
+        first = rival * len(self.basis)
+        gains = self.gains.only(slice(first, first + len(self.basis)))
+        return replace(self, gains=gains, pad=self.pad[[rival]])
+
+    def negated(self) -> "ProductNetwork":
+        """Return the network with the signs of all margins changed."""
+        return replace(self, gains=self.gains.negated())
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question."""
+        width = max(weight.shape[0] for weight in self.gains.weights)
+        return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
+
+    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
+        layers = self.gains
+        hidden = zip(layers.weights, layers.biases, layers.activations, layers.pads, strict=False)
+        relaxed, form = relax(hidden, AffineForm.of_boxes(low, high))
+        form = (form.activate(relaxed[-1]) if relaxed else form).affine(layers.weights[-1], layers.biases[-1])
+        center, radius = (low + high) / 2, (high - low) / 2
+        weights, last = self._weights(center), self._by_rival(layers.weights[-1].T)
+        rows = np.einsum("bd,nkd->bkn", weights, last)
+        tilt = self._by_rival(form.center) @ self.basis
+        rest = weights @ self._by_rival(layers.biases[-1][None])[0].T - (tilt @ center[:, :, None])[:, :, 0]
+        rest = rest + self._quadratic(form, radius) + self.pad
+
+        def bound(lines: list[Relaxation]) -> HalfSpaces:
+            slopes, offsets = substitute(layers.weights, layers.biases, lines, rows)
+            return HalfSpaces(slopes + tilt, offsets + rest)
+
+        return choose_relaxation(bound, relaxed, low, high, level)
+
+    def _quadratic(self, form: AffineForm, radius: np.ndarray) -> np.ndarray:
+        """Return the largest product (B, rivals) of what the position in a box adds to the weights and to the gains."""
+        size = len(self.basis)
+        slopes = form.slopes.reshape(len(radius), size, self.num_rivals, size)
+        both = np.einsum("ij,blki->bkjl", self.basis, slopes) * radius[:, None, :, None]
+        squares = np.maximum(np.diagonal(both, axis1=2, axis2=3), 0.0).sum(axis=2)
+        mixed = np.abs(np.triu(both + both.swapaxes(2, 3), 1)).sum(axis=(2, 3))
+        moved = radius @ np.abs(self.basis).T  # (B, d)
+        return squares + mixed + (self._by_rival(form.radius) @ moved[:, :, None])[:, :, 0]
+
+    def _weights(self, z: np.ndarray) -> np.ndarray:
+        return self.command + z @ self.basis.T
+
+    def _by_rival(self, gains: np.ndarray) -> np.ndarray:
+        """Reshape (N, K x d) to (N, K, d)."""
+        return gains.reshape(len(gains), self.num_rivals, len(self.basis))
+
+    def _worth(self, z: np.ndarray, gains: np.ndarray) -> np.ndarray:
+        return (self._by_rival(gains) @ self._weights(z)[:, :, None])[:, :, 0]
+
+
+def product_network(folded: FoldedValues, question: Question) -> ProductNetwork:
+    """Return the margins of a question's foil over its rivals, for values folded at the question's state."""
+    dim = question.space.dim
+    gains = margin_network(folded.network, question, outputs_per_action=dim)
+    terms = gains.pads[-1].reshape(-1, dim) @ command_reach(question)
+    # Two products of each gain, and sums of up to d squares of terms that are no larger.
+    return ProductNetwork(gains, question.command, question.basis, (2 + dim) * terms)
+
+
+def require_white_box(policy: Policy, purpose: str) -> WhiteBoxPolicy:
+    """Return the policy if it is white-box, else raise an error that names the purpose."""
+    if not isinstance(policy, WhiteBoxPolicy):
+        why = getattr(policy, "why_not", None)
+        got = f"{type(policy).__name__}{f' ({why})' if why else ''}"
+        raise InvalidInput.expected(f"a policy with fold(state){purpose}", got)
+    return policy
+
+
+def question_network(question: Question, purpose: str) -> MarginNetwork | ProductNetwork:
+    """Return the margins of a question's foil; the error for a black-box policy names the purpose."""
+    policy = question.policy
+    if isinstance(policy, WhiteBoxValues):
+        return product_network(policy.fold_values(question.state), question)
+    return margin_network(require_white_box(policy, purpose).fold(question.state), question)
+
+
+@dataclass(frozen=True, eq=False)
+class JointNetwork:
+    """The margins of an action over each rival: a head of the product of a state branch and a command branch.
+
+    Points and boxes are states and commands side by side, in their own units.
+    """
+
+    state: Branch
+    command: Branch
+    head_weights: tuple[np.ndarray, ...]
+    head_biases: tuple[np.ndarray, ...]
+    head_activations: tuple[Activation, ...]
+    pads: tuple[tuple[np.ndarray, ...], ...]
+    """Of the layers of the state, of the command and of the head: more than the rounding errors of their bounds."""
+
+    @property
+    def state_size(self) -> int:
+        return self.state.weights[0].shape[1]
+
+    @property
+    def num_rivals(self) -> int:
+        return len(self.head_weights[-1])
+
+    @property
+    def work(self) -> int:
+        """Approximate number of products to bound one box."""
+        weights = (*self.state.weights, *self.command.weights, *self.head_weights)
+        return (len(self.stretch) + self.num_rivals) * sum(weight.size for weight in weights)
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """How much each coordinate (S + d,) moves the first layers."""
+        return np.concatenate([np.linalg.norm(branch.weights[0], axis=0) for branch in (self.state, self.command)])
+
+    def margins(self, points: np.ndarray) -> np.ndarray:
+        """Return the margins (N, rivals) at points (N, S + d)."""
+        states, commands = points[:, : self.state_size], points[:, self.state_size :]
+        hidden = self.state(states) * self.command(commands)
+        for weight, bias, activation in zip(self.head_weights, self.head_biases, self.head_activations, strict=False):
+            hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
+        return hidden @ self.head_weights[-1].T + self.head_biases[-1]
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, S + d)."""
+        width = max(weight.shape[0] for weight in (*self.state.weights, *self.command.weights))
+        return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
+
+    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
+        size = self.state_size
+        product = self._embed(self.state, 0, low[:, :size], high[:, :size]).times(
+            self._embed(self.command, 1, low[:, size:], high[:, size:])
+        )
+        pads = self.pads[2]
+        hidden = zip(self.head_weights, self.head_biases, self.head_activations, pads, strict=False)
+        relaxed, _ = relax(hidden, product)
+
+        def bound(lines: list[Relaxation]) -> HalfSpaces:
+            rows, offsets = substitute(self.head_weights, self.head_biases, lines)
+            rows = np.broadcast_to(rows, (len(low), *rows.shape[1:]))
+            offsets = offsets + self.head_biases[-1] + pads[-1]
+            offsets = offsets + (rows @ product.center[:, :, None] + np.abs(rows) @ product.radius[:, :, None])[:, :, 0]
+            return _in_own_units(rows @ product.slopes.transpose(0, 2, 1), offsets, low, high)
+
+        return choose_relaxation(bound, relaxed, low, high, level)
+
+    def _embed(self, branch: Branch, number: int, low: np.ndarray, high: np.ndarray) -> AffineForm:
+        layers = zip(branch.weights, branch.biases, branch.activations, self.pads[number], strict=True)
+        relaxed, form = relax(layers, AffineForm.of_boxes(low, high))
+        return form.activate(relaxed[-1])
+
+
+def joint_network(
+    policy: UnfoldedPolicy, action: int, rivals: Sequence[int], low: np.ndarray, high: np.ndarray
+) -> JointNetwork:
+    """Return the margins of an action over its rivals, for states and commands within low, high (S + d,)."""
+    size = policy.state.weights[0].shape[1]
+    reach = np.maximum(np.abs(low), np.abs(high))
+    pads, spans = [], []
+    for branch, part in ((policy.state, reach[:size]), (policy.command, reach[size:])):
+        pads.append(rounding_pads(branch.weights, branch.biases, part))
+        terms = part
+        for weight, bias in zip(branch.weights, branch.biases, strict=True):
+            terms = relaxed_size(np.abs(weight) @ terms + np.abs(bias))
+        spans.append(terms)
+    rows = list(rivals)
+    weights = (*policy.head.weights[:-1], policy.head.weights[-1][action] - policy.head.weights[-1][rows])
+    biases = (*policy.head.biases[:-1], policy.head.biases[-1][action] - policy.head.biases[-1][rows])
+    pads.append(rounding_pads(weights, biases, spans[0] * spans[1]))
+    return JointNetwork(policy.state, policy.command, weights, biases, policy.head.activations, tuple(pads))
+
+
+def _in_own_units(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
+    """Return half-spaces of positions from -1 to 1 in each box as half-spaces of the coordinates."""
+    center, radius = (low + high) / 2, (high - low) / 2
+    flat = radius == 0.0
+    own = np.where(flat[:, None, :], 0.0, slopes / np.where(flat, 1.0, radius)[:, None, :])
+    moved = own * center[:, None, :]
+    return HalfSpaces(own, offsets - moved.sum(axis=2) + _OFFSET_ROUNDING * np.abs(moved).sum(axis=2))
