@@ -1,6 +1,5 @@
 """Regions: every command inside makes the foil win, and the answer is inside."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -93,16 +92,11 @@ def test_an_invalid_or_bare_answer_has_no_region() -> None:
     assert widen(QuestionBatch([asked]), 0, np.array([0.5, 0.5])) is None
 
 
-def test_regions_go_through_json_unchanged_and_refuse_nonsense() -> None:
+def test_a_range_knows_its_commands_and_its_sides_are_in_order() -> None:
     region = ProvenRange([0, 1.5], [2, 1.5])
-    again = ProvenRange.from_dict(json.loads(json.dumps(region.to_dict())))
-    assert np.array_equal(again.low, region.low)
-    assert np.array_equal(again.high, region.high)
     assert region.holds(np.array([[1, 1.5], [3, 1.5]])).tolist() == [True, False]
-    with pytest.raises(InvalidInput):
+    with pytest.raises(InvalidInput, match="low <= high"):
         ProvenRange([1, 0], [0, 1])
-    with pytest.raises(InvalidInput):
-        ProvenRange.from_dict({"low": [0]})
 
 
 def test_a_range_keeps_the_slack() -> None:
