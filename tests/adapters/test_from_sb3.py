@@ -7,6 +7,7 @@ import pytest
 import torch
 from goals import FAR, Plane, trained
 from gymnasium import spaces
+from tiers import long_except
 from torch import Tensor, nn
 
 import paretofoil as pf
@@ -32,6 +33,7 @@ def logits(model: Any, seen: dict[str, Any]) -> np.ndarray:
     return model.policy.get_distribution(tensors).distribution.logits.detach().numpy()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "steps"), [("PPO", 2560), ("DQN", 1500)])
 def test_a_model_that_learned_to_follow_goals_is_explained_with_a_proof(kind: str, steps: int) -> None:
     model = trained(kind, Plane(), steps)
@@ -118,7 +120,7 @@ class Normed(BaseFeaturesExtractor):
         return self.norm(self.parts(observation))
 
 
-@pytest.mark.parametrize("search", ["auto", "boundary", "cf-zoo"])
+@pytest.mark.parametrize("search", long_except(["auto", "boundary", "cf-zoo"], ("auto",)))
 def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same(search: str) -> None:
     model = trained("PPO", Plane(), features_extractor_class=Normed)
     [seen] = observations(1)

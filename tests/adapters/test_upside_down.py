@@ -43,6 +43,7 @@ def behaviour() -> Earner:
     return network
 
 
+@pytest.mark.long
 def test_a_trained_behaviour_function_is_explained_with_a_proof(behaviour: Earner) -> None:
     lines = block_that_begins("docs/explain-your-own-agent.md", "class Behaviour(nn.Module)").text
     names = {"behaviour": behaviour, "pf": pf, "nn": nn, "s": STATE}

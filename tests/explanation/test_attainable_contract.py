@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from test_consequence import plain_loop
+from tiers import long_except
 
 import paretofoil as pf
 from paretofoil.core.answer import DELIVERED
@@ -31,7 +32,7 @@ def margin(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, foil: in
     return float(scores[foil] - max(scores[a] for a in decision.valid_actions if a != foil))
 
 
-@pytest.mark.parametrize("name", sorted(pf.list_agents()))
+@pytest.mark.parametrize("name", long_except(sorted(pf.list_agents()), ("branch-path", "resource-gathering")))
 def test_what_can_be_had_takes_the_foil_and_delivers_in_a_plain_loop(name: str) -> None:
     agent, num_known = pf.load_agent(name), 0
     for decision in some_decisions(agent, NUM_DECISIONS.get(name, 8)):

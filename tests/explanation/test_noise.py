@@ -19,7 +19,7 @@ from paretofoil.explanation.confirm import OUTWARDS, confirm, sure_margin
 from paretofoil.explanation.explain import explain, explain_decision
 from paretofoil.explanation.noise import BATCHES, CANDIDATES, CAUTION, PROBES, clearance, measure_noise
 from paretofoil.explanation.pose import as_decision
-from paretofoil.search import Boundary
+from paretofoil.search import Boundary, Exact
 
 SPACE = CommandSpace([0.0, 0.0], [1.0, 1.0])
 Noise = Callable[[np.ndarray], np.ndarray]
@@ -244,6 +244,10 @@ def test_a_policy_may_write_to_what_it_is_given() -> None:
     assert got.command.tolist() == expected.command.tolist()  # type: ignore[union-attr]
 
 
+FEW_BOXES = Exact(max_boxes=2000)
+"""Enough for an answer; the noise keeps the gap open for ever."""
+
+
 @dataclass(eq=False)
 class LookedInto(NoisyPolicy):
     """The same, and proofs know all of it but the noise."""
@@ -256,7 +260,9 @@ class LookedInto(NoisyPolicy):
 @pytest.mark.parametrize("slope", [3.5, 5.0, 10.0])
 def test_in_a_proven_range_the_foil_wins_however_the_policy_is_asked(slope: float) -> None:
     policy = LookedInto(alone(0.01), slope)
-    answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE)
+    answer = explain(
+        policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE, search=FEW_BOXES
+    )
     assert answer.proven_range is not None
     corner = policy.log_probs(np.zeros((1, 1)), answer.proven_range.low[None])
     assert corner[0, 1] >= answer.kappa
@@ -284,8 +290,8 @@ def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypa
         return clearance(batch)
 
     monkeypatch.setattr("paretofoil.explanation.ask.clearance", measure)
-    policy = LookedInto(alone(0.01))
-    answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], space=SPACE, k=2)
+    policy, options = LookedInto(alone(0.01)), {"k": 2, "space": SPACE, "search": FEW_BOXES}
+    answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], **options)
     assert answer.proven_range is not None
     assert answer.queries["noise"] == 288 * len(measured)
 

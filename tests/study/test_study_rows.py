@@ -50,7 +50,7 @@ def test_other_chunks_give_the_same_bytes(once: list[tuple], tmp_path: Path) -> 
     assert rows_without_timings(tmp_path / "study.sqlite") == once
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["dask", "ray"])
 def test_a_cluster_of_two_workers_gives_the_same_bytes(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """In a process of its own, which the engines fill with threads and warnings of their own."""
@@ -73,7 +73,7 @@ def stress(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
     return rows_without_timings(folder / "rows" / "stress.sqlite")
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
 def test_branch_path_on_two_workers_and_on_clusters_that_were_there_before(
     stress: list[tuple], tmp_path: Path, engine: str
@@ -113,6 +113,7 @@ def test_an_interrupted_study_goes_on_where_it_was(once: list[tuple], tmp_path: 
     assert rows_without_timings(path) == once
 
 
+@pytest.mark.long
 def test_kill_9_at_twenty_random_moments_loses_no_case_and_doubles_none(once: list[tuple], tmp_path: Path) -> None:
     killed = run_script([TESTS / "study" / "kill_often.py", tmp_path, 20, 1, 0.6])
     assert int(killed) >= 20
@@ -128,7 +129,7 @@ def test_kill_9_of_a_study_with_two_workers(once: list[tuple], tmp_path: Path) -
         assert rows_without_timings(path) == once
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
 def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
     once: list[tuple], tmp_path: Path, engine: str
@@ -138,7 +139,7 @@ def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
     assert set() < set(kept) < set(once)
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
     once: list[tuple], tmp_path: Path
 ) -> None:
@@ -147,7 +148,7 @@ def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
     assert set(rows_without_timings(tmp_path / "study.sqlite")) < set(once)
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
 def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """A worker that is killed in the middle of a chunk: the chunk is asked again."""
@@ -163,7 +164,7 @@ def lose_workers(folder: Path, engine: str, often: str) -> str:
     return ended
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["dask", "ray"])
 def test_a_cluster_that_goes_away_is_told(engine: str) -> None:
     need(engine)
@@ -181,7 +182,7 @@ def run_and_lose(arguments: list[object]) -> str:
     return done.stdout.splitlines()[-1]  # Ray has printed its own words before
 
 
-@pytest.mark.cluster
+@pytest.mark.long
 @pytest.mark.parametrize(("engine", "hangs"), [("dask", False), ("dask", True), ("ray", False)])
 def test_an_address_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, engine: str, hangs: bool) -> None:
     need(engine)
