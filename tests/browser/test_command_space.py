@@ -7,6 +7,8 @@ from visit import QUESTION, Visit, share
 import paretofoil as pf
 from paretofoil.core.policy import probabilities
 
+pytestmark = pytest.mark.long
+
 MOMENTS = {
     "deep-sea-treasure": ((8, -8), 5),
     "minecart": ((0, 1.5, -0.96), 3),

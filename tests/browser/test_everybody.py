@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 from visit import QUESTION, Visit
 
+pytestmark = pytest.mark.long
+
 AXE = Path(__file__).parents[2] / ".tools" / "axe.js"
 VIEWS = {
     "worlds": "",

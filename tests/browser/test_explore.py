@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
 from visit import QUESTION, Visit
 
 import paretofoil as pf
 from paretofoil.agents.store import shipped_folder
+
+pytestmark = pytest.mark.long
 
 
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:

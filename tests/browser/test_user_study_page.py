@@ -18,6 +18,8 @@ from visit import Visit
 
 from paretofoil.web.user_study.replies import replies_csv
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "user-study.json"
 AXE = ROOT / ".tools" / "axe.js"
