@@ -35,9 +35,9 @@ from paretofoil_paper.claims.sparsity import (
     verdict,
 )
 from paretofoil_paper.claims.undertrained import Questioned, early_table
-from paretofoil_paper.measurements import mean_interval, measured, read_measurements, write_measurements
+from paretofoil_paper.measurements import mean_interval, measurements, read_measurements, write_measurements
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.stress import papers_rows
+from paretofoil_paper.stress import paper_rows
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
@@ -143,7 +143,7 @@ def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Pl
     papers = in_papers_box(asked)
     assert {one.search for one in papers} == {"cf-zoo:as-run", "exact"}
     assert {one.entries for one in papers} == {1, 2}
-    assert {one.entries for one in in_reachable_box(asked, papers_rows(asked))} == {0}
+    assert {one.entries for one in in_reachable_box(asked, paper_rows(asked))} == {0}
 
 
 def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
@@ -192,7 +192,7 @@ def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one()
 
 
 def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
-    rows, papers = proof_rows(plan), papers_rows(plan)
+    rows, papers = proof_rows(plan), paper_rows(plan)
     for asked, spent in ((rows, budget_rows(plan, rows)), (papers, as_run_budget_rows(plan))):
         cases = [{row.case for row in one.rows} for one in spent]
         proven = {r.case for r in asked if r.search == "exact" and r.status is Status.PROVEN_CLOSEST}
@@ -251,11 +251,11 @@ def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
 def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     slopes = [Slope("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0)]
-    assert measured(plan, "some", Slope, lambda: slopes, {}) == slopes
+    assert measurements(plan, "some", Slope, lambda: slopes, {}) == slopes
     never: Callable[[], list[Slope]] = lambda: pytest.fail("measured again")  # noqa: E731
-    assert measured(replace(plan, recorded=True), "some", Slope, never, {}) == slopes
+    assert measurements(replace(plan, recorded=True), "some", Slope, never, {}) == slopes
     with pytest.raises(InvalidInput, match="write another study to another file"):
-        measured(replace(plan, recorded=True, seed=5), "some", Slope, never, {})
+        measurements(replace(plan, recorded=True, seed=5), "some", Slope, never, {})
 
 
 def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:

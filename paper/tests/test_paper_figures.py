@@ -83,7 +83,9 @@ def sayable() -> set[str]:
     tables = (printed.COMPARISON, printed.STRESS, printed.DIAGNOSIS, printed.RUNTIME)
     cells = [cell for table in tables for line in printed.lines(table) for cell in line]
     said = {cell.replace("[", " [") for cell in cells if "[" in cell}
-    said |= {text(int(cell)) for cell in cells if cell.isdecimal()} | {text(n) for n in printed.SETTINGS}
+    said |= {text(int(cell)) for cell in cells if cell.isdecimal()} | {
+        form(n) for n in printed.SETTINGS for form in (text, "{:g}".format)
+    }
     said |= {text(float(cell)) for cell in cells if re.fullmatch(r"\d+\.\d+", cell)}
     for budget, mean, deviation, median in printed.lines(printed.BUDGETS):
         said |= {text(int(budget)), f"{mean} ± {deviation}", text(float(median))}
@@ -152,6 +154,7 @@ THE_PAPERS = {
     "chooses": "the action of a worked example",
     "distances": "Tables 1 and 2",
     "eight environments": "Tables 1 and 2",
+    "experiments": "Section 5",
     "figures": "of its tables",
     "grid": "200 values per objective",
     "hardware": "not told",
@@ -163,7 +166,8 @@ THE_PAPERS = {
     "search": "CF-ZOO",
     "signs": "of a worked example's change",
     "state": "of a worked example",
-    "stress (test|table|distances)": "Table 2",
+    "search region": "R_min, R_max",
+    "stress (test|table|distances|budget)": "Table 2",
     "table": "one of its tables",
     "text": "what it says in words",
     "very states?": "of its worked examples",

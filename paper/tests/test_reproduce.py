@@ -16,14 +16,14 @@ from paretofoil.study import Case, Row, read_about, read_rows
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper import EXPERIMENTS, Budgets, Plan, Report, experiment
-from paretofoil_paper.ablation import CHOICES, beside
+from paretofoil_paper.ablation import COMPONENTS, compare
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.landscapes import _question, choose_case
 from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, RUNTIME, STRESS, total_of
 from paretofoil_paper.plan import provenance
 from paretofoil_paper.report import Picture
-from paretofoil_paper.runtime import budget_in_words, paper_seconds
+from paretofoil_paper.runtime import describe_budget, paper_seconds
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 from paretofoil_paper.stress import as_run_rows, cut_by_case
 
@@ -69,10 +69,10 @@ SMALL = Budgets(
     exact=Exact(max_boxes=2000),
     as_run=CFZooAsRun(200, 200),
     runtime=(10_000,),
-    alone=1,
-    held={"cf-zoo:as-run": CFZooAsRun(200, 200), "boundary": Boundary(max_queries=400), "local-zoo": LocalZoo(400)},
-    held_to=(60, 200),
-    sample=4,
+    timed=1,
+    ablation={"cf-zoo:as-run": CFZooAsRun(200, 200), "boundary": Boundary(max_queries=400), "local-zoo": LocalZoo(400)},
+    ablation_queries=(60, 200),
+    ablation_cases=4,
 )
 
 
@@ -112,7 +112,7 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
     experiment("ablation")(small)
     rows = [row for row in read_rows(small.out / "rows" / "ablation.sqlite") if row.search != "exact"]
     assert {row.search.split(" at ")[1] for row in rows} == {"60", "200"}
-    assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.held, *CHOICES}
+    assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.ablation, *COMPONENTS}
     outer = {"original", "verify", "round", "confirm", "noise"}
     for row in rows:
         spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
@@ -127,7 +127,7 @@ def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan)
     shares, ratios = report.tables[2:4]
     assert shares.rows[-1] == ("kappa 0", *(greedy.recovered(f"cf-zoo:as-run at {n}") for n in (60, 200)))
     assert ratios.rows[-1] == ("kappa 0", *(greedy.ratio(f"cf-zoo:as-run at {n}") for n in (60, 200)))
-    assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *CHOICES, "kappa 0"]
+    assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *COMPONENTS, "kappa 0"]
 
 
 def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
         for name, times in (("cf-zoo:as-run", 2), ("cf-zoo", 5))
         for budget in (10_000, 20_000)
     ]
-    assert "asks 2.0 B as the authors ran it" in budget_in_words(plan, rows)
-    assert "and 5.0 B as the text tells it" in budget_in_words(plan, rows)
+    assert "`cf-zoo:as-run` makes 2.0 B queries" in describe_budget(plan, rows)
+    assert "B queries of ZOO), makes 5.0 B" in describe_budget(plan, rows)
 
 
 def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
@@ -165,7 +165,7 @@ def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
     assert len(distances.feasible) == 3  # the fourth case is found by nobody
     assert (distances.recovered("whole").successes, distances.recovered("whole").cases) == (2, 3)
     assert distances.ratio("whole") == pytest.approx(1.5)
-    line = beside("form", distances, "form", distances.found["whole"])
+    line = compare("form", distances, "form", distances.found["whole"])
     assert line[2:] == (1, 1, pytest.approx(3.0))
 
 
@@ -194,8 +194,8 @@ def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
 
 def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
     [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
-    assert cross.rows[0][1] > 0  # "no grid command flips the action" x "proven infeasible"
-    assert cross.rows[1][1] == 0  # "a grid command flips it" x "proven infeasible"
+    assert cross.rows[0][1] > 0  # no valid command on the grid, proven infeasible
+    assert cross.rows[1][1] == 0  # a valid command on the grid, proven infeasible
 
 
 def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_plan_takes_shipped_agents_though_local_ones_have_their_names(
     assert load_agent("branch-path").provenance == {"mine": True}
     plan = Plan(tmp_path)
     assert "mine" not in plan.load("branch-path").provenance
-    for source in plan.both_kinds:
+    for source in plan.all_agents:
         assert "mine" not in load_agent(source).provenance
     assert {e: load_agent(a).name for e, a in plan.as_run.items()} == before
     assert " --agent" not in provenance("stress", plan, 1.0)

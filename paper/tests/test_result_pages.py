@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from paretofoil.study.statistics import Proportion
-from paretofoil_paper import APART, EXPERIMENTS, Plan, Report, experiment
+from paretofoil_paper import EXPERIMENTS, SEPARATE, Plan, Report, experiment
 from paretofoil_paper.authors_data import PUBLISHED
 from paretofoil_paper.differences import NOTABLE, differences
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS
 from paretofoil_paper.plan import REALISED, provenance
-from paretofoil_paper.stress import Counted, papers_rows
+from paretofoil_paper.stress import CaseCounts, paper_rows
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"
-MADE = [name for name in EXPERIMENTS if name not in APART or (RESULTS / f"{name}.md").exists()]
+MADE = [name for name in EXPERIMENTS if name not in SEPARATE or (RESULTS / f"{name}.md").exists()]
 END = "\n---\n"
 """Between what a report says and how it was made."""
 
@@ -51,9 +51,9 @@ def test_a_pages_tables_are_the_same_in_every_format(name: str) -> None:
 def test_case_counts_are_near_the_papers_or_follow_from_the_front() -> None:
     """Of the six environments without chance, by the rows of the paper's own experiment on our agents."""
     plan, page = Plan(RESULTS, recorded=True), (RESULTS / "stress.md").read_text()
-    rows = papers_rows(plan)
+    rows = paper_rows(plan)
     for name in [name for name in plan.agents if name not in REALISED]:
-        ours = Counted.of(row for row in rows if plan.environment_of(row) == name)
+        ours = CaseCounts.of(row for row in rows if plan.environment_of(row) == name)
         paper, fronts = STRESS[name].cases, PUBLISHED[name].fronts
         if abs(ours.more_than(paper)) > 10:
             assert f"{ENVIRONMENTS[name]} has {ours.more_than(paper):+.0f} %, because our front has" in page

@@ -13,7 +13,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.train import Trainer
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
-from paretofoil_paper import APART, EXPERIMENTS, Budgets, Plan
+from paretofoil_paper import EXPERIMENTS, SEPARATE, Budgets, Plan
 from paretofoil_paper.differences import possible_cases
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.seed_agents import seed_agent
@@ -154,5 +154,5 @@ def test_local_search_has_the_queries_of_cf_zoo_and_the_long_one_more(plan: Plan
 
 
 def test_what_takes_hours_is_not_part_of_all() -> None:
-    assert "seeds" in APART
-    assert set(APART) < set(EXPERIMENTS)
+    assert "seeds" in SEPARATE
+    assert set(SEPARATE) < set(EXPERIMENTS)

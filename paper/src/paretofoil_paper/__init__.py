@@ -1,4 +1,4 @@
-"""Every table and figure of the paper, on our agents, beside the paper's own figures."""
+"""Reproduce the tables and figures of the paper with our agents, next to the figures that the paper reports."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -7,32 +7,32 @@ from paretofoil_paper.budgets import Budgets
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
 
-__all__ = ["APART", "EXPERIMENTS", "Budgets", "Plan", "Report", "experiment"]
+__all__ = ["EXPERIMENTS", "SEPARATE", "Budgets", "Plan", "Report", "experiment"]
 
 EXPERIMENTS = {
-    "examples": "The four worked examples: state, command and foil of the paper, on our agents.",
-    "stress": "The combinatorial stress test of CF-ZOO.",
-    "comparison": "CF-ZOO against white-box Carlini-Wagner, with Boundary and Exact added.",
-    "ablation": "What each choice of CF-ZOO is worth, and all searches at equal queries.",
-    "audit": "What became of the failures: the paper's grid, and proofs.",
-    "runtime": "Time per question by method, and by budget.",
-    "front": "The front that the agent learned, beside what it achieves.",
-    "landscapes": "Four landscapes, chosen by rule.",
-    "claims": "What the paper claims in words: sparse changes, the budget, gradients, the horizon, training.",
-    "consequences": "What follows when a counterfactual command is issued, and how far it can be relied on.",
-    "influence": "Whether the command matters: the authors' scores, a scan, and proven shares.",
-    "attainable": "What should I ask for: which answers deliver, and what does beside them.",
-    "differences": "Where our rates differ from the paper's, and by what measured cause.",
-    "authors": "The paper's figures, what the authors' published rows say, and ours.",
-    "seeds": "The stress test on five agents of each environment, which are trained first: hours.",
+    "examples": "The paper's four worked examples, with our agents.",
+    "stress": "The stress test of CF-ZOO.",
+    "comparison": "CF-ZOO against the white-box Carlini-Wagner attack, Boundary and Exact.",
+    "ablation": "CF-ZOO with one component left out, and all searches at equal numbers of queries.",
+    "audit": "The failures of CF-ZOO, classified by the paper's grid and by proofs.",
+    "runtime": "Time per question by search and by budget.",
+    "front": "The fronts that the agents learned, and the returns that they achieve.",
+    "landscapes": "Four decision landscapes, chosen by a fixed rule.",
+    "claims": "The paper's claims in words: sparsity, budget, gradients, horizon, training.",
+    "consequences": "Rollouts of the counterfactual commands, noise, and agents of another seed.",
+    "influence": "The influence of the command: the authors' scores, a scan, and proven shares.",
+    "attainable": "Counterfactual commands whose rollouts deliver what they ask for.",
+    "differences": "Rates that differ from the paper's, and the measured reasons.",
+    "authors": "The paper's figures, the authors' published rows, and ours.",
+    "seeds": "The stress test with five agents per environment, which are trained first (hours).",
 }
 """The experiments by name, in the order in which `all` runs them."""
-APART = ("seeds",)
-"""Those that `all` leaves out: they take hours, and have a target of their own in the Makefile."""
+SEPARATE = ("seeds",)
+"""Experiments that `all` leaves out because they take hours; `make seeds` runs them."""
 
 
 def experiment(name: str) -> Callable[[Plan], Report]:
-    """The function that runs an experiment and returns its report."""
+    """Return the function that runs an experiment and returns its report."""
     module = import_module(f"paretofoil_paper.{name}")
-    found: Callable[[Plan], Report] = getattr(module, f"reproduce_{name}")
-    return found
+    run: Callable[[Plan], Report] = getattr(module, f"reproduce_{name}")
+    return run

@@ -1,4 +1,4 @@
-"""What each choice of CF-ZOO is worth, and what all searches give for equal numbers of queries (not in the paper)."""
+"""Ablation of CF-ZOO, and all searches at equal numbers of queries (not in the paper)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Curve, figure_curves
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, REACHABLE_SETTING
+from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches import AtMost
 
 EXACT = "exact"
-CHOICES = {
+COMPONENTS = {
     "no cone": "cone",
     "no axis rays": "axis_rays",
     "no front rays": "front_rays",
@@ -30,56 +30,69 @@ CHOICES = {
     "no ZOO": "zoo",
     "no final bisection": "final_bisection",
 }
-"""What is left out of CF-ZOO as run, one at a time, by the label of what remains."""
+"""The component of CF-ZOO as run that is left out, by the label of the variant."""
 COLOURS = (INK, GREEN, GREY, PURPLE, BLUE, RED, ORANGE, SKY)
-"""Of the curves, in the order of their labels."""
+"""The colours of the curves, in their order."""
 KAPPA_0 = "kappa 0"
 METHOD = (
-    "Every search is held to the same number of queries for each question; for the white-box attacks that is "
-    "evaluations of the network, and they end by themselves before the largest number, as `nearest-front` does, which "
-    "asks about each point of the front once. CF-ZOO as the text tells it (`cf-zoo`) leaves a quarter of its queries "
-    "to the ends of rays, a quarter to bisections, half to ZOO; as the authors' code runs it (`cf-zoo:as-run`) rays "
-    "and ZOO have half each, and bisections are the rays'. Without ZOO the rays have its half too. Kappa 0 asks that "
-    f"the foil be greedy, where the others ask for a margin of {KAPPA:g}, and has feasible cases and proven optima of "
-    "its own. Intervals are Wilson's."
+    "Every search is limited to the same number of queries per question. For the white-box attacks a query is an "
+    "evaluation of the network. The attacks end by themselves before the largest limit, and so does `nearest-front`, "
+    "which queries each point of the front once. `cf-zoo`, as described in the paper, spends a quarter of its queries "
+    "on the ends of rays, a quarter on bisections and half on ZOO. `cf-zoo:as-run`, as in the authors' code, gives "
+    "half to the rays, bisections included, and half to ZOO; without ZOO the rays get both halves. `kappa 0` only "
+    f"requires that the foil has the largest probability, where the others require a margin of {KAPPA:g}; it has its "
+    "own feasible cases and proven optima. Intervals are Wilson's."
 )
-WORTH_AT = 9_000
-"""Choices are weighed at the largest number of queries that is not above this one: between what a B of 3,001 spends as
-run, 6,001, and a B of 9,001, 18,001."""
+COMPARED_AT = 9_000
+"""Variants are compared at the largest limit up to this one. As run, B = 3,001 spends 6,001 queries, B = 9,001 spends
+18,001."""
 
 
 def reproduce_ablation(plan: Plan) -> Report:
-    """A sample of the stress test's cases, by every search and every form of CF-ZOO as run, at equal queries."""
+    """Run a sample of the stress test with every search and every variant of CF-ZOO as run, at equal queries."""
     sample = _sample(plan)
     rows = plan.rows("ablation", _searches(plan), STRESS, only=sample)
-    strict = plan.rows("ablation-kappa-0", _at_kappa_0(plan), STRESS, only=sample, kappa=0.0)
-    distances, greedy = Distances.of(rows), Distances.of(strict)
-    held = [Line(name, distances, name) for name in plan.budgets.held]
-    forms = [*(Line(name, distances, name) for name in (AS_RUN, *CHOICES)), Line(KAPPA_0, greedy, AS_RUN)]
-    counts = plan.budgets.held_to
-    report = Report("What each choice of CF-ZOO is worth")
+    rows_at_0 = plan.rows("ablation-kappa-0", _searches_at_kappa_0(plan), STRESS, only=sample, kappa=0.0)
+    distances, distances_at_0 = Distances.of(rows), Distances.of(rows_at_0)
+    searches = [Line(name, distances, name) for name in plan.budgets.ablation]
+    variants = [*(Line(name, distances, name) for name in (AS_RUN, *COMPONENTS)), Line(KAPPA_0, distances_at_0, AS_RUN)]
+    limits = plan.budgets.ablation_queries
+    report = Report("Ablation of CF-ZOO")
+    effects = _effects(distances, distances_at_0, _compared_at(plan))
     report.say(
-        f"{REACHABLE_SETTING} The authors ran CF-ZOO in the paper's box; here `{AS_RUN}` has its settings and not that "
-        "box, so that all searches are compared in one.",
-        f"{len(sample)} cases, {plan.budgets.sample} of each environment evenly spread over its stress test, of which "
-        f"{len(distances.feasible)} are known to be feasible. {METHOD}",
+        _finding(effects, _compared_at(plan)),
+        f"{REACHABLE_PROTOCOL} The authors ran CF-ZOO in the paper's search region; here `{AS_RUN}` has its settings, "
+        "but all searches share the reachable region.",
+        f"The sample has {len(sample)} cases, {plan.budgets.ablation_cases} of each environment, evenly spread over "
+        f"its stress test; {len(distances.feasible)} of them are known to be feasible. {METHOD}",
     )
-    report.add(*_tables("All searches", held, counts))
-    report.add(_picture("ablation-searches", "All searches at equal queries", held, counts))
-    report.add(*_tables("CF-ZOO as run, one choice left out", forms, counts))
-    report.add(_picture("ablation-choices", "One choice left out", forms, counts))
-    return report.add(_worth(distances, greedy, _worth_at(plan)))
+    report.add(*_tables("All searches", searches, limits))
+    report.add(_picture("ablation-searches", "All searches at equal queries", searches, limits))
+    report.add(*_tables("CF-ZOO as run, one component left out", variants, limits))
+    report.add(_picture("ablation-choices", "One component left out", variants, limits))
+    return report.add(effects)
+
+
+def _finding(effects: Table, queries: int) -> str:
+    [cone] = [dict(zip(effects.columns, line, strict=True)) for line in effects.rows if line[0] == "no cone"]
+    ratio = cone["distance / that of as-run"]
+    if ratio is None:
+        return f"At {queries:,} queries CF-ZOO without its cone solves no case that CF-ZOO as run solves."
+    return (
+        f"At {queries:,} queries CF-ZOO without its cone ends at {ratio:.3f} times the distance of CF-ZOO as run, and "
+        f"solves {cone['recovered [95 % CI]']} % of the known feasible cases."
+    )
 
 
 @dataclass(frozen=True)
 class Line:
-    """A search or a form of one, over all numbers of queries."""
+    """A search or a variant of CF-ZOO, over all limits."""
 
     name: str
-    """What it is called."""
+    """Its label on the page."""
     distances: Distances
     search: str
-    """Its name in the study that these distances come from."""
+    """Its label in the study of these distances."""
 
     def recovered(self, queries: int) -> Proportion:
         return self.distances.recovered(_label(self.search, queries))
@@ -89,11 +102,11 @@ class Line:
 
 
 def _sample(plan: Plan) -> list[Case]:
-    picked = []
+    sample = []
     for environment in plan.agents:
         cases = [case for case, _ in enumerate_cases(plan.load(environment), STRESS, plan.seed)]
-        picked += [cases[number] for number in evenly(len(cases), plan.budgets.sample)]
-    return picked
+        sample += [cases[number] for number in evenly(len(cases), plan.budgets.ablation_cases)]
+    return sample
 
 
 def _label(name: str, queries: int) -> str:
@@ -101,65 +114,65 @@ def _label(name: str, queries: int) -> str:
 
 
 def _searches(plan: Plan) -> dict[str, Search]:
-    """Every search and every form of CF-ZOO as run at every number of queries, and the proofs."""
+    """Return every search and every variant of CF-ZOO as run at every limit, and the exact search."""
     budgets = plan.budgets
-    as_run = cast(Any, budgets.held[AS_RUN])
-    forms = {name: replace(as_run, **{choice: False}) for name, choice in CHOICES.items()}
-    named = [
-        (name, search, queries) for name, search in {**budgets.held, **forms}.items() for queries in budgets.held_to
-    ]
-    return {EXACT: budgets.exact} | {_label(name, queries): AtMost(search, queries) for name, search, queries in named}
+    as_run = cast(Any, budgets.ablation[AS_RUN])
+    variants = {name: replace(as_run, **{component: False}) for name, component in COMPONENTS.items()}
+    searches: dict[str, Search] = {EXACT: budgets.exact}
+    for name, search in {**budgets.ablation, **variants}.items():
+        searches |= {_label(name, queries): AtMost(search, queries) for queries in budgets.ablation_queries}
+    return searches
 
 
-def _at_kappa_0(plan: Plan) -> dict[str, Search]:
-    held, counts = plan.budgets.held[AS_RUN], plan.budgets.held_to
-    return {EXACT: plan.budgets.exact} | {_label(AS_RUN, queries): AtMost(held, queries) for queries in counts}
+def _searches_at_kappa_0(plan: Plan) -> dict[str, Search]:
+    as_run, limits = plan.budgets.ablation[AS_RUN], plan.budgets.ablation_queries
+    return {EXACT: plan.budgets.exact} | {_label(AS_RUN, queries): AtMost(as_run, queries) for queries in limits}
 
 
-def _worth_at(plan: Plan) -> int:
-    counts = plan.budgets.held_to
-    return max([queries for queries in counts if queries <= WORTH_AT], default=counts[0])
+def _compared_at(plan: Plan) -> int:
+    limits = plan.budgets.ablation_queries
+    return max([queries for queries in limits if queries <= COMPARED_AT], default=limits[0])
 
 
-def _tables(title: str, lines: list[Line], counts: tuple[int, ...]) -> list[Table]:
-    columns = ("search", *(f"at {queries:,}" for queries in counts))
-    shares = tuple((line.name, *map(line.recovered, counts)) for line in lines)
-    ratios = tuple((line.name, *map(line.ratio, counts)) for line in lines)
-    note = "Means over each search's own successes: where fewer are found, the farthest are missing."
+def _tables(title: str, lines: list[Line], limits: tuple[int, ...]) -> list[Table]:
+    columns = ("search", *(f"at {queries:,}" for queries in limits))
+    shares = tuple((line.name, *map(line.recovered, limits)) for line in lines)
+    ratios = tuple((line.name, *map(line.ratio, limits)) for line in lines)
+    note = "Means over the successes of each search; a search that solves fewer cases misses the farthest ones."
     return [
-        Table(f"{title}: recovered, in % of known-feasible cases [95 % CI]", columns, shares),
+        Table(f"{title}: recovered, in % of known feasible cases [95 % CI]", columns, shares),
         Table(f"{title}: distance / proven optimum", columns, ratios, note),
     ]
 
 
-def _picture(file: str, caption: str, lines: list[Line], counts: tuple[int, ...]) -> Picture:
+def _picture(file: str, caption: str, lines: list[Line], limits: tuple[int, ...]) -> Picture:
     curves = []
     for line, colour in zip(lines, cycle(COLOURS), strict=False):
-        ratios = {queries: line.ratio(queries) for queries in counts}
-        shares = {queries: line.recovered(queries).rate for queries in counts}
+        ratios = {queries: line.ratio(queries) for queries in limits}
+        shares = {queries: line.recovered(queries).rate for queries in limits}
         curves.append(Curve(line.name, colour, shares, {q: ratio for q, ratio in ratios.items() if ratio is not None}))
-    return Picture.of(figure_curves(curves), file, f"{caption}: what is recovered, and how far from the optimum")
+    return Picture.of(figure_curves(curves), file, f"{caption}: recovery, and distance relative to the optimum")
 
 
-def _worth(distances: Distances, greedy: Distances, queries: int) -> Table:
-    """Each form beside CF-ZOO as run, case by case."""
-    whole = _label(AS_RUN, queries)
-    lines = [beside(name, distances, _label(name, queries), distances.found[whole]) for name in CHOICES]
-    at_0 = beside(KAPPA_0, greedy, whole, distances.found[whole])
-    columns = ("form", "recovered [95 % CI]", "only the whole", "only this form", "distance / that of the whole")
-    recovered = distances.recovered(whole)
+def _effects(distances: Distances, distances_at_0: Distances, queries: int) -> Table:
+    """Return each variant compared with CF-ZOO as run, case by case."""
+    reference = _label(AS_RUN, queries)
+    as_run = distances.found[reference]
+    lines = [compare(name, distances, _label(name, queries), as_run) for name in COMPONENTS]
+    at_0 = compare(KAPPA_0, distances_at_0, reference, as_run)
+    columns = ("variant", "recovered [95 % CI]", "only as-run", "only this variant", "distance / that of as-run")
     note = (
-        f"CF-ZOO as run recovers {recovered} % at {queries:,} queries. Only the whole, only this form: cases that one "
-        "of the two finds and the other does not. Distances: the mean of the ratios over the cases that both find."
+        f"CF-ZOO as run recovers {distances.recovered(reference)} % at {queries:,} queries. Only: cases that one of "
+        "the two solves and the other does not. Distance: mean of the ratios over the cases that both solve."
     )
     return Table(
-        f"What each choice is worth at {queries:,} queries", columns, (*lines, at_0), note, rules=(len(lines),)
+        f"The effect of each component at {queries:,} queries", columns, (*lines, at_0), note, rules=(len(lines),)
     )
 
 
-def beside(name: str, distances: Distances, label: str, whole: Mapping[Case, float]) -> tuple[Any, ...]:
-    """A line of the table: what a label recovers, what only one of both finds, and how much farther away it ends."""
-    form = distances.found[label]
-    both = [form[case] / whole[case] for case in form if whole.get(case)]
-    only = (len(whole.keys() - form.keys()), len(form.keys() - whole.keys()))
-    return (name, distances.recovered(label), *only, float(np.mean(both)) if both else None)
+def compare(name: str, distances: Distances, label: str, as_run: Mapping[Case, float]) -> tuple[Any, ...]:
+    """Return the line of a variant: its recovery, the cases that only one solves, and the ratio of the distances."""
+    variant = distances.found[label]
+    ratios = [variant[case] / as_run[case] for case in variant if as_run.get(case)]
+    only = (len(as_run.keys() - variant.keys()), len(variant.keys() - as_run.keys()))
+    return (name, distances.recovered(label), *only, float(np.mean(ratios)) if ratios else None)

@@ -16,10 +16,10 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.issued import NEAR, Answered, Issue, choose, issue_all
-from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import REACHABLE_SETTING
+from paretofoil_paper.protocols import REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def reproduce_attainable(plan: Plan) -> Report:
     """Every answer of the stress test by the exact search."""
     rows = attained_rows(plan, [row for row in proof_rows(plan) if row.search == "exact" and row.found])
     report = Report("What should I ask for? Answers that can be had")
-    report.say(REACHABLE_SETTING, _method(), _in_words(rows))
+    report.say(REACHABLE_PROTOCOL, _method(), _in_words(rows))
     report.add(_known(plan, rows), Picture.of(_figure(plan, rows), "attainable", "Which answers can be had"))
     return report.add(_continued(plan, rows))
 
@@ -135,7 +135,7 @@ def attained_rows(plan: Plan, answers: Sequence[Row]) -> list[Attained]:
         return made
 
     settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "delivered": DELIVERED}
-    return measured(plan, "attainable", Attained, measure, settings)
+    return measurements(plan, "attainable", Attained, measure, settings)
 
 
 def _method() -> str:

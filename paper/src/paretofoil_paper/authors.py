@@ -31,7 +31,7 @@ from paretofoil_paper.paper_tables import (
     AUDIT_RECOVERED,
     COMPARISON,
     ENVIRONMENTS,
-    PAPERS_NAMES,
+    PAPER_NAMES,
     STRESS,
     PaperRow,
     total_of,
@@ -39,16 +39,16 @@ from paretofoil_paper.paper_tables import (
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.report import Report
 from paretofoil_paper.runtime import alone_rows, mean_seconds, paper_seconds
-from paretofoil_paper.stress import cut_by_case, papers_rows
+from paretofoil_paper.stress import cut_by_case, paper_rows
 
-METHODS = tuple(PAPERS_NAMES)
+METHODS = tuple(PAPER_NAMES)
 """The paper's two, White-CW first, as the authors ran them."""
 ZOO = METHODS[1]
 
 
 def reproduce_authors(plan: Plan) -> Report:
     """Courteous, exact, and with the rule by which each figure was recomputed."""
-    stress, compared = [row for row in papers_rows(plan) if row.search == ZOO], comparison_rows(plan)
+    stress, compared = [row for row in paper_rows(plan) if row.search == ZOO], comparison_rows(plan)
     audit = as_run_audit(plan)
     report = Report("The paper, its authors' rows, and ours")
     report.say(
@@ -125,7 +125,7 @@ def _comparison(plan: Plan, rows: list[Row]) -> Table:
     lines: list[tuple[Any, ...]] = []
     for name in [*plan.agents, "all"]:
         names = list(plan.agents) if name == "all" else [name]
-        cw, zoo = (total_of(COMPARISON[n, PAPERS_NAMES[method]] for n in names) for method in METHODS)
+        cw, zoo = (total_of(COMPARISON[n, PAPER_NAMES[method]] for n in names) for method in METHODS)
         greedy = Proportion(sum(PUBLISHED[n].cw_greedy for n in names), cw.cases)
         ours = [summarise(_of(plan, rows, name, method)).success for method in METHODS]
         medians = (PUBLISHED[name].cw_median, PUBLISHED[name].zoo_median) if name in PUBLISHED else (None, None)
@@ -164,7 +164,7 @@ def _both(rows: list[Row]) -> Table:
 
 
 def _taxonomy(audit: Audit) -> Table:
-    left = {"grid-infeasible": len(audit.impossible), "search-limited": len(set(audit.missed) & audit.left)}
+    left = {"grid-infeasible": len(audit.infeasible), "search-limited": len(set(audit.missed) & audit.left)}
     ours = {"success": audit.successes, **left}
     ours["unknown"] = audit.total - sum(ours.values())
     kinds = {"success": "success (with 100k)", "grid-infeasible": "infeasible", "search-limited": "search-limited"}
@@ -188,7 +188,7 @@ def _grid(plan: Plan, audit: Audit) -> Table:
     lines = []
     for name in plan.agents:
         theirs, agent = PUBLISHED[name], load_agent(plan.as_run[name]).name
-        ours = [sum(case.agent == agent for case in cases) for cases in (audit.impossible, audit.missed)]
+        ours = [sum(case.agent == agent for case in cases) for cases in (audit.infeasible, audit.missed)]
         lines.append((ENVIRONMENTS[name], theirs.infeasible, theirs.missed, *ours))
     columns = ("environment", "their rows: infeasible", "their rows: missed", "ours: infeasible", "ours: missed")
     note = (

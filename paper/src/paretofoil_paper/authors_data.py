@@ -58,7 +58,7 @@ PUBLISHED = {
 THEIR_AGENTS = {"branch-path": (44, 34, 34), "deep-sea-treasure": (235, 87, 84)}
 """Cases, those that are possible, and those that CF-ZOO as run finds, of two agents that they have published, in their
 box: measured by us (`benchmarks/authors_agents.py`). They are not the paper's agents, but have the same fronts."""
-PUBLISHED_MOMENTS = {"breakable-bottles": 10, "resource-gathering": 12}
+PUBLISHED_STEPS = {"breakable-bottles": 10, "resource-gathering": 12}
 """How long the one episode of the stress test lasted where chance decides; resets had no seed."""
 
 ZOO_GREEDY = 640

@@ -1,4 +1,4 @@
-"""What the experiments may spend: their searches, and how much is timed."""
+"""The searches of the experiments with their budgets, and the sizes of their samples."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from paretofoil_paper.paper_tables import BUDGET_RUNTIME
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 
 
-def _compared() -> dict[str, Search]:
+def _comparison_searches() -> dict[str, Search]:
     return {
         "white-cw": WhiteCW(),
         "cf-zoo": CFZoo.preset("comparison"),
@@ -24,7 +24,7 @@ def _compared() -> dict[str, Search]:
     }
 
 
-def _held() -> dict[str, Search]:
+def _ablation_searches() -> dict[str, Search]:
     return {
         "cf-zoo": CFZoo(30_000, 30_001),
         "cf-zoo:as-run": CFZooAsRun(15_000, 30_000),
@@ -38,42 +38,45 @@ def _held() -> dict[str, Search]:
 
 @dataclass(frozen=True)
 class Budgets:
-    """The paper's by default, of which the reports speak; smaller ones try the experiments out.
+    """The paper's budgets by default, which the reports describe; smaller ones are for short trials.
 
-    Seeds are not part of it: every search gets that of the plan.
+    Every search gets the seed of the plan.
     """
 
-    comparison: Mapping[str, Search] = field(default_factory=_compared)
-    """By label: the paper's two methods by its text (white-cw with ART's defaults, and cf-zoo), ours behind them, exact
-    among them, and the paper's two again with the settings that the authors ran them with."""
+    comparison: Mapping[str, Search] = field(default_factory=_comparison_searches)
+    """By label: the paper's two methods as it describes them (white-cw with the defaults of ART), ours, and the paper's
+    two methods with the settings of the authors' code."""
     stress: Search = field(default_factory=lambda: CFZoo.preset("stress"))
-    """Asked about every case."""
+    """Answers every case of the stress test."""
     as_run: Search = field(default_factory=lambda: CFZooAsRun.preset("stress"))
-    """The same as the authors ran it, in the box that they set."""
+    """The same with the settings of the authors' code, in the paper's search region."""
     thorough: Search = field(default_factory=lambda: CFZoo.preset("thorough"))
-    """Asked again where the stress test's search failed."""
+    """Repeats the failures of the stress test with a larger budget."""
     as_run_thorough: Search = field(default_factory=lambda: CFZooAsRun.preset("thorough"))
-    """The same as the authors ran it."""
+    """The same with the settings of the authors' code."""
     exact: Search = field(default_factory=Exact)
-    """Proves what became of the failures."""
+    """Proves whether a case is feasible."""
     runtime: tuple[int, ...] = tuple(BUDGET_RUNTIME)
-    """Directions and queries at which CF-ZOO is timed, among those of the paper."""
-    alone: int = 4
-    """Cases of each environment that are timed one at a time."""
+    """Budgets (directions and queries) at which CF-ZOO is timed; a subset of the paper's."""
+    timed: int = 4
+    """Number of cases per environment that are timed one at a time."""
 
-    held: Mapping[str, Search] = field(default_factory=_held)
-    """Searches of the ablation, by label: held to equal numbers of queries, of which none but the attacks and the
-    nearest front, which end by themselves, has fewer of its own; cf-zoo:as-run among them, whose choices are left out
-    one at a time."""
-    held_to: tuple[int, ...] = (100, 300, 1_000, 3_000, 9_000, 30_000)
-    """Queries for each question, in rising order."""
-    sample: int = 16
-    """Cases of each environment that the ablation asks about."""
+    ablation: Mapping[str, Search] = field(default_factory=_ablation_searches)
+    """The searches of the ablation by label, each limited to equal numbers of queries. Their own budgets are larger,
+    except for the attacks and nearest-front, which end by themselves. cf-zoo:as-run is the one that is ablated."""
+    ablation_queries: tuple[int, ...] = (100, 300, 1_000, 3_000, 9_000, 30_000)
+    """Limits on the queries of a question, in rising order."""
+    ablation_cases: int = 16
+    """Number of cases per environment in the ablation."""
 
     def __post_init__(self) -> None:
         if not set(self.runtime) <= set(BUDGET_RUNTIME):
             raise InvalidInput.expected(f"budgets among {', '.join(map(str, BUDGET_RUNTIME))}", self.runtime)
-        if self.alone < 1:
-            raise InvalidInput.expected("at least 1 case that is timed alone", self.alone)
-        if self.sample < 1 or not self.held_to or "cf-zoo:as-run" not in self.held:
-            raise InvalidInput.expected("cases, queries and cf-zoo:as-run for the ablation", list(self.held))
+        if self.timed < 1:
+            raise InvalidInput.expected("timed of at least 1", self.timed)
+        if self.ablation_cases < 1:
+            raise InvalidInput.expected("ablation_cases of at least 1", self.ablation_cases)
+        if not self.ablation_queries:
+            raise InvalidInput.expected("at least one limit in ablation_queries", self.ablation_queries)
+        if "cf-zoo:as-run" not in self.ablation:
+            raise InvalidInput.expected("cf-zoo:as-run among the searches of the ablation", list(self.ablation))

@@ -1,4 +1,4 @@
-"""paretofoil reproduce."""
+"""The command `paretofoil reproduce`, which this package adds to the command line of `paretofoil`."""
 
 import time
 from dataclasses import replace
@@ -17,45 +17,47 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    what: Annotated[
+    name: Annotated[
         str,
         typer.Argument(
+            metavar="EXPERIMENT",
             help="examples, stress, comparison, ablation, audit, runtime, front, landscapes, claims, "
-            "consequences, influence, attainable, differences, authors, seeds or all."
+            "consequences, influence, attainable, differences, authors, seeds or all.",
         ),
     ] = "all",
-    out: Annotated[Path, typer.Option(help="The folder for reports, figures and rows.")] = Path("results"),
+    out: Annotated[Path, typer.Option(help="Folder for reports, tables, figures and rows.")] = Path("results"),
     agent: Annotated[
-        list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: another agent than the shipped one; may be repeated.")
+        list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: replace the shipped agent. May be repeated.")
     ] = None,
-    only: Annotated[str | None, typer.Option(help="Only these environments, with commas between them.")] = None,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="The seed of searches and of chance.")] = 0,
+    only: Annotated[str | None, typer.Option(help="Environments to run, separated by commas.")] = None,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of searches and stochastic environments.")] = 0,
     agent_seeds: Annotated[
-        str | None, typer.Option(help="Seeds: those of the agents to train, with commas; 10,11,12,13,14 if left out.")
+        str | None, typer.Option(help="seeds: training seeds, separated by commas. Default: 10,11,12,13,14.")
     ] = None,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
     grid_dimension: Annotated[
-        int, typer.Option(help="Audit: the grid for up to so many objectives (4 takes hours).")
+        int, typer.Option(help="audit: largest number of objectives for the grid (4 takes hours).")
     ] = 3,
-    full_grid: Annotated[bool, typer.Option("--full-grid", help="Audit: the grid on proven cases as well.")] = False,
+    full_grid: Annotated[
+        bool, typer.Option("--full-grid", help="audit: run the grid on all cases that are proven infeasible, too.")
+    ] = False,
     recorded: Annotated[
-        bool,
-        typer.Option("--recorded", help="Ask no study again: write the reports from rows/*.parquet of that folder."),
+        bool, typer.Option("--recorded", help="Run no study; write the reports from rows/*.parquet in the folder.")
     ] = False,
     allow_import: AllowImport = None,
     log: Log = None,
     quiet: Quiet = False,
 ) -> None:
-    """Regenerate the paper's tables and figures on our agents. Stopped at any moment, it goes on when run again."""
+    """Reproduce the paper's tables and figures with our agents. An interrupted run resumes when it is started again."""
     from paretofoil.core.errors import InvalidInput
-    from paretofoil_paper import APART, EXPERIMENTS, Plan, experiment
+    from paretofoil_paper import EXPERIMENTS, SEPARATE, Plan, experiment
     from paretofoil_paper.plan import Log, provenance
 
-    if what != "all" and what not in EXPERIMENTS:
-        raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(what))
-    with study_bars(quiet, log) as tell, stop_message("Run the same command again to go on."):
+    if name != "all" and name not in EXPERIMENTS:
+        raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(name))
+    with study_bars(quiet, log) as tell, stop_message("Run the same command again to resume."):
         plan = Plan(
             out=out,
             agents=_agents(agent or [], only),
@@ -69,11 +71,11 @@ def reproduce(
             tell=tell,
             **_seeds(agent_seeds),
         )
-        for name in [name for name in EXPERIMENTS if name not in APART] if what == "all" else [what]:
+        for current in [key for key in EXPERIMENTS if key not in SEPARATE] if name == "all" else [name]:
             started, logged = time.perf_counter(), replace(plan, log=Log())
-            report = experiment(name)(logged)
-            report.say("---", provenance(name, logged, time.perf_counter() - started))
-            page = report.write(out, name)
+            report = experiment(current)(logged)
+            report.say("---", provenance(current, logged, time.perf_counter() - started))
+            page = report.write(out, current)
             _print(report)
             say((f"The report is in {page}.\n", "dim"))
 
@@ -92,33 +94,33 @@ def _print(report: "Report") -> None:
 
 
 def _seeds(text: str | None) -> dict[str, Any]:
-    """What was typed as an argument of the plan; nothing leaves the plan its own."""
+    """Return the seeds as an argument of `Plan`; nothing if none were given."""
     from paretofoil.core.errors import InvalidInput
 
     if text is None:
         return {}
     parts = text.replace(" ", "").split(",")
     if not all(part.isdecimal() for part in parts) or len(set(parts)) != len(parts):
-        raise InvalidInput.expected("--agent-seeds as different whole numbers with commas between them", repr(text))
+        raise InvalidInput.expected("--agent-seeds as different whole numbers separated by commas", repr(text))
     return {"agent_seeds": tuple(map(int, parts))}
 
 
-def _agents(replaced: list[str], only: str | None) -> dict[str, str]:
-    """The paper's environments with the agents to use."""
+def _agents(replacements: list[str], only: str | None) -> dict[str, str]:
+    """Return the agent of each environment of the paper that is to be run."""
     from paretofoil.agents.store import hiding
     from paretofoil.core.errors import InvalidInput
     from paretofoil_paper.plan import shipped_agents
 
     agents = shipped_agents()
-    for item in replaced:
-        environment, _, name = item.partition("=")
-        if environment not in agents or not name:
+    for item in replacements:
+        environment, _, source = item.partition("=")
+        if environment not in agents or not source:
             raise InvalidInput.expected(f"--agent ENVIRONMENT=AGENT with one of {', '.join(agents)}", repr(item))
-        agents[environment] = str(hiding(name) or name)  # a folder, where the name alone is that of a shipped one
+        agents[environment] = str(hiding(source) or source)  # a local folder wins over a shipped agent of that name
     if only is None:
         return agents
-    wanted = only.replace(" ", "").split(",")
-    for name in wanted:
-        if name not in agents:
-            raise InvalidInput.expected(f"--only with environments among {', '.join(agents)}", repr(name))
-    return {name: agents[name] for name in wanted}
+    environments = only.replace(" ", "").split(",")
+    for environment in environments:
+        if environment not in agents:
+            raise InvalidInput.expected(f"--only with environments among {', '.join(agents)}", repr(environment))
+    return {environment: agents[environment] for environment in environments}

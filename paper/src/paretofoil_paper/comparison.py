@@ -1,4 +1,4 @@
-"""CF-ZOO against white-box C&W (paper, Table "Comparison of our perturbation method ..."), with more beside it."""
+"""CF-ZOO against white-box C&W (paper, Table "Comparison of our perturbation method ..."), and further searches."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -11,9 +11,9 @@ from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table, paired_table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPERS_NAMES, PaperRow, total_of
+from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPER_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, COMPARED, WHITE_AS_RUN, of_expected_returns
+from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN, expected_returns_label
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.stress import INTERVALS
 
@@ -29,65 +29,81 @@ COLOURS = {
     "boundary": PURPLE,
     "exact": BLUE,
 }
-"""Of the searches in the figure; the other forms of White-CW stand in the table alone."""
-PAPERS_OWN = (AS_RUN, WHITE_AS_RUN, f"{WHITE_AS_RUN}-0")
-"""The paper's two methods as its authors ran them, of the second both readings."""
-CAPTION = "How often searches flip the action in the paper's box (two forms of White-CW are in the table alone)"
+"""The colours of the searches in the figure; two variants of White-CW are only in the table."""
+PAPER_METHODS = (AS_RUN, WHITE_AS_RUN, f"{WHITE_AS_RUN}-0")
+"""The paper's two methods as run by the authors; White-CW with both confidences."""
+CAPTION = "Success rates in the paper's search region (two variants of White-CW are only in the table)"
 
 
 def comparison_rows(plan: Plan) -> list[Row]:
-    """The paper's subset of cases, in its box, by every search of the comparison, on the agents that stand for its."""
+    """Return the rows of the comparison whose agents repeat the paper's experiment."""
     names = {load_agent(agent).name for agent in plan.as_run.values()}
     return [row for row in _all_rows(plan) if row.case.agent in names]
 
 
 def _all_rows(plan: Plan) -> list[Row]:
-    """Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected."""
-    return plan.rows("comparison", plan.budgets.comparison, COMPARED, agents=plan.both_kinds)
+    """Return all rows; in stochastic environments of agents trained on realised and on expected returns."""
+    return plan.rows("comparison", plan.budgets.comparison, PAPER_COMPARISON, agents=plan.all_agents)
 
 
 def reproduce_comparison(plan: Plan) -> Report:
-    """The paper's subset of cases with its two methods, two better white-box ones, Boundary and Exact."""
+    """Run the paper's subset of cases with its two methods, other white-box attacks, Boundary and Exact."""
     rows = comparison_rows(plan)
-    report = Report("CF-ZOO against white-box Carlini-Wagner")
+    report = Report("CF-ZOO against the white-box Carlini-Wagner attack")
     table = _by_environment(plan)
+    rule = PAPER_COMPARISON
     report.say(
-        f"Cases, by the rule of the authors' code: at most {COMPARED.commands} commands of each front, evenly spread; "
-        f"the first {COMPARED.steps} moments; the {COMPARED.foils} most probable foils of each decision. All searches "
-        "have the box that the authors set for each environment, of which distances are shares, and agents of realised "
-        "returns where chance plays a part, as theirs; beneath the table's sum stand agents of expected returns.",
-        "The paper's figures stand beside the searches that have the settings of the authors' code: `cf-zoo:as-run` "
-        "with B = 21,000, and `white-cw:as-run` with confidence 0.05, which is what their configuration says; "
-        "`white-cw:as-run-0` has 0, which is what their data look like. `cf-zoo` is the method as the paper's text "
-        "tells it, with 21,000 directions and 21,000 queries of ZOO; `white-cw` is the attack with ART's defaults and "
-        "confidence kappa: a command on the edge of the box starts where its change of variables is flat. "
-        "`white-cw-padded` removes that by widening the box; `projected-cw` projects instead of changing variables. "
-        "`boundary` has 9,001 queries; `exact` proves what it says. The agents are not the paper's, and cases differ "
-        "as fronts and episodes do.",
+        _finding(table),
+        f"The cases follow the rule of the authors' code: at most {rule.commands} commands of each front, evenly "
+        f"spread; the first {rule.steps} steps; the {rule.foils} most probable foils of each decision. All searches "
+        "use the search region that the authors set for each environment, and distances are in its units. In the "
+        "stochastic environments our agents are trained on realised returns, like theirs; the lines after the total "
+        "are agents trained on expected returns.",
+        "The paper's figures are next to the searches with the settings of the authors' code. `cf-zoo:as-run` has "
+        "B = 21,000. `white-cw:as-run` has confidence 0.05, as in the authors' configuration; `white-cw:as-run-0` has "
+        "confidence 0, which matches their published data. `cf-zoo` follows the paper's text, with 21,000 directions "
+        "and 21,000 queries of ZOO. `white-cw` uses the defaults of ART and confidence kappa; it hardly moves a "
+        "command on the edge of the region, where its change of variables is flat. `white-cw-padded` widens the region "
+        "to remove this defect; `projected-cw` projects instead of changing variables. `boundary` has 9,001 queries; "
+        "`exact` proves its answers. Our agents are not the paper's, and cases differ because fronts and episodes do.",
     )
     report.add(table, Picture.of(_figure(table), "comparison", CAPTION))
-    report.add(recovery_table(rows)).say(_far_in_words(plan, rows))
-    as_run = [row for row in rows if row.search in PAPERS_OWN]
-    return report.add(paired_table(as_run, PAPERS_OWN[0]), paired_table(rows, "cf-zoo"))
+    report.add(recovery_table(rows)).say(_describe_ratios(plan, rows))
+    as_run = [row for row in rows if row.search in PAPER_METHODS]
+    return report.add(paired_table(as_run, PAPER_METHODS[0]), paired_table(rows, "cf-zoo"))
 
 
-def _far_in_words(plan: Plan, rows: list[Row]) -> str:
-    """Where CF-ZOO's mean ratio to the optimum comes from."""
-    told = []
+def _finding(table: Table) -> str:
+    lines = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
+    total = {line["search"]: line for line in lines if line["environment"] == "All"}
+    ours = {name: line["rate [95 % CI]"] for name, line in total.items()}
+    papers = {name: line["paper: rate [95 % CI]"] for name, line in total.items()}
+    parts = []
+    for name in (AS_RUN, WHITE_AS_RUN):
+        if name in total:
+            rates = f"{100 * ours[name].rate:.1f} % of {ours[name].cases:,} cases"
+            parts.append(f"`{name}` solves {rates} (paper: {100 * papers[name].rate:.1f} %)")
+    parts += [f"`{name}` {100 * ours[name].rate:.1f} %" for name in ("boundary", "exact") if name in total]
+    return f"{', '.join(parts)}."
+
+
+def _describe_ratios(plan: Plan, rows: list[Row]) -> str:
+    """Say from which environment the mean of distance / optimum comes."""
+    parts = []
     distances = {name: Distances.of(r for r in rows if plan.environment_of(r) == name) for name in plan.agents}
     for search in (AS_RUN, "cf-zoo"):
-        ratios = {name: np.mean(mine.ratios(search) or [0.0]) for name, mine in distances.items()}
+        ratios = {name: np.mean(of_name.ratios(search) or [0.0]) for name, of_name in distances.items()}
         far, *others = sorted(ratios, key=lambda name: -ratios[name])
-        rest = f", elsewhere at most {ratios[others[0]]:.2f}" if others else ""
-        told.append(f"for `{search}` {ratios[far]:.1f} in {ENVIRONMENTS[far]}{rest}")
+        rest = f", at most {ratios[others[0]]:.2f} elsewhere" if others else ""
+        parts.append(f"for `{search}` {ratios[far]:.1f} in {ENVIRONMENTS[far]}{rest}")
     return (
-        f"These means are not of all environments alike: {'; '.join(told)}. In a box that is far wider than what "
-        "occurs, as Minecart's is in fuel, some optima are tiny shares of it."
+        f"The mean of distance / optimum depends on the environment: {'; '.join(parts)}. Where the search region is "
+        "far wider than what episodes need, as for Minecart's fuel, some optima are tiny fractions of it."
     )
 
 
 def _figure(table: Table) -> "Figure":
-    """The table as a picture: what was measured as dots, what the paper reports as rings."""
+    """Draw the table: our rates as dots, the paper's as rings."""
     cells = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
     series = []
     for label, colour in COLOURS.items():
@@ -95,27 +111,28 @@ def _figure(table: Table) -> "Figure":
         if not lines:
             continue
         series.append(Series(label, colour, {line["environment"]: line["rate [95 % CI]"] for line in lines}))
-        told = {
+        paper = {
             line["environment"]: line["paper: rate [95 % CI]"] for line in lines if line["paper: cases"] is not None
         }
-        series += [Series(f"{label}, the paper's", colour, told, hollow=True)] * bool(told)
+        series += [Series(f"{label}, paper", colour, paper, hollow=True)] * bool(paper)
     return figure_rates(list(dict.fromkeys(line["environment"] for line in cells)), series)
 
 
 def _by_environment(plan: Plan) -> Table:
-    """The agents that stand for the paper's, all of them, and beneath those of expected returns."""
-    everything, rows = _all_rows(plan), comparison_rows(plan)
-    named = {row.case.agent for row in rows}
+    """Return the rates by environment, their total, and the agents trained on expected returns."""
+    all_rows, rows = _all_rows(plan), comparison_rows(plan)
+    agents = {row.case.agent for row in rows}
     groups = [(ENVIRONMENTS[e], [r for r in rows if plan.environment_of(r) == e], e) for e in plan.agents]
     groups.append(("All", rows, "all"))
     for environment in plan.agents:
-        mine = [r for r in everything if plan.environment_of(r) == environment and r.case.agent not in named]
-        groups += [(of_expected_returns(environment), mine, "")] * bool(mine)
+        others = [r for r in all_rows if plan.environment_of(r) == environment and r.case.agent not in agents]
+        groups += [(expected_returns_label(environment), others, "")] * bool(others)
     lines = [_line(plan, label, *group) for group in groups for label in plan.budgets.comparison]
     columns = ("environment", "search", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]", "distance")
     paper_columns = ("paper: cases", "paper: rate [95 % CI]", "paper: distance")
     note = (
-        "Distances are means over each search's own successes, as in the paper: they cannot be compared across rates. "
+        "Distances are means over the successes of each search, as in the paper; searches with different rates cannot "
+        "be compared by them. "
         f"{INTERVALS}"
     )
     rules = tuple(range(len(plan.budgets.comparison), len(lines), len(plan.budgets.comparison)))
@@ -123,37 +140,37 @@ def _by_environment(plan: Plan) -> Table:
 
 
 def _line(plan: Plan, label: str, group: str, rows: list[Row], name: str) -> tuple[Any, ...]:
-    """One search on the rows of a group; the paper's beside it, where it has such a group and such a search."""
-    taken = [row for row in rows if row.search == label]
-    found, paper = summarise(taken), _paper(plan, name, label) if name else None
-    rates = (found.success.cases, found.success.successes, found.success, rate_interval(taken))
-    theirs = (paper.cases, Proportion(paper.found, paper.cases), paper.distance) if paper else (None,) * 3
-    return (group, label, *rates, found.closest_distance if name != "all" else None, *theirs)
+    """Return the line of one search in a group of rows, with the paper's figures if it has them."""
+    of_search = [row for row in rows if row.search == label]
+    summary, paper = summarise(of_search), _paper(plan, name, label) if name else None
+    rates = (summary.success.cases, summary.success.successes, summary.success, rate_interval(of_search))
+    paper_cells = (paper.cases, Proportion(paper.found, paper.cases), paper.distance) if paper else (None,) * 3
+    return (group, label, *rates, summary.closest_distance if name != "all" else None, *paper_cells)
 
 
 def _paper(plan: Plan, name: str, label: str) -> PaperRow | None:
-    if label not in PAPERS_NAMES:
+    if label not in PAPER_NAMES:
         return None
     names = plan.agents if name == "all" else [name]
-    rows = [COMPARISON[environment, PAPERS_NAMES[label]] for environment in names]
+    rows = [COMPARISON[environment, PAPER_NAMES[label]] for environment in names]
     return total_of(rows) if name == "all" else rows[0]
 
 
 def recovery_table(rows: list[Row]) -> Table:
-    """On cases known to be feasible: how many each search found, and how far from the optimum."""
+    """Return how many known feasible cases each search solved, and how far its answers are from the optimum."""
     distances, lines = Distances.of(rows), []
     for label in distances.found:
-        asked = [row for row in rows if row.search == label and row.case in distances.feasible]
-        success, ratios = summarise(asked).success, distances.ratios(label)
+        feasible = [row for row in rows if row.search == label and row.case in distances.feasible]
+        success, ratios = summarise(feasible).success, distances.ratios(label)
         spread = (float(np.mean(ratios)), float(np.median(ratios)), float(np.max(ratios))) if ratios else (None,) * 3
-        lines.append((label, success.cases, success.successes, success, rate_interval(asked), *spread))
+        lines.append((label, success.cases, success.successes, success, rate_interval(feasible), *spread))
     columns = (
         *("search", "known feasible", "found", "recovered [95 % CI]", "cluster [95 % CI]", "distance / optimum"),
         *("median", "largest"),
     )
     note = (
-        "Known feasible: found by any search. Distance / optimum: against the proven optimum of the same case "
-        f"({len(distances.optimum):,} cases), over the search's own successes; the proofs leave a gap of 1 % of the "
-        "distance, and of 0.001 at most."
+        "Known feasible: solved by at least one search. Distance / optimum: mean, median and largest ratio to the "
+        f"proven closest distance of the same case ({len(distances.optimum):,} cases), over the successes of the "
+        "search. The proofs leave a gap of 1 % of the distance, at most 0.001."
     )
     return Table("Recovery of known-feasible cases", columns, tuple(lines), note)

@@ -14,11 +14,11 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.issued import DRAWS, NEAR, NOISE, Aftermath, Answered
-from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.other_seed import QUICK, AskedAgain, ask_again
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import REACHABLE_SETTING
+from paretofoil_paper.protocols import REACHABLE_PROTOCOL
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.stress import stress_rows
 
@@ -37,7 +37,7 @@ def reproduce_consequences(plan: Plan) -> Report:
     rows = aftermaths(plan, answers)
     again = asked_again(plan, [row for row in answers if row.search == "exact"])
     report = Report("What a counterfactual is worth")
-    report.say(REACHABLE_SETTING, _method(), _in_words(rows))
+    report.say(REACHABLE_PROTOCOL, _method(), _in_words(rows))
     report.add(
         _follows(plan, rows),
         Picture.of(
@@ -60,13 +60,13 @@ def aftermaths(plan: Plan, answers: Sequence[Row]) -> list[Aftermath]:
         return [one for name in agents for one in Answered(agents[name], mine[name], plan.seed).measure()]
 
     settings = {"noise": NOISE, "draws": DRAWS, "stress": describe_search(plan.seeded(plan.budgets.stress))}
-    return measured(plan, "consequences", Aftermath, measure, settings | _exact(plan))
+    return measurements(plan, "consequences", Aftermath, measure, settings | _exact(plan))
 
 
 def asked_again(plan: Plan, answers: Sequence[Row]) -> list[AskedAgain]:
     """Every question again, to an agent of another seed."""
     settings = {"other seed": plan.agent_seeds[0], "training": dict(plan.training), **_exact(plan)}
-    return measured(plan, "consequences-other-seed", AskedAgain, lambda: ask_again(plan, answers), settings)
+    return measurements(plan, "consequences-other-seed", AskedAgain, lambda: ask_again(plan, answers), settings)
 
 
 def _exact(plan: Plan) -> dict[str, Any]:

@@ -18,12 +18,12 @@ from paretofoil.study.table import Table
 from paretofoil_paper.audit import as_run_audit
 from paretofoil_paper.authors_data import CW_ALONE, PUBLISHED, SECOND_GRID, TAXONOMY, THEIR_AGENTS
 from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, STRESS, PaperRow, total_of
+from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, PAPER_NAMES, STRESS, PaperRow, total_of
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, STRESSED
+from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.stress import papers_rows
+from paretofoil_paper.stress import paper_rows
 
 NOTABLE = 5.0
 """Points from which on a difference needs a reason."""
@@ -198,10 +198,10 @@ def sentences(found: list[Difference]) -> list[str]:
 
 def differences(plan: Plan) -> list[Difference]:
     """Every rate that the paper has too."""
-    stress, compared = papers_rows(plan), comparison_rows(plan)
+    stress, compared = paper_rows(plan), comparison_rows(plan)
     mine = {name: _in(plan, stress, name) for name in plan.agents}
     made = stress_differences("Stress test", mine, AS_RUN)
-    for search, papers in PAPERS_NAMES.items():
+    for search, papers in PAPER_NAMES.items():
         ours = {name: counts_of(_in(plan, compared, name), search) for name in plan.agents}
         theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
         kind = FoundAlone if papers == "cf-zoo" else Difference
@@ -215,7 +215,7 @@ def _diagnosis(plan: Plan) -> list[Difference]:
     ours = Counts(audit.total, audit.successes + len(set(audit.missed) & audit.left), audit.successes)
     known = TAXONOMY["success"] + TAXONOMY["search-limited"]
     theirs = Counts(sum(AUDIT.values()), known, AUDIT["success"])
-    empty, none = len(audit.empty), AUDIT["grid-infeasible"]
+    empty, none = len(audit.grid_infeasible), AUDIT["grid-infeasible"]
     impossible = Counts(audit.total, empty, empty), Counts(sum(AUDIT.values()), none, none)
     return [
         Difference("Diagnosis", "Success (with 100k)", AS_RUN, ours, theirs),
@@ -261,7 +261,7 @@ def counts_of(rows: Iterable[Row], search: str) -> Counts:
 
 def asked_as_run(agent: Agent) -> tuple[int, int, int]:
     """The stress test of an agent as the authors ran it: its cases, those that are possible, those that are found."""
-    questions = [make_case_question(agent, *case, box="paper") for case in enumerate_cases(agent, STRESSED)]
+    questions = [make_case_question(agent, *case, box="paper") for case in enumerate_cases(agent, PAPER_STRESS)]
     parts = [questions[first : first + 64] for first in range(0, len(questions), 64)]
     zoo, exact = (
         [answer.found for part in parts for answer in ask(part, search)]

@@ -1,4 +1,4 @@
-"""How far the answers of a study are from the closest ones, which are proven."""
+"""Distances of a study's answers relative to the proven closest ones."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,36 +12,37 @@ from paretofoil.study.statistics import Proportion
 
 @dataclass(frozen=True)
 class Distances:
-    """The answers of a study by search and case, with what is known of the cases."""
+    """The distances of a study's answers by search and case, and what is known about the cases."""
 
     found: Mapping[str, Mapping[Case, float]]
-    """By each search, under the label that it has in the study."""
+    """For each search, by its label in the study: the distance of each case that it solved."""
     feasible: frozenset[Case]
-    """Found by any search, the proofs' included."""
+    """The cases that at least one search solved."""
     optimum: Mapping[Case, float]
-    """Proven."""
+    """The proven closest distance of a case."""
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "Distances":
         found: dict[str, dict[Case, float]] = {}
         optimum = {}
         for row in rows:
-            given = found.setdefault(row.search, {})
+            solved = found.setdefault(row.search, {})
             if row.closest_distance is not None:
-                given[row.case] = row.closest_distance
+                solved[row.case] = row.closest_distance
                 if row.status is Status.PROVEN_CLOSEST:
                     optimum[row.case] = row.closest_distance
-        return cls(found, frozenset(case for given in found.values() for case in given), optimum)
+        return cls(found, frozenset(case for solved in found.values() for case in solved), optimum)
 
     def recovered(self, search: str) -> Proportion:
-        """Of the cases that are known to be feasible."""
+        """Return the share of the known feasible cases that a search solved."""
         return Proportion(len(self.found[search]), len(self.feasible))
 
     def ratios(self, search: str) -> list[float]:
-        """The distances over the proven optimum, of what the search found."""
-        return [found / self.optimum[case] for case, found in self.found[search].items() if self.optimum.get(case)]
+        """Return distance / proven closest distance for the cases that a search solved."""
+        distances = self.found[search].items()
+        return [distance / self.optimum[case] for case, distance in distances if self.optimum.get(case)]
 
     def ratio(self, search: str) -> float | None:
-        """Their mean."""
+        """Return the mean of `ratios`, or None if there are none."""
         ratios = self.ratios(search)
         return float(np.mean(ratios)) if ratios else None

@@ -20,18 +20,18 @@ class Series:
     colour: str
     rates: Mapping[str, Proportion]
     hollow: bool = False
-    """Drawn hollow: for figures that others reported."""
+    """Draw hollow markers: for figures that others reported."""
 
     @property
     def marker(self) -> str:
-        """Of its colour, so that colour is never the only difference."""
+        """The marker of the colour, so that series differ in more than colour."""
         return MARKERS.get(self.colour, "o")
 
 
 def figure_rates(
     groups: Sequence[str], series: Sequence[Series], counted: str = "counterfactuals found (% of cases"
 ) -> "Figure":
-    """The first group on top; a group that a series lacks stays empty there."""
+    """Draw rates with intervals, the first group on top; a series may lack a group."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.2, 0.9 + len(groups) * (0.15 * len(series) + 0.2)), dpi=130, layout="constrained")
@@ -61,19 +61,19 @@ def figure_rates(
 
 @dataclass(frozen=True)
 class Curve:
-    """One search: by its number of queries the share that it recovers, and its distance over the optimum."""
+    """Recovery and relative distance of one search, by the number of queries."""
 
     label: str
     colour: str
     recovered: Mapping[int, float]
     ratio: Mapping[int, float]
-    """Only where something was found."""
+    """Distance / proven optimum; only where at least one case was solved."""
 
 
 def figure_curves(curves: Sequence[Curve]) -> "Figure":
-    """Recovery on the left, distance over the optimum on the right; queries on logarithmic axes.
+    """Draw recovery on the left and relative distance on the right, over a logarithmic axis of queries.
 
-    The first curve, beside which the others stand, is broad, so that it shows beneath those that cover it.
+    The first curve is the reference: it is broad, so that it stays visible below the others.
     """
     from matplotlib.figure import Figure
 
@@ -89,7 +89,7 @@ def figure_curves(curves: Sequence[Curve]) -> "Figure":
     right.axhline(1.0, color=INK, linewidth=0.8, alpha=0.5)
     for axes in (left, right):
         axes.set_xscale("log")
-        axes.set_xlabel("queries for each question")
+        axes.set_xlabel("queries per question")
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=4, frameon=False, fontsize=8.5)
@@ -97,7 +97,7 @@ def figure_curves(curves: Sequence[Curve]) -> "Figure":
 
 
 def _draw(axes: "Axes", curve: Curve, points: Mapping[int, float], broad: bool, label: str | None = None) -> None:
-    """With the marker of its colour, so that colour is never the only difference."""
+    """Draw one curve with the marker of its colour."""
     axes.plot(
         list(points),
         list(points.values()),

@@ -5,14 +5,14 @@ from paretofoil.show.front_figure import as_lines, figure_front
 from paretofoil.study.table import Table
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import OF_EXPECTED
+from paretofoil_paper.protocols import EXPECTED_RETURNS
 from paretofoil_paper.report import Picture, Report
 
 
 def reproduce_front(plan: Plan) -> Report:
     """Minecart's first, as in the paper, then the others'."""
     report = Report("The fronts that the agents learned")
-    report.say(f"No box is searched here. {OF_EXPECTED}")
+    report.say(f"No box is searched here. {EXPECTED_RETURNS}")
     lines = []
     for environment in sorted(plan.agents, key=lambda name: name != "minecart"):
         agent = plan.load(environment)

@@ -16,10 +16,10 @@ from paretofoil.explanation.pose import pose
 from paretofoil.proof.shares import ShareEffort, prove_shares
 from paretofoil.study.case import evenly
 from paretofoil.study.table import Table
-from paretofoil_paper.measurements import measured, share
+from paretofoil_paper.measurements import measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import IN_PAPERS_BOX, OF_EXPECTED
+from paretofoil_paper.protocols import EXPECTED_RETURNS, PAPER_REGION
 from paretofoil_paper.report import Report
 
 GRID = {1: 100, 2: 100, 3: 50}
@@ -141,9 +141,9 @@ Rows = Sequence[Scored]
 def reproduce_influence(plan: Plan) -> Report:
     """The authors' table on our agents, and what is proven beside it."""
     settings = {"grid": GRID, "drawn": DRAWN, "boxes": BOXES, "fronts": FRONTS, "steps": STEPS}
-    rows = measured(plan, "influence", Scored, lambda: list(measure_scored(plan)), settings)
+    rows = measurements(plan, "influence", Scored, lambda: list(measure_scored(plan)), settings)
     report = Report("Does the wish matter? Goal influence, scored and proven")
-    report.say(f"{IN_PAPERS_BOX} {OF_EXPECTED}", _method(), _in_words(rows), _scan_in_words(rows))
+    report.say(f"{PAPER_REGION} {EXPECTED_RETURNS}", _method(), _in_words(rows), _scan_in_words(rows))
     tree = [row for row in rows if plan.names[row.agent] == "fruit-tree"]
     if tree:
         report.say(fan_in_words(tree, [row for row in rows if row not in tree]))

@@ -12,7 +12,7 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, COMPARED, PAPERS_SETTING, WHITE_AS_RUN
+from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_PROTOCOL, WHITE_AS_RUN
 from paretofoil_paper.report import Picture, Report
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def reproduce_landscapes(plan: Plan) -> Report:
     from matplotlib.figure import Figure
 
     rows = comparison_rows(plan)
-    report = Report("Landscapes of decisions").say(PAPERS_SETTING, RULE)
+    report = Report("Landscapes of decisions").say(PAPER_PROTOCOL, RULE)
     chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in plan.agents]
     if not chosen:
         return report.say("None of the panels' environments was asked for.")
@@ -100,9 +100,9 @@ def choose_case(rows: list[Row], both: bool) -> Case | None:
 def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
     """In the box and of the agent of the rows, or the picture would not hold their answers."""
     agent = load_agent(plan.as_run[environment])
-    decision = dict(enumerate_cases(agent, COMPARED, plan.seed))[case]
+    decision = dict(enumerate_cases(agent, PAPER_COMPARISON, plan.seed))[case]
     issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
-    return make_case_question(agent, case, decision, box=COMPARED.box), issued
+    return make_case_question(agent, case, decision, box=PAPER_COMPARISON.box), issued
 
 
 def _told(found: Answer) -> str:

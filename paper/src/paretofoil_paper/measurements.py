@@ -1,7 +1,7 @@
-"""Measurements: what an experiment finds out beside a study's answers, kept as rows so that its page can be made again.
+"""Measurements: values that an experiment computes from a study's answers, recorded so that its page can be rewritten.
 
-A study keeps answers. What is measured on them (where an episode ends, which way a gradient points) is a row of plain
-values; a frozen dataclass says which, and its fields are the columns of a Parquet file.
+A study stores answers. A measurement on an answer (where an episode ends, the direction of a gradient) is a frozen
+dataclass of plain values; its fields are the columns of a Parquet file.
 """
 
 import json
@@ -19,18 +19,18 @@ from paretofoil_paper.plan import Plan
 Measurement = TypeVar("Measurement")
 
 
-def measured(
+def measurements(
     plan: Plan,
     name: str,
     kind: type[Measurement],
     measure: Callable[[], Iterable[Measurement]],
     settings: Mapping[str, Any],
 ) -> list[Measurement]:
-    """The measurements of that name: made and kept, or, where the plan asks nothing, those that are kept.
+    """Measure and record, or, with `plan.recorded`, read the measurements of that name.
 
-    `settings` say what they were made with, beside the agents and the seed; kept ones of others are refused.
+    `settings` are stored next to the agents and the seed; recorded measurements with other settings are refused.
     """
-    path, about = plan.out / "rows" / f"{name}.parquet", _about(plan, settings)
+    path, about = plan.out / "rows" / f"{name}.parquet", _metadata(plan, settings)
     if plan.recorded:
         plan.log.measurements.add(name)
         return read_measurements(path, kind, about)
@@ -39,32 +39,32 @@ def measured(
     return rows
 
 
-def _about(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
+def _metadata(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
     loaded = map(plan.load, plan.agents)
     return {"agents": {agent.name: fingerprint(agent) for agent in loaded}, "seed": plan.seed, **settings}
 
 
 def write_measurements(path: Path, kind: type[Any], rows: Sequence[Any], about: Mapping[str, Any]) -> None:
-    """One column for each field, and what they were made with beside them."""
+    """Write one column per field, and `about` as metadata."""
     pyarrow, parquet = require_pyarrow()
-    told = [asdict(row) for row in rows]
-    columns = {field.name: [row[field.name] for row in told] for field in fields(kind)}
+    values = [asdict(row) for row in rows]
+    columns = {field.name: [row[field.name] for row in values] for field in fields(kind)}
     table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
     path.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(table, path, compression="zstd", compression_level=9)
 
 
 def read_measurements(path: Path, kind: type[Measurement], about: Mapping[str, Any]) -> list[Measurement]:
-    """What was written, if it was made with the same."""
+    """Read measurements; refuse a file with other metadata or other columns."""
     table, stored = open_parquet(path, "measurements")
     check_same(stored, json.loads(json.dumps(about)), path)
-    wanted = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    if table.column_names != wanted:
-        raise InvalidInput.expected(f"the columns {', '.join(wanted)} in {path}", ", ".join(table.column_names))
+    columns = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    if table.column_names != columns:
+        raise InvalidInput.expected(f"the columns {', '.join(columns)} in {path}", ", ".join(table.column_names))
     return [kind(**line) for line in table.to_pylist()]
 
 
-class Placed(Protocol):
+class EpisodeMeasurement(Protocol):
     """A measurement that belongs to an episode: an agent under one command of its front."""
 
     @property
@@ -74,11 +74,11 @@ class Placed(Protocol):
     def front(self) -> int: ...
 
 
-Somewhere = TypeVar("Somewhere", bound=Placed)
+OfEpisode = TypeVar("OfEpisode", bound=EpisodeMeasurement)
 
 
-def mean_interval(rows: Iterable[Somewhere], value: Callable[[Somewhere], float]) -> Interval:
-    """The 95 % interval of a mean by the cluster bootstrap over episodes, of these very agents."""
+def mean_interval(rows: Iterable[OfEpisode], value: Callable[[OfEpisode], float]) -> Interval:
+    """Return the 95 % interval of a mean for these agents, by a cluster bootstrap over episodes."""
     groups: dict[tuple[str, int], list[float]] = {}
     for row in rows:
         groups.setdefault((row.agent, row.front), []).append(float(value(row)))
@@ -86,5 +86,5 @@ def mean_interval(rows: Iterable[Somewhere], value: Callable[[Somewhere], float]
 
 
 def share(rows: Sequence[Measurement], holds: Callable[[Measurement], bool]) -> Proportion:
-    """Of how many of them something is true."""
+    """Return the proportion of rows for which `holds` is true."""
     return Proportion(sum(map(holds, rows)), len(rows))

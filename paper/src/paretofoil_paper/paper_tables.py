@@ -1,4 +1,4 @@
-"""The paper's own figures, to print beside ours."""
+"""The figures that the paper prints, to be shown next to ours."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,27 +13,27 @@ ENVIRONMENTS = {
     "resource-gathering": "R-Gather",
     "reward-line": "Reward-Line",
 }
-"""The shipped agents of the paper's environments, in the order of its tables, with its names."""
+"""The environments in the order of the paper's tables: our name and the paper's."""
 
 
-PAPERS_NAMES = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
-"""Our searches that have the settings of the authors' runs, with the names that the tables below give these."""
+PAPER_NAMES = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
+"""Our searches with the settings of the authors' code, and their names in the tables below."""
 
 
 @dataclass(frozen=True)
 class PaperRow:
-    """One row of a table of successes."""
+    """One row of a table of success rates."""
 
     cases: int
     found: int
     distance: float | None = None
-    """The mean scaled distance over the successes; not given for totals."""
+    """Mean scaled distance over the successes; None for totals."""
 
 
 def total_of(rows: Iterable[PaperRow]) -> PaperRow:
-    """The sum of rows; for all environments it is the total that the paper prints."""
-    taken = list(rows)
-    return PaperRow(sum(row.cases for row in taken), sum(row.found for row in taken))
+    """Return the sum of rows; over all environments, the total that the paper prints."""
+    rows = list(rows)
+    return PaperRow(sum(row.cases for row in rows), sum(row.found for row in rows))
 
 
 COMPARISON = {

@@ -1,4 +1,4 @@
-"""What all experiments share: which agents, where to write, how to run, what to tell."""
+"""The settings that all experiments share, and the rows of their studies."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,22 +23,22 @@ REALISED = {
     "breakable-bottles": "breakable-bottles-realised",
     "resource-gathering": "resource-gathering-realised",
 }
-"""The shipped agents that learned from what episodes realised, as the authors' did, by their environments."""
-LEARNED_FROM_LUCK = {agent: environment for environment, agent in REALISED.items()}
-"""The same the other way round."""
+"""For each stochastic environment the shipped agent trained on realised returns, like the authors' agents."""
+REALISED_ENVIRONMENTS = {agent: environment for environment, agent in REALISED.items()}
+"""For each of these agents its environment."""
 
 Tell = Callable[[str], Callable[[StudyProgress], None] | None]
-"""The name of a study -> what to call with its progress."""
+"""Given the name of a study, returns the function to call with its progress, or None."""
 
 
 def shipped_agents() -> dict[str, str]:
-    """The shipped agent of each environment of the paper, also where a local one has its name."""
+    """Return the shipped agent of each environment of the paper, even if a local agent has the same name."""
     return {name: shipped(name) for name in ENVIRONMENTS}
 
 
 @dataclass(eq=False)
 class Log:
-    """The rows that an experiment has used so far; `Plan.rows` and `measured` add to it."""
+    """The rows that an experiment has used so far; `Plan.rows` and `measurements` add to it."""
 
     studies: dict[str, list[Run]] = field(default_factory=dict)
     """For each study: how it was computed."""
@@ -51,45 +51,45 @@ class Plan:
     """The settings of `paretofoil reproduce`."""
 
     out: Path
-    """The folder of the reports, with `rows/`, `tables/` and `figures/` in it."""
+    """The folder of the reports; it also contains `rows/`, `tables/` and `figures/`."""
     agents: Mapping[str, str] = field(default_factory=shipped_agents)
-    """For each environment of the paper the agent (name or folder) to use."""
+    """The agent (name or folder) for each environment of the paper."""
     seed: int = 0
-    """Of every search, and of chance in the environments."""
+    """Seed of every search and of the stochastic environments."""
     workers: int | None = None
     engine: EngineName = "local"
     address: str | None = None
     grid_dimension: int = 3
-    """The audit's grid is evaluated for commands of at most so many objectives."""
+    """Largest number of objectives for which the audit evaluates its grid."""
     full_grid: bool = False
-    """Evaluate the grid on proven cases as well, where it cannot find anything."""
+    """Evaluate the grid on all cases that are proven infeasible, not only on a sample."""
     recorded: bool = False
-    """Ask nothing: make the reports again from the rows that are kept as Parquet."""
+    """Run no study: write the reports from the recorded rows (Parquet files)."""
     agent_seeds: tuple[int, ...] = (10, 11, 12, 13, 14)
-    """Of the agents that the many-seed study trains: none on which any setting, of training or of a search, was chosen
-    (those are 0 to 3)."""
+    """Training seeds of the experiment `seeds`. All settings were chosen on the seeds 0 to 3, so these are held out."""
     training: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of these trainings that differ from each environment's own; none, but to try things out."""
+    """Training settings that replace the presets of the environments; only for short trials."""
     tell: Tell = lambda name: None
     budgets: Budgets = field(default_factory=Budgets)
     log: Log = field(default_factory=Log, compare=False)
     """Grows while an experiment runs; give each experiment a plan with a new one."""
 
     def load(self, environment: str) -> Agent:
-        """The agent that stands for an environment of the paper."""
+        """Return the agent of an environment of the paper."""
         agent = load_agent(self.agents[environment])
         if agent.environment.name != environment:
-            raise InvalidInput.expected(f"an agent of {environment}", f"{agent.name}, one of {agent.environment.name}")
+            given = f"{agent.name}, an agent of {agent.environment.name}"
+            raise InvalidInput.expected(f"an agent of {environment}", given)
         return agent
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """For each agent's own name the environment of the paper that it stands for."""
+        """For the name of each agent its environment."""
         return {self.load(environment).name: environment for environment in self.agents}
 
     @property
     def as_run(self) -> dict[str, str]:
-        """The agents of the paper's own experiments: where chance plays a part those of realised returns, as theirs."""
+        """The agents that repeat the paper's experiments: in stochastic environments trained on realised returns."""
         return {
             environment: shipped(REALISED[environment])
             if environment in REALISED and agent == shipped(environment)
@@ -98,17 +98,17 @@ class Plan:
         }
 
     @property
-    def both_kinds(self) -> list[str]:
-        """Those, and the agents of expected returns beside them."""
+    def all_agents(self) -> list[str]:
+        """The agents of `as_run`, and those of expected returns that are not among them."""
         return list(dict.fromkeys([*self.as_run.values(), *self.agents.values()]))
 
     def environment_of(self, row: Row) -> str:
-        return self.names.get(row.case.agent) or LEARNED_FROM_LUCK[row.case.agent]
+        """Return the environment of a row's agent."""
+        return self.names.get(row.case.agent) or REALISED_ENVIRONMENTS[row.case.agent]
 
     def seeded(self, search: Search) -> Search:
-        """The same search with this plan's seed."""
-        made: Search = replace(cast(Any, search), seed=self.seed)
-        return made
+        """Return the search with the seed of this plan."""
+        return cast(Search, replace(cast(Any, search), seed=self.seed))
 
     def rows(
         self,
@@ -121,15 +121,16 @@ class Plan:
         kappa: float = KAPPA,
         agents: Sequence[str | Path] | None = None,
     ) -> list[Row]:
-        """Run, or go on with, the study of that name over all agents, or those given; its file stays in the folder.
+        """Run or resume a study and return its rows; with `recorded`, read them.
 
-        `alone` asks one question at a time in this process, which is how time per question is measured.
+        The study is stored in `rows/NAME.sqlite`. `alone` asks one question at a time in this process, to measure the
+        time per question. `agents` are the sources of the agents; all agents of the plan if None.
         """
         seeded = {label: self.seeded(search) for label, search in searches.items()}
-        asked = list(self.agents.values()) if agents is None else agents
-        study = make_study(asked, seeded, rule, seed=self.seed, kappa=kappa, only=only)
+        sources = list(self.agents.values()) if agents is None else agents
+        study = make_study(sources, seeded, rule, seed=self.seed, kappa=kappa, only=only)
         if self.recorded:
-            return self.kept_rows(name, study.configuration())
+            return self.recorded_rows(name, study.configuration())
         path, show = self.out / "rows" / f"{name}.sqlite", self.tell(name)
         if alone:
             run_study(study, path, workers=1, chunk=1, show=show)
@@ -138,24 +139,24 @@ class Plan:
         self.log.studies[name] = read_runs(path)
         return read_rows(path)
 
-    def kept_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
-        """The rows that are kept of a study, if they were computed with this configuration, as far as it is told."""
+    def recorded_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
+        """Return the recorded rows of a study; refuse rows of another configuration (of the keys that are given)."""
         path = self.out / "rows" / f"{name}.parquet"
         if not path.is_file():
-            made = f"`paretofoil study export {path.with_suffix('.sqlite')} --format parquet` writes it"
-            raise InvalidInput.expected(f"the rows of a study at {path}", f"no such file; {made}")
-        kept = read_parquet(path)
-        told = {key: kept.configuration[key] for key in configuration}
-        check_same(told, json.loads(json.dumps(configuration)), path)
-        self.log.studies[name] = list(kept.runs)
-        return list(kept.rows)
+            export = f"paretofoil study export {path.with_suffix('.sqlite')} --format parquet"
+            raise InvalidInput.expected(f"the recorded rows in {path}", f"no such file; to write it, run `{export}`")
+        recorded = read_parquet(path)
+        stored = {key: recorded.configuration[key] for key in configuration}
+        check_same(stored, json.loads(json.dumps(configuration)), path)
+        self.log.studies[name] = list(recorded.runs)
+        return list(recorded.rows)
 
 
 def provenance(experiment: str, plan: Plan, seconds: float) -> str:
-    """How a report was made, as its last part; what earlier calls had answered already counts with its own time."""
-    studies = [f"{name} {_told(runs)}" for name, runs in plan.log.studies.items()]
-    alone = "Made again from its rows." if plan.log.measurements else f"It took {seconds:,.0f} s."
-    took = f"Wall time of its studies: {', '.join(studies)}." if studies else alone
+    """Return the last paragraph of a report: command, seed, time of its studies, machine and versions."""
+    studies = [f"{name} {_describe_runs(runs)}" for name, runs in plan.log.studies.items()]
+    alone = "Made from recorded rows." if plan.log.measurements else f"It took {seconds:,.0f} s."
+    took = f"Wall time of the studies: {', '.join(studies)}." if studies else alone
     standard = Plan(plan.out)
     options = [f" --grid-dimension {plan.grid_dimension}"] * (plan.grid_dimension != standard.grid_dimension)
     options += [" --full-grid"] * plan.full_grid
@@ -168,16 +169,16 @@ def provenance(experiment: str, plan: Plan, seconds: float) -> str:
         describe_machine()
     ]
     machines = [machine for i, machine in enumerate(used) if machine not in used[:i]]
-    return f"Made by `{command}` with seed {plan.seed}. {took} {' '.join(map(_describe, machines))}"
+    return f"Made by `{command}` with seed {plan.seed}. {took} {' '.join(map(_describe_machine, machines))}"
 
 
-def _describe(machine: Mapping[str, Any]) -> str:
+def _describe_machine(machine: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in machine["versions"].items())
     return f"Machine: {machine['cores']} cores ({machine['processor']}, {machine['system']}). Versions: {versions}."
 
 
-def _told(runs: list[Run]) -> str:
-    """ "521 s (4,180 answers, 2 workers)"."""
+def _describe_runs(runs: list[Run]) -> str:
+    """Return, for example, "521 s (4,180 answers, 2 workers)"."""
     runs = [run for run in runs if run.asked]
     answers, seconds = sum(run.asked for run in runs), sum(run.seconds for run in runs)
     counts = sorted({run.workers for run in runs if run.workers})

@@ -1,25 +1,27 @@
-"""The two settings of the experiments, in the words that every page has for them."""
+"""The two protocols of the experiments, and the sentences with which every page describes them."""
 
 from dataclasses import replace
 
 from paretofoil.study import COMPARISON, STRESS
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 
-STRESSED = replace(STRESS, box="paper")
-"""The cases of the paper's stress test, in its box ..."""
-COMPARED = replace(COMPARISON, box="paper")
-"""... and those of its comparison."""
+PAPER_STRESS = replace(STRESS, box="paper")
+"""The cases of the paper's stress test, in its search region."""
+PAPER_COMPARISON = replace(COMPARISON, box="paper")
+"""The cases of the paper's comparison, in its search region."""
 AS_RUN, WHITE_AS_RUN = "cf-zoo:as-run", "white-cw:as-run"
-"""The paper's two methods as its authors ran them."""
+"""The paper's two methods with the settings of the authors' code."""
 
-_CHANCE = "where chance plays (B-Bottles, R-Gather)"
-OF_EXPECTED = f"Agents: ours, of expected returns {_CHANCE}."
-OF_REALISED = f"Agents: ours, of realised returns {_CHANCE}, as the authors'."
-IN_PAPERS_BOX = "Box: the *paper's*, which its authors set by hand for each environment."
-PAPERS_SETTING = f"{IN_PAPERS_BOX} {OF_REALISED}"
-REACHABLE_SETTING = f"Box: what is *reachable*, that is, what can still be returned from each state. {OF_EXPECTED}"
+_STOCHASTIC = "in the stochastic environments (B-Bottles, R-Gather) trained on"
+EXPECTED_RETURNS = f"Agents: ours; {_STOCHASTIC} expected returns."
+REALISED_RETURNS = f"Agents: ours; {_STOCHASTIC} realised returns, like the authors'."
+PAPER_REGION = "Search region: the *paper's*, which its authors set by hand for each environment."
+PAPER_PROTOCOL = f"{PAPER_REGION} {REALISED_RETURNS}"
+REACHABLE_PROTOCOL = (
+    f"Search region: *reachable*, the commands that can still be returned from each state. {EXPECTED_RETURNS}"
+)
 
 
-def of_expected_returns(environment: str) -> str:
-    """What tables call the agents beneath those that stand for the paper's, which has none like them."""
+def expected_returns_label(environment: str) -> str:
+    """Return the label of the agents trained on expected returns, which the paper does not have."""
     return f"{ENVIRONMENTS[environment]}, expected returns"

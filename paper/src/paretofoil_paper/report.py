@@ -1,4 +1,4 @@
-"""Reports: Markdown with its figures beside it, and one HTML file that holds everything."""
+"""Reports: a Markdown page with figure files, and one self-contained HTML page."""
 
 import base64
 import io
@@ -28,7 +28,7 @@ hr { border: 0; border-top: 1px solid #bbb; margin-top: 2rem; } hr ~ p { color: 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A figure with the name of its file and a caption."""
+    """A figure with its file name and caption."""
 
     name: str
     caption: str
@@ -36,7 +36,7 @@ class Picture:
 
     @property
     def path(self) -> str:
-        """Where it lies, seen from the report."""
+        """The path relative to the report."""
         return f"figures/{self.name}"
 
     def to_html(self) -> str:
@@ -54,13 +54,13 @@ class Picture:
 
 @dataclass(eq=False)
 class Report:
-    """Grows part by part: words, tables, pictures."""
+    """A page that is built part by part from paragraphs, tables and pictures."""
 
     title: str
     parts: list[str | Table | Picture] = field(default_factory=list)
 
-    def say(self, *words: str) -> "Report":
-        self.parts.extend(words)
+    def say(self, *paragraphs: str) -> "Report":
+        self.parts.extend(paragraphs)
         return self
 
     def add(self, *parts: Table | Picture) -> "Report":
@@ -87,14 +87,14 @@ class Report:
         return "\n".join(lines)
 
     def to_html(self) -> str:
-        """One file: the pictures are inside."""
+        """Return one HTML page with the pictures inside."""
         from markdown_it import MarkdownIt
 
-        words = MarkdownIt("commonmark", {"html": False})
+        markdown = MarkdownIt("commonmark", {"html": False})
         body = [f"<h1>{escape(self.title)}</h1>\n"]
         for part in self.parts:
             if isinstance(part, str):
-                body.append(str(words.render(part)))
+                body.append(str(markdown.render(part)))
             else:
                 body.append(part.to_html())
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -102,9 +102,12 @@ class Report:
         return f"<!doctype html>\n<html lang=en><head>{head}</head>\n<body>\n{''.join(body)}</body></html>\n"
 
     def write(self, folder: Path, name: str) -> Path:
-        """NAME.md, NAME.html, its pictures in figures/, and each table as CSV, JSON and LaTeX in tables/."""
-        for used in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
-            (folder / used).mkdir(parents=True, exist_ok=True)
+        """Write NAME.md and NAME.html, the pictures to figures/, each table as CSV, JSON and LaTeX to tables/.
+
+        Return the path of the HTML page.
+        """
+        for subfolder in ("", "figures" if self.pictures else "", "tables" if self.tables else ""):
+            (folder / subfolder).mkdir(parents=True, exist_ok=True)
         write_whole(folder / f"{name}.md", self.to_markdown().encode())
         write_whole(folder / f"{name}.html", self.to_html().encode())
         for picture in self.pictures:

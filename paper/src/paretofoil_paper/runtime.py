@@ -1,4 +1,4 @@
-"""Time per question (paper, appendix "Runtime Details"): by method and environment, and by budget."""
+"""Time per question (paper, appendix "Runtime Details"): by search and environment, and by budget."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -13,41 +13,52 @@ from paretofoil.search import CFZoo
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
 from paretofoil.study.statistics import summarise
-from paretofoil.study.table import Table
+from paretofoil.study.table import Table, text
 from paretofoil_paper.comparison import comparison_rows
-from paretofoil_paper.paper_tables import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPERS_NAMES, RUNTIME
+from paretofoil_paper.paper_tables import BUDGET_RUNTIME, COMPARISON, ENVIRONMENTS, PAPER_NAMES, RUNTIME
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, COMPARED, PAPERS_SETTING
+from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, PAPER_PROTOCOL, WHITE_AS_RUN
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun
 
-AS_TOLD = "cf-zoo"
-FEW = 2
-"""Cases of each environment that are timed at every budget."""
+AS_DESCRIBED = "cf-zoo"
+BUDGET_CASES = 2
+"""Number of cases per environment that are timed at every budget."""
 
 
 def reproduce_runtime(plan: Plan) -> Report:
-    """One question at a time, as the paper measured, and many together, as a study asks them."""
+    """Time one question at a time, as in the paper, and batches of questions, as in a study."""
     together, alone = comparison_rows(plan), alone_rows(plan)
-    asked = len({row.case for row in alone})
-    few = _sample(plan, FEW)
-    budgets = _asked(plan, "runtime-budget", _at_budgets(plan), few)
+    budget_cases = _sample(plan, BUDGET_CASES)
+    budgets = _timed_rows(plan, "runtime-budget", _at_budgets(plan), budget_cases)
     report = Report("Time per question")
     report.say(
-        PAPERS_SETTING,
-        f"Alone: {asked} cases, {plan.budgets.alone} of each environment evenly spread over the comparison's, asked "
-        "one at a time in one process with one thread. Together: the comparison itself, where a process searches up to "
-        "64 questions at once; a question's time is its share, and the first ones of a process pay for its imports. "
-        "Hardware (theirs a GPU), networks (theirs 256 to 1,024 wide, ours 64 to 128) and the way of asking (theirs "
-        "one query at a time, ours in batches) differ, so that only orders of magnitude can be compared.",
-        budget_in_words(plan, budgets),
+        _finding(plan, alone, together),
+        PAPER_PROTOCOL,
+        f"Alone: {len({row.case for row in alone})} cases, {plan.budgets.timed} of each environment, evenly spread "
+        "over those of the comparison, asked one at a time in one process with one thread. Together: the comparison "
+        "itself, where a process searches up to 64 questions at once; the time of a question is its share, and the "
+        "first questions of a process include its imports. Only orders of magnitude can be compared with the paper: "
+        "hardware (theirs a GPU), networks (theirs 256 to 1,024 wide, ours 64 to 128) and queries (theirs one at a "
+        "time, ours in batches) differ.",
+        describe_budget(plan, budgets),
     )
-    return report.add(_by_method(plan, alone, together), _by_budget(plan, budgets, len(few)))
+    return report.add(_by_search(plan, alone, together), _by_budget(plan, budgets, len(budget_cases)))
 
 
-def _asked(plan: Plan, name: str, searches: Mapping[str, Search], cases: list[Case]) -> list[Row]:
-    """Cases of the comparison, of its agents and in its box, one question at a time."""
-    return plan.rows(name, searches, COMPARED, only=cases, alone=True, agents=list(plan.as_run.values()))
+def _finding(plan: Plan, alone: list[Row], together: list[Row]) -> str:
+    parts = []
+    for label in (AS_RUN, WHITE_AS_RUN, "boundary", "exact"):
+        seconds = mean_seconds(plan, alone, label, "all", together) if label in plan.budgets.comparison else None
+        if seconds is not None:
+            paper = paper_seconds(plan, "all", label)
+            parts.append(f"`{label}` {text(seconds)} s{f' (paper: {text(paper)} s)' if paper else ''}")
+    return f"Mean time of a question that is asked alone: {', '.join(parts)}."
+
+
+def _timed_rows(plan: Plan, name: str, searches: Mapping[str, Search], cases: list[Case]) -> list[Row]:
+    """Return rows of cases of the comparison, asked one at a time."""
+    return plan.rows(name, searches, PAPER_COMPARISON, only=cases, alone=True, agents=list(plan.as_run.values()))
 
 
 def _label(name: str, budget: int) -> str:
@@ -55,42 +66,42 @@ def _label(name: str, budget: int) -> str:
 
 
 def _at_budgets(plan: Plan) -> dict[str, Search]:
-    """CF-ZOO as the authors ran it, which the paper timed, and as the text tells it."""
+    """Return CF-ZOO at every budget, as run by the authors (which the paper timed) and as described in the paper."""
     forms: dict[str, Callable[[int], Search]] = {
         AS_RUN: lambda budget: CFZooAsRun(budget, budget),
-        AS_TOLD: lambda budget: CFZoo(budget, budget),
+        AS_DESCRIBED: lambda budget: CFZoo(budget, budget),
     }
     return {_label(name, budget): make(budget) for budget in plan.budgets.runtime for name, make in forms.items()}
 
 
 def alone_rows(plan: Plan) -> list[Row]:
-    """A sample of the comparison, asked one question at a time."""
+    """Return a sample of the comparison, asked one question at a time."""
     if not plan.recorded:
         _warm_up(plan)
-    sample = _sample(plan, plan.budgets.alone)
-    return _asked(plan, "runtime", plan.budgets.comparison, sample)
+    sample = _sample(plan, plan.budgets.timed)
+    return _timed_rows(plan, "runtime", plan.budgets.comparison, sample)
 
 
 def _warm_up(plan: Plan) -> None:
-    """Ask once with every search, untimed, so that nobody's first question pays for imports."""
+    """Run every search once without timing it, so that imports are not timed."""
     agent = load_agent(next(iter(plan.as_run.values())))
-    for case, decision in enumerate_cases(agent, COMPARED, plan.seed):
-        question = make_case_question(agent, case, decision, box=COMPARED.box)
+    for case, decision in enumerate_cases(agent, PAPER_COMPARISON, plan.seed):
+        question = make_case_question(agent, case, decision, box=PAPER_COMPARISON.box)
         for search in plan.budgets.comparison.values():
             ask([question], plan.seeded(search))
         return
 
 
 def _sample(plan: Plan, count: int) -> list[Case]:
-    """So many cases of each agent, evenly spread over the comparison's."""
-    picked = []
+    """Return `count` cases of each agent, evenly spread over those of the comparison."""
+    sample = []
     for agent in map(load_agent, plan.as_run.values()):
-        cases = [case for case, _ in enumerate_cases(agent, COMPARED, plan.seed)]
-        picked += [cases[number] for number in evenly(len(cases), count)]
-    return picked
+        cases = [case for case, _ in enumerate_cases(agent, PAPER_COMPARISON, plan.seed)]
+        sample += [cases[number] for number in evenly(len(cases), count)]
+    return sample
 
 
-def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
+def _by_search(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
     lines: list[tuple[Any, ...]] = []
     rules: list[int] = []
     for name in [*plan.agents, "all"]:
@@ -102,27 +113,27 @@ def _by_method(plan: Plan, alone: list[Row], together: list[Row]) -> Table:
                 (ENVIRONMENTS.get(name, "All"), label, *means, paper, paper / means[0] if paper and means[0] else None)
             )
     columns = ("environment", "search", "alone (s)", "together (s)", "paper (s)", "paper / ours alone")
-    note = "All: weighted by the comparison's numbers of cases, as in the paper."
+    note = "All: mean weighted by the number of cases of the comparison, as in the paper."
     return Table("Mean seconds per question", columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
 def paper_seconds(plan: Plan, name: str, label: str) -> float | None:
-    """The paper's mean; where not all environments are asked, theirs is weighted by its cases, as it weighs them."""
-    if label not in PAPERS_NAMES:
+    """Return the paper's mean; over some of the environments, weighted by their cases as in the paper."""
+    if label not in PAPER_NAMES:
         return None
-    label = PAPERS_NAMES[label]
+    label = PAPER_NAMES[label]
     if name == "all" and set(plan.agents) == set(ENVIRONMENTS):
         return RUNTIME["all", label]
     names = list(plan.agents) if name == "all" else [name]
     return float(np.average([RUNTIME[e, label] for e in names], weights=[COMPARISON[e, label].cases for e in names]))
 
 
-def mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weighing: list[Row]) -> float | None:
-    """The mean of a search in an environment; for "all" the mean over environments, weighted by their cases."""
+def mean_seconds(plan: Plan, rows: list[Row], label: str, name: str, weights: list[Row]) -> float | None:
+    """Return the mean of a search in an environment; for "all", weighted by the number of cases in `weights`."""
     if name != "all":
         return summarise(r for r in rows if r.search == label and plan.environment_of(r) == name).seconds
-    cases = Counter(plan.environment_of(row) for row in weighing if row.search == label)
-    means = {environment: mean_seconds(plan, rows, label, environment, weighing) for environment in cases}
+    cases = Counter(plan.environment_of(row) for row in weights if row.search == label)
+    means = {environment: mean_seconds(plan, rows, label, environment, weights) for environment in cases}
     known = {environment: mean for environment, mean in means.items() if mean is not None}
     return float(np.average([*known.values()], weights=[cases[e] for e in known])) if known else None
 
@@ -131,31 +142,31 @@ def _by_budget(plan: Plan, rows: list[Row], cases: int) -> Table:
     lines: list[tuple[Any, ...]] = []
     for budget in plan.budgets.runtime:
         mean, std, median = BUDGET_RUNTIME[budget]
-        for name in (AS_RUN, AS_TOLD):
-            found = summarise(row for row in rows if row.search == _label(name, budget))
-            ours = (f"{found.seconds:.2f} ± {found.std_seconds:.2f}", found.median_seconds, round(found.queries or 0))
+        for name in (AS_RUN, AS_DESCRIBED):
+            summary = summarise(row for row in rows if row.search == _label(name, budget))
+            seconds = f"{summary.seconds:.2f} ± {summary.std_seconds:.2f}"
+            ours = (seconds, summary.median_seconds, round(summary.queries or 0))
             paper = (f"{mean} ± {std}", median) if name == AS_RUN else (None, None)
             lines.append((budget, name, *ours, *paper))
     columns = (
         *("budget", "search", "mean ± std (s)", "median (s)", "queries spent"),
         *("paper: mean ± std (s)", "paper: median (s)"),
     )
-    note = f"CF-ZOO, one question at a time, {cases} cases; queries are those of all phases, bisections included."
+    note = f"CF-ZOO, one question at a time, {cases} cases. Queries: mean over all phases, including bisections."
     return Table("Seconds per question and budget", columns, tuple(lines), note, rules=tuple(range(2, len(lines), 2)))
 
 
-def budget_in_words(plan: Plan, rows: list[Row]) -> str:
-    """What a budget means: it is not the number of queries."""
-    spent = {name: _times_spent(plan, rows, name) for name in (AS_RUN, AS_TOLD)}
+def describe_budget(plan: Plan, rows: list[Row]) -> str:
+    """Say how many queries a budget stands for."""
+    as_run, as_described = (_queries_per_budget(plan, rows, name) for name in (AS_RUN, AS_DESCRIBED))
     return (
-        "A budget in the paper's table is B, which the authors' code spends twice, on rays and on ZOO, so that about "
-        f"2 B queries are asked. Ours, over the cases below, asks {spent[AS_RUN]:.1f} B as the authors ran it "
-        f"(`{AS_RUN}`), and {spent[AS_TOLD]:.1f} B as the text tells it (`{AS_TOLD}`: B directions, a bisection along "
-        "each that succeeds, and B queries of ZOO)."
+        "A budget in the paper's table is B. The authors' code spends it twice, on rays and on ZOO: about 2 B queries. "
+        f"In the cases below, `{AS_RUN}` makes {as_run:.1f} B queries. `{AS_DESCRIBED}`, as described in the paper (B "
+        f"directions, a bisection along each successful one, B queries of ZOO), makes {as_described:.1f} B."
     )
 
 
-def _times_spent(plan: Plan, rows: list[Row], name: str) -> float:
-    """The mean of queries / budget."""
+def _queries_per_budget(plan: Plan, rows: list[Row], name: str) -> float:
+    """Return the mean of queries / budget."""
     budgets = {_label(name, budget): budget for budget in plan.budgets.runtime}
     return float(np.mean([row.queries / budgets[row.search] for row in rows if row.search in budgets]))

@@ -13,7 +13,7 @@ from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.study import StudyProgress
-from paretofoil_paper.plan import LEARNED_FROM_LUCK, Plan
+from paretofoil_paper.plan import REALISED_ENVIRONMENTS, Plan
 
 
 def seed_agents(plan: Plan, kind: str) -> list[Path]:
@@ -37,8 +37,8 @@ def agent_name(kind: str, seed: int) -> str:
 
 def seed_agent(plan: Plan, kind: str, seed: int) -> Path:
     """The folder of the agent of one seed; a training that is stopped or killed goes on at the next call."""
-    folder, entry = plan.out / "agents" / agent_name(kind, seed), envs.entry(LEARNED_FROM_LUCK.get(kind, kind))
-    settings = preset(entry, returns="realised" if kind in LEARNED_FROM_LUCK else None)
+    folder, entry = plan.out / "agents" / agent_name(kind, seed), envs.entry(REALISED_ENVIRONMENTS.get(kind, kind))
+    settings = preset(entry, returns="realised" if kind in REALISED_ENVIRONMENTS else None)
     config, checkpoint = replace(settings, **{**plan.training, "seed": seed}), folder / CHECKPOINT
     if (folder / DESCRIPTION).is_file() and not checkpoint.exists():
         _check(folder, read_agent(folder).provenance.get("config"), config)

@@ -25,7 +25,7 @@ from paretofoil_paper.differences import possible_cases, sentences, stress_diffe
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
-from paretofoil_paper.protocols import AS_RUN, STRESSED, of_expected_returns
+from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import LocalZoo
 from paretofoil_paper.seed_agents import agent_name, seed_agents
@@ -72,7 +72,7 @@ def seed_rows(plan: Plan, environment: str) -> list[Row]:
 def as_run_rows(plan: Plan, kind: str) -> list[Row]:
     """Every case of all agents of a kind in the paper's box, by CF-ZOO as the authors ran it, and by proofs."""
     searches = {AS_RUN: plan.budgets.as_run, "exact": plan.budgets.exact}
-    return _rows(plan, kind, f"seeds/{kind}-as-run", searches, STRESSED)
+    return _rows(plan, kind, f"seeds/{kind}-as-run", searches, PAPER_STRESS)
 
 
 def _rows(plan: Plan, kind: str, name: str, searches: Mapping[str, Search], rule: CaseRule) -> list[Row]:
@@ -80,7 +80,7 @@ def _rows(plan: Plan, kind: str, name: str, searches: Mapping[str, Search], rule
     if not plan.recorded:
         return plan.rows(name, searches, rule, agents=seed_agents(plan, kind))
     described = {label: describe_search(plan.seeded(search)) for label, search in searches.items()}
-    rows = plan.kept_rows(name, {"searches": described, "rule": asdict(rule), "seed": plan.seed})
+    rows = plan.recorded_rows(name, {"searches": described, "rule": asdict(rule), "seed": plan.seed})
     wanted, found = ({agent_name(kind, seed) for seed in plan.agent_seeds}, {row.case.agent for row in rows})
     if wanted != found:
         raise InvalidInput.expected(f"rows of the agents {', '.join(sorted(wanted))}", ", ".join(sorted(found)))
@@ -179,7 +179,7 @@ def _by_environment(rows: Rows, expected: Rows) -> Table:
 def _named(rows: Rows, expected: Rows) -> list[tuple[str, list[Row]]]:
     """The agents that stand for the paper's, and beneath them those of expected returns beside them."""
     mine = [(ENVIRONMENTS[environment], taken) for environment, taken in rows.items()]
-    return mine + [(of_expected_returns(environment), taken) for environment, taken in expected.items()]
+    return mine + [(expected_returns_label(environment), taken) for environment, taken in expected.items()]
 
 
 def _recovery(rows: Rows) -> Table:

@@ -1,4 +1,4 @@
-"""The combinatorial stress test (paper, Table "Stress test of CF-ZOO")."""
+"""The stress test (paper, Table "Stress test of CF-ZOO")."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from paretofoil.study import Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil.study.statistics import Proportion, rate_interval, summarise
 from paretofoil.study.table import Table
-from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_MOMENTS
+from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_STEPS
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
 from paretofoil_paper.plan import REALISED, Plan
-from paretofoil_paper.protocols import AS_RUN, STRESSED, of_expected_returns
+from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
 
@@ -27,90 +27,101 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = ("environment", "cases", "found", "rate [95 % CI]", "cluster [95 % CI]")
-AS_RUN_COLUMNS = ("distance (cut box)", "distance (whole box)")
+AS_RUN_COLUMNS = ("distance (cut region)", "distance (whole region)")
 PAPER_COLUMNS = (
-    *("paper: cases", "paper: rate [95 % CI]", "paper: distance (cut box)"),
-    "authors' rows: distance (whole box)",
+    *("paper: cases", "paper: rate [95 % CI]", "paper: distance (cut region)"),
+    "authors' rows: distance (whole region)",
 )
 INTERVALS = (
-    "Intervals: Wilson's, as in the paper, which takes cases for independent; beside it a cluster bootstrap over "
-    "episodes, where there are five or more (with one agent in each environment it is about these agents; where all "
-    "cases succeed, or none, it has no width and says nothing)."
+    "The first interval is Wilson's, as in the paper; it assumes independent cases. The cluster interval is a "
+    "bootstrap over episodes, for at least five episodes. It is about these agents, because there is one per "
+    "environment, and it has no width where all cases or no case succeed."
 )
 
 
 def stress_rows(plan: Plan) -> list[Row]:
-    """Every case of every agent in the box of what is reachable, searched by CF-ZOO as the paper tells it."""
+    """Return every case in the reachable search region, answered by CF-ZOO as the paper describes it."""
     return plan.rows("stress", {"cf-zoo": plan.budgets.stress}, EVERY_CASE)
 
 
 def as_run_rows(plan: Plan) -> list[Row]:
-    """Every case in the paper's box, searched by CF-ZOO as the authors ran it, and by proofs.
+    """Return every case in the paper's search region, answered by CF-ZOO as run by the authors and by the exact search.
 
-    Where chance plays a part both kinds of agents are asked: of realised returns, as theirs, and of expected ones.
+    In stochastic environments they include agents trained on realised returns and agents trained on expected returns.
     """
     searches = {AS_RUN: plan.budgets.as_run, "exact": plan.budgets.exact}
-    return plan.rows("stress-as-run", searches, STRESSED, agents=plan.both_kinds)
+    return plan.rows("stress-as-run", searches, PAPER_STRESS, agents=plan.all_agents)
 
 
 def reproduce_stress(plan: Plan) -> Report:
-    """Every front command x every moment of its greedy rollout x every valid foil."""
-    report = Report("Stress test of CF-ZOO: every decision, every foil")
-    report.say(
-        "Each case is a state, a command and a valid foil: every command of the agent's front, every moment of its "
-        "greedy rollout, every valid action that was not chosen. The agents are not the paper's, so that cases and "
-        "rates differ where fronts, episodes and networks do ([differences](differences.md) has the measured reasons "
-        "of the rates, the last table those of the counts)."
-    )
+    """Run every command of the front x every step of its greedy rollout x every valid foil."""
+    report = Report("Stress test of CF-ZOO")
     table = _as_run_table(plan)
-    caption = "How often CF-ZOO flips the action in the paper's box, ours and the paper's"
+    report.say(
+        _finding(table),
+        "A case is a state, a command and a foil. The cases are all commands of an agent's front, all steps of their "
+        "greedy rollouts, and all valid actions that were not chosen. Our agents are not the paper's: numbers of cases "
+        "and rates differ because fronts, episodes and networks do. [Differences](differences.md) gives the measured "
+        "reasons for the rates, the last table of this page those for the numbers of cases.",
+    )
+    caption = "Success rates of CF-ZOO in the paper's search region, ours and the paper's"
     report.add(table, Picture.of(_figure(table), "stress", caption))
     report.add(_reachable_table(plan))
-    counts = {name: Counted.of(_of(papers_rows(plan), agent)) for name, agent in plan.as_run.items()}
-    return report.say(counts_in_words(counts)).add(_counts_table(counts))
+    counts = {name: CaseCounts.of(_of_agent(paper_rows(plan), agent)) for name, agent in plan.as_run.items()}
+    return report.say(describe_counts(counts)).add(_counts_table(counts))
+
+
+def _finding(table: Table) -> str:
+    [total] = [dict(zip(table.columns, line, strict=True)) for line in table.rows if line[0] == "Total"]
+    ours, paper = total[COLUMNS[3]], total[PAPER_COLUMNS[1]]
+    return (
+        f"CF-ZOO, run as the authors ran it, finds a counterfactual command for {ours.successes:,} of {ours.cases:,} "
+        f"cases ({100 * ours.rate:.1f} %); the paper reports {paper.successes:,} of {paper.cases:,} "
+        f"({100 * paper.rate:.1f} %)."
+    )
 
 
 def _as_run_table(plan: Plan) -> Table:
-    """The paper's own experiment: its search, budget and box, with agents of realised returns."""
+    """Return the paper's experiment with our agents: its search, budget and search region, realised returns."""
     rows = [row for row in as_run_rows(plan) if row.search == AS_RUN]
     cut = cut_by_case(plan, rows)
     lines = [
-        (*_ours(ENVIRONMENTS[environment], _of(rows, agent), cut), *_theirs(environment))
+        (*_our_cells(ENVIRONMENTS[environment], _of_agent(rows, agent), cut), *_paper_cells(environment))
         for environment, agent in plan.as_run.items()
     ]
     others = [(environment, agent) for environment, agent in plan.agents.items() if agent != plan.as_run[environment]]
     expected = [
-        (*_ours(of_expected_returns(environment), _of(rows, agent), cut), *(None,) * len(PAPER_COLUMNS))
+        (*_our_cells(expected_returns_label(environment), _of_agent(rows, agent), cut), *(None,) * len(PAPER_COLUMNS))
         for environment, agent in others
     ]
     paper = total_of(STRESS[name] for name in plan.agents)
-    everything = [row for agent in plan.as_run.values() for row in _of(rows, agent)]
-    total = (*_ours("Total", everything, None), paper.cases, Proportion(paper.found, paper.cases), None, None)
+    all_rows = [row for agent in plan.as_run.values() for row in _of_agent(rows, agent)]
+    total = (*_our_cells("Total", all_rows, None), paper.cases, Proportion(paper.found, paper.cases), None, None)
     note = (
-        "CF-ZOO as the authors ran it (B = 3,001 queries for the rays and as many for ZOO, which their published "
-        "queries show; the paper's text says 9,001), in the box that they set for each environment, on agents that "
-        "learned from realised returns where chance plays a part, as theirs did; beneath, agents of expected returns. "
-        "The paper's distances are in units of the box that is cut by the signs of the front, so ours stand beside "
-        "them in the same units (what ZOO found without a seed, and so in the whole box, in units of that); "
-        f"in those of the whole box theirs are recomputed from their published rows. {INTERVALS}"
+        "CF-ZOO as run by the authors: B = 3,001 queries for the rays and 3,001 for ZOO. Their published queries show "
+        "this budget; the paper's text says 9,001. The search region is the one that they set for each environment. "
+        "In the stochastic environments our agents are trained on realised returns, like theirs; the last lines are "
+        "agents trained on expected returns. The paper's distances are in units of the region that is cut by the signs "
+        "of the front, and so are ours in the first distance column (where ZOO succeeded without a seed, in units of "
+        f"the whole region). The last column is recomputed from the authors' published rows. {INTERVALS}"
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))
 
 
-def papers_rows(plan: Plan) -> list[Row]:
-    """Of these those of the agents that stand for the paper's."""
+def paper_rows(plan: Plan) -> list[Row]:
+    """Return the rows of `as_run_rows` whose agents repeat the paper's experiment."""
     rows = as_run_rows(plan)
-    return [row for agent in plan.as_run.values() for row in _of(rows, agent)]
+    return [row for agent in plan.as_run.values() for row in _of_agent(rows, agent)]
 
 
-def _of(rows: Iterable[Row], agent: str) -> list[Row]:
+def _of_agent(rows: Iterable[Row], agent: str) -> list[Row]:
     name = load_agent(agent).name
     return [row for row in rows if row.case.agent == name]
 
 
-def _ours(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tuple[Any, ...]:
-    """What a line says of our agents; without `cut` no distances, which cannot be averaged over environments."""
+def _our_cells(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tuple[Any, ...]:
+    """Return the cells of our agents; no distances without `cut`, since they cannot be averaged over environments."""
     success = Proportion(sum(row.found for row in rows), len(rows))
     rates = (name, success.cases, success.successes, success, rate_interval(rows))
     if cut is None:
@@ -119,107 +130,110 @@ def _ours(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tup
     return (*rates, float(np.mean(distances)) if distances else None, summarise(rows).closest_distance)
 
 
-def _theirs(environment: str) -> tuple[Any, ...]:
-    """What a line says of the paper."""
+def _paper_cells(environment: str) -> tuple[Any, ...]:
+    """Return the cells of the paper."""
     paper = STRESS[environment]
     rate = Proportion(paper.found, paper.cases)
     return (paper.cases, rate, paper.distance, PUBLISHED[environment].whole_mean)
 
 
 def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
-    """The distances of the answers in units of the cut box, which is asked for of the policy again."""
-    found = {row.case: Answer.from_json(row.answer) for row in rows if row.found}
+    """Return the distance of each answer in units of the cut region, for which the policy is queried again."""
+    answers = {row.case: Answer.from_json(row.answer) for row in rows if row.found}
     distances: dict[object, float] = {}
-    for agent in map(load_agent, plan.both_kinds):
-        asked = [(case, decision) for case, decision in enumerate_cases(agent, STRESSED, plan.seed) if case in found]
-        if asked:
-            batch = QuestionBatch([make_case_question(agent, case, decision, box="paper") for case, decision in asked])
-            answers = [found[case] for case, _ in asked]
-            commands = np.array([answer.closest.command for answer in answers if answer.closest])
-            by_rays = np.array(["bisection" in answer.queries for answer in answers])
-            measured = cut_distances(batch, commands, by_rays).tolist()
-            distances |= dict(zip([case for case, _ in asked], measured, strict=True))
+    for agent in map(load_agent, plan.all_agents):
+        cases = [pair for pair in enumerate_cases(agent, PAPER_STRESS, plan.seed) if pair[0] in answers]
+        if cases:
+            batch = QuestionBatch([make_case_question(agent, *pair, box="paper") for pair in cases])
+            solved = [answers[case] for case, _ in cases]
+            commands = np.array([answer.closest.command for answer in solved if answer.closest])
+            by_rays = np.array(["bisection" in answer.search.queries for answer in solved])
+            scaled = cut_distances(batch, commands, by_rays).tolist()
+            distances |= dict(zip([case for case, _ in cases], scaled, strict=True))
     return distances
 
 
 def _reachable_table(plan: Plan) -> Table:
-    """The same questions as this library asks them."""
+    """Return the same cases with the defaults of this library."""
     rows = stress_rows(plan)
     lines = []
     for name in [*plan.agents, "all"]:
-        taken = [row for row in rows if name in ("all", plan.environment_of(row))]
-        found = summarise(taken)
-        rates = (found.success.cases, found.success.successes, found.success, rate_interval(taken))
-        lines.append((ENVIRONMENTS.get(name, "Total"), *rates, found.closest_distance if name != "all" else None))
-    took = f"{len(rows):,} cases took {sum(row.seconds for row in rows):,.0f} s of workers' wall time."
+        group = [row for row in rows if name in ("all", plan.environment_of(row))]
+        summary = summarise(group)
+        rates = (summary.success.cases, summary.success.successes, summary.success, rate_interval(group))
+        lines.append((ENVIRONMENTS.get(name, "Total"), *rates, summary.closest_distance if name != "all" else None))
     note = (
-        "CF-ZOO as the paper's text tells it (9,001 directions, 9,001 queries of ZOO), in the box of what can still be "
-        "returned, on agents of expected returns. Distance: mean scaled l2 distance over the successes, in units of "
-        f"the box that the agent was trained on. {took}"
+        "CF-ZOO as the paper's text describes it (9,001 directions, 9,001 queries of ZOO), in the region of commands "
+        "that can still be returned, with agents trained on expected returns. Distance: mean scaled l2 distance over "
+        "the successes, in units of the returns seen in training. Worker time of all "
+        f"{len(rows):,} cases: {sum(row.seconds for row in rows):,.0f} s."
     )
     columns = (*COLUMNS, "distance")
-    return Table("In the box of what is reachable", columns, tuple(lines), note, rules=(len(lines) - 1,))
+    return Table("In the reachable search region", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
 
 @dataclass(frozen=True)
-class Counted:
-    """How the cases of an agent come about."""
+class CaseCounts:
+    """How many cases an agent has, and from how many commands and steps."""
 
     commands: int
-    moments: int
+    steps: int
+    """Steps of all rollouts that have a foil."""
     cases: int
 
     @classmethod
-    def of(cls, rows: Iterable[Row]) -> "Counted":
+    def of(cls, rows: Iterable[Row]) -> "CaseCounts":
         cases = {row.case for row in rows}
         return cls(len({case.front for case in cases}), len({(case.front, case.step) for case in cases}), len(cases))
 
     def more_than(self, paper: int) -> float:
-        """By how many percent its cases are more than the paper's."""
+        """Return by how many percent its cases exceed the paper's."""
         return 100 * (self.cases / paper - 1)
 
 
-def counts_in_words(counts: Mapping[str, Counted]) -> str:
-    """Which counts are near the paper's, and what the others follow from."""
-    steady = [name for name in counts if name not in REALISED]
-    far = [name for name in steady if abs(counts[name].more_than(STRESS[name].cases)) > 10]
-    near = len(steady) - len(far)
-    told = [f"Of {len(steady)} environments without chance {near} have as many cases as the paper, within 10 %."]
+def describe_counts(counts: Mapping[str, CaseCounts]) -> str:
+    """Say which numbers of cases are close to the paper's, and where the others come from."""
+    deterministic = [name for name in counts if name not in REALISED]
+    far = [name for name in deterministic if abs(counts[name].more_than(STRESS[name].cases)) > 10]
+    sentences = [
+        f"In {len(deterministic) - len(far)} of {len(deterministic)} deterministic environments the number of cases is "
+        "within 10 % of the paper's."
+    ]
     for name in far:
         ours, fronts, paper = counts[name], PUBLISHED[name].fronts, STRESS[name].cases
-        told.append(
+        sentences.append(
             f"{ENVIRONMENTS[name]} has {ours.more_than(paper):+.0f} %, because our front has {ours.commands} points "
-            f"where theirs has {fronts}; a command has {ours.cases / ours.commands:.3g} cases in the mean here, "
-            f"{paper / fronts:.3g} there."
+            f"and theirs has {fronts}; a command has on average {ours.cases / ours.commands:.3g} cases here and "
+            f"{paper / fronts:.3g} in the paper."
         )
     for name in (name for name in counts if name in REALISED):
         if abs(counts[name].more_than(STRESS[name].cases)) > 10:
-            told.append(
-                f"{ENVIRONMENTS[name]} is one episode under one command, and chance decides how long it lasts: "
-                f"{counts[name].moments} moments with a foil here, {PUBLISHED_MOMENTS[name]} moments there."
+            sentences.append(
+                f"{ENVIRONMENTS[name]} is one stochastic episode under one command: it has {counts[name].steps} steps "
+                f"with a foil here and {PUBLISHED_STEPS[name]} steps in the authors' rows."
             )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
-def _counts_table(counts: Mapping[str, Counted]) -> Table:
+def _counts_table(counts: Mapping[str, CaseCounts]) -> Table:
     lines = []
     for name, ours in counts.items():
         paper = STRESS[name].cases
-        mine = (ours.commands, ours.moments, ours.cases)
-        lines.append((ENVIRONMENTS[name], *mine, PUBLISHED[name].fronts, paper, ours.more_than(paper)))
+        numbers = (ours.commands, ours.steps, ours.cases)
+        lines.append((ENVIRONMENTS[name], *numbers, PUBLISHED[name].fronts, paper, ours.more_than(paper)))
     columns = (
-        *("environment", "commands", "moments with a foil", "cases", "their rows: commands", "paper: cases"),
+        *("environment", "commands", "steps with a foil", "cases", "authors' rows: commands", "paper: cases"),
         "difference (%)",
     )
-    return Table("Where the numbers of cases come from", columns, tuple(lines))
+    return Table("Numbers of cases", columns, tuple(lines))
 
 
 def _figure(table: Table) -> "Figure":
     lines = [dict(zip(table.columns, line, strict=True)) for line in table.rows]
-    measured = {line["environment"]: line[COLUMNS[3]] for line in lines}
+    ours = {line["environment"]: line[COLUMNS[3]] for line in lines}
     reported = {line["environment"]: line[PAPER_COLUMNS[1]] for line in lines if line[PAPER_COLUMNS[1]] is not None}
     series = [
-        Series("CF-ZOO as run, measured", GREEN, measured),
-        Series("CF-ZOO, the paper's", GREEN, reported, hollow=True),
+        Series("CF-ZOO as run, ours", GREEN, ours),
+        Series("CF-ZOO, paper", GREEN, reported, hollow=True),
     ]
-    return figure_rates(list(measured), series)
+    return figure_rates(list(ours), series)

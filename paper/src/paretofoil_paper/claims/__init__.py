@@ -7,7 +7,7 @@ from paretofoil_paper.claims.horizon import horizon_in_words, horizon_table, pai
 from paretofoil_paper.claims.sparsity import in_papers_box, in_reachable_box, sparsity_in_words, sparsity_table
 from paretofoil_paper.claims.undertrained import early_in_words, early_table, question_both
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, REACHABLE_SETTING
+from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
 from paretofoil_paper.report import Report
 from paretofoil_paper.stress import stress_rows
 
@@ -18,7 +18,7 @@ def reproduce_claims(plan: Plan) -> Report:
     report = Report("What the paper claims in words, tested")
     report.say(
         "Words in bold are quoted from the paper; behind them stands what the rows beside this page say. "
-        f"{REACHABLE_SETTING} What is asked in the paper's box, of agents of realised returns, says so."
+        f"{REACHABLE_PROTOCOL} What is asked in the paper's box, of agents of realised returns, says so."
     )
     papers, reachable = in_papers_box(plan), in_reachable_box(plan, rows)
     report.say("## How many entries change", sparsity_in_words(papers, reachable))

@@ -16,9 +16,9 @@ from paretofoil.study.statistics import Proportion, pair_rows, paired_test, rate
 from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import STRESSED
+from paretofoil_paper.protocols import PAPER_STRESS
 from paretofoil_paper.searches import CFZooAsRun
-from paretofoil_paper.stress import papers_rows
+from paretofoil_paper.stress import paper_rows
 
 BUDGETS = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)
 """Budgets of CF-ZOO: those of the paper's studies, what the authors' stress test had, and less."""
@@ -40,7 +40,7 @@ def budget_rows(plan: Plan, rows: Sequence[Row]) -> list["Spent"]:
 def as_run_budget_rows(plan: Plan) -> list["Spent"]:
     """The same as the authors ran it, in their box, on the agents that stand for theirs: what the paper speaks of."""
     searches = {budget: CFZooAsRun(budget, budget) for budget in BUDGETS}
-    asked = (papers_rows(plan), searches, STRESSED, list(plan.as_run.values()))
+    asked = (paper_rows(plan), searches, PAPER_STRESS, list(plan.as_run.values()))
     return _spending(plan, "claims-budget-as-run", *asked)
 
 

@@ -13,7 +13,7 @@ from paretofoil.study import Case, Row
 from paretofoil.study.case import make_case_question
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
-from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 
@@ -62,7 +62,7 @@ def slopes(plan: Plan, rows: Sequence[Row]) -> list[Slope]:
             yield from measure_slopes(plan.load(environment), mine, plan.seed)
 
     settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "steps": len(STEPS)}
-    return measured(plan, "claims-gradient", Slope, measure, settings)
+    return measurements(plan, "claims-gradient", Slope, measure, settings)
 
 
 def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slope]:

@@ -14,7 +14,7 @@ from paretofoil.core.decision import Episode
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.table import Table
 from paretofoil_paper.issued import NEAR, choose
-from paretofoil_paper.measurements import mean_interval, measured, share
+from paretofoil_paper.measurements import mean_interval, measurements, share
 from paretofoil_paper.other_seed import QUICK
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
@@ -48,7 +48,7 @@ class Pair:
 def pairs(plan: Plan) -> list[Pair]:
     """Kept as rows: the agents with a horizon are not."""
     settings = {"factors": list(FACTORS), "training": dict(plan.training)}
-    return measured(plan, "claims-horizon", Pair, lambda: measure_pairs(plan), settings)
+    return measurements(plan, "claims-horizon", Pair, lambda: measure_pairs(plan), settings)
 
 
 def measure_pairs(plan: Plan) -> Iterator[Pair]:

@@ -14,7 +14,7 @@ from paretofoil_paper.measurements import mean_interval, share
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN
-from paretofoil_paper.stress import papers_rows
+from paretofoil_paper.stress import paper_rows
 
 NOTABLE = 0.001
 """An entry changes if it changes by more than this share of its range."""
@@ -55,7 +55,7 @@ Answers = Sequence[Changed]
 def in_papers_box(plan: Plan) -> list[Changed]:
     """The answers of the paper's own experiment, and the closest ones there; ranges are those of its box."""
     agents = [load_agent(source) for source in plan.as_run.values()]
-    return _count(plan, papers_rows(plan), {agent.name: agent.paper_space.scale for agent in agents})
+    return _count(plan, paper_rows(plan), {agent.name: agent.paper_space.scale for agent in agents})
 
 
 def in_reachable_box(plan: Plan, rows: Iterable[Row]) -> list[Changed]:

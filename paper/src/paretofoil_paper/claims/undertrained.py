@@ -16,7 +16,7 @@ from paretofoil.study.study import describe_search, fingerprint
 from paretofoil.study.table import Table
 from paretofoil_paper.claims.sparsity import entries_changed
 from paretofoil_paper.issued import Aftermath, Answered
-from paretofoil_paper.measurements import mean_interval, measured
+from paretofoil_paper.measurements import mean_interval, measurements
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 
@@ -89,7 +89,7 @@ def _aftermaths(plan: Plan, agents: Mapping[str, tuple[Agent, Agent]], rows: Seq
 
     early = {agent.name: fingerprint(agent) for _, agent in agents.values()}
     settings = {"early": early, "exact": describe_search(plan.seeded(plan.budgets.exact))}
-    return measured(plan, "claims-consequences", Aftermath, measure, settings)
+    return measurements(plan, "claims-consequences", Aftermath, measure, settings)
 
 
 def early_table(asked: Mapping[str, tuple[Questioned, Questioned]]) -> Table:
