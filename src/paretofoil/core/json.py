@@ -258,7 +258,8 @@ def _explain(message: str, kind: Any, values: Any, what: str) -> InvalidInput:
         expected = expected.replace("`", "").replace(" | ", " or ")
     else:  # raised by a hook or by __post_init__
         return InvalidInput(f"{path} of {what}: {reason}" if path else f"{what}: {reason}")
-    return InvalidInput.expected(f"{expected} at {path or 'the top'} of {what}", brief(_value_at(values, steps)))
+    where = f"at {path} of {what}" if path else f"as {what}"
+    return InvalidInput.expected(f"{expected} {where}", brief(_value_at(values, steps)))
 
 
 def _value_at(values: Any, steps: list[str]) -> Any:

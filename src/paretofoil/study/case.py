@@ -11,6 +11,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import Count
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
 from paretofoil.explanation.pose import Box, paper_box, pose_each
@@ -21,10 +22,10 @@ class Case:
     """One question of a study: why not this foil, at this step of this agent's episode?"""
 
     agent: str
-    front: int
+    front: Count
     """Index of the front command issued at the start of the episode."""
-    step: int
-    foil: int
+    step: Count
+    foil: Count
 
 
 @dataclass(frozen=True)

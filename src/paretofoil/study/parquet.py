@@ -6,9 +6,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from paretofoil.core.document import by_name, record, several
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import read_document
+from paretofoil.core.json import read_document, read_value
 from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_run, read_runs
 from paretofoil.study.study import read_configuration, upgrade_configuration
 from paretofoil.study.table import rows_table
@@ -56,11 +55,11 @@ def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
 def read_parquet(path: Path) -> ParquetStudy:
     """Return what `export_parquet` wrote, in this version or an older one."""
     table, about = open_parquet(path, "the rows of a study")
-    try:
-        stored = record({"configuration": read_configuration, "runs": several(by_name(lambda value: value))})(about)
-    except KeyError as error:
-        raise InvalidInput.expected(f"{path} to hold the study's configuration and runs", f"no {error}") from None
-    runs = [read_run({**run, "machine": json.dumps(run.get("machine"))}, path) for run in stored["runs"]]
+    missing = [name for name in ("configuration", "runs") if not isinstance(about, Mapping) or name not in about]
+    if missing:
+        raise InvalidInput.expected(f"{path} to hold the study's configuration and runs", f"no {missing[0]}")
+    read_configuration(about["configuration"])
+    runs = [read_run(run, path) for run in read_value(list[dict[str, Any]], about["runs"], f"the runs of {path}")]
     rows = [read_row({"answer": "", **line}, path) for line in table.to_pylist()]
     return ParquetStudy(upgrade_configuration(about["configuration"]), runs, rows)
 

@@ -5,17 +5,18 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from paretofoil.core.answer import Answer, Status
-from paretofoil.core.document import Reader, by_name, finite, one_of, optional, record, renamed, text, whole, within
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_NUMBER, brief, read_document
+from paretofoil.core.json import Count, brief, read_document, read_value
 from paretofoil.study.case import Case
 from paretofoil.study.database import Database, StoreError, has_tables, open_to_read
-from paretofoil.study.study import check_same, count, read_configuration, upgrade_configuration
+from paretofoil.study.study import check_same, read_configuration, upgrade_configuration
 
 SCHEMA = "paretofoil/study/5"
 TABLES = """
@@ -41,6 +42,9 @@ OLD_STATUSES = {
 }
 
 
+NonNegative = Annotated[float, msgspec.Meta(ge=0.0)]
+
+
 @dataclass(frozen=True)
 class Row:
     """The answer to one case by one search. Everything but `seconds` is the same in every run."""
@@ -50,12 +54,12 @@ class Row:
     """Label of the search in the study."""
     agent_hash: str
     status: Status
-    closest_distance: float | None
+    closest_distance: NonNegative | None
     """Scaled distance of the closest command, before it is rounded to the quoted one; None if none was found."""
-    queries: int
+    queries: Count
     answer: str
     """The whole answer as JSON, with all timings set to 0."""
-    seconds: float
+    seconds: NonNegative
     """Wall time: an equal share of that of its chunk."""
 
     @property
@@ -71,68 +75,39 @@ class Run:
     """One call of `run_study` that finished questions; a study that was stopped and resumed has several."""
 
     engine: str
-    workers: int | None
+    workers: Count | None
     """Number of local processes; None on a cluster at an address."""
-    total: int
+    total: Count
     """Number of questions of the study."""
-    asked: int
+    asked: Count
     """Number of questions that this run finished."""
-    seconds: float
+    seconds: NonNegative
     """Wall time until the last of them was written."""
-    machine: Mapping[str, Any]
+    machine: dict[str, Any]
     """Versions and hardware of the process that wrote them."""
 
 
-def _document(value: Any) -> str:
-    if not isinstance(value, str):
-        raise InvalidInput.expected("JSON as text", brief(value))
-    return value
-
-
-_nonnegative = within(finite, 0.0, MAX_NUMBER)
-CASE: dict[str, Reader] = {"agent": text, **dict.fromkeys(("front", "step", "foil"), count)}
-ROW: dict[str, Reader] = {
-    "search": text,
-    "agent_hash": text,
-    "status": one_of(*(status.value for status in Status)),
-    "closest_distance": optional(_nonnegative),
-    "queries": count,
-    "answer": _document,
-    "seconds": _nonnegative,
-}
-RUN: dict[str, Reader] = {
-    "engine": text,
-    "workers": optional(count),
-    **dict.fromkeys(("total", "asked"), count),
-    "seconds": _nonnegative,
-    "machine": lambda value: by_name(lambda item: item)(read_document(_document(value), "a machine")),
-}
-"""The columns with their readers: SQLite itself accepts a text in a column of numbers."""
-
-
-def _read_columns(columns: Mapping[str, Reader], stored: Mapping[str, Any], path: Path) -> dict[str, Any]:
-    try:
-        return record(columns)({name: stored.get(name) for name in columns})
-    except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
-
-
-def upgrade_row(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a stored row with the column names and status values of this version."""
-    row = renamed(stored, **OLD_COLUMNS)
-    return {**row, "status": OLD_STATUSES.get(str(row.get("status")), row.get("status"))}
+CASE = ("agent", "front", "step", "foil")
 
 
 def read_row(stored: Mapping[str, Any], path: Path) -> Row:
-    """Return a row of a SQLite or Parquet file, of this version or an older one."""
-    values = _read_columns({**CASE, **ROW}, upgrade_row(stored), path)
-    case = Case(**{name: values.pop(name) for name in CASE})
-    return Row(**{**values, "case": case, "status": Status(values["status"])})
+    """Return a row of a SQLite or Parquet file, with the column names and status values of any version."""
+    values = {OLD_COLUMNS.get(name, name): value for name, value in stored.items()}
+    values["status"] = OLD_STATUSES.get(str(values.get("status")), values.get("status"))
+    answer = _read_text(values.get("answer"), f"an answer in {path}")  # its length exceeds that of other texts
+    case = {name: values.get(name) for name in CASE}
+    return replace(read_value(Row, {**values, "case": case, "answer": ""}, f"a row of {path}"), answer=answer)
 
 
 def read_run(stored: Mapping[str, Any], path: Path) -> Run:
-    """Return a run of a SQLite or Parquet file; its machine is JSON text."""
-    return Run(**_read_columns(RUN, stored, path))
+    """Return a run of a SQLite or Parquet file."""
+    return read_value(Run, stored, f"a run of {path}")
+
+
+def _read_text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInput.expected(f"{what} as JSON text", brief(value))
+    return value
 
 
 class Store:
@@ -175,10 +150,9 @@ class Store:
 
     def finished(self) -> set[tuple[str, Case]]:
         """Return the (search, case) pairs that have an answer."""
-        columns = {"search": text, **CASE}
         with _explain_errors(self.path), self._database.reading() as connection:
-            rows = [_read_columns(columns, stored, self.path) for stored in _select(connection, columns, "answer")]
-        return {(row.pop("search"), Case(**row)) for row in rows}
+            rows = _select(connection, ("search", *CASE), "answer")
+        return {(str(row.pop("search")), read_value(Case, row, f"a row of {self.path}")) for row in rows}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """Return the number of a new run, for `add`."""
@@ -221,7 +195,9 @@ def read_about(path: str | Path) -> dict[str, Any]:
 def read_runs(path: str | Path) -> list[Run]:
     """Return the runs of a study in their order; a run that was stopped at once has asked nothing."""
     with _reading(path) as (connection, _):
-        return [read_run(stored, Path(path)) for stored in _select(connection, RUN, "run ORDER BY number")]
+        what, rows = f"the machine of a run of {path}", _select(connection, "*", "run ORDER BY number")
+        machines = [read_document(_read_text(row["machine"], what), what) for row in rows]
+        return [read_run({**row, "machine": machine}, Path(path)) for row, machine in zip(rows, machines, strict=True)]
 
 
 def read_rows(path: str | Path) -> list[Row]:
@@ -251,15 +227,16 @@ def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     schema = next((s for s, t in ((SCHEMA, TABLES), (OLD_SCHEMA, OLD_TABLES)) if has_tables(connection, t)), None)
     if schema is None:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")
+    stored = connection.execute("SELECT name, value FROM about").fetchall()
+    about = {str(name): read_document(_read_text(value, f"{name} of {path}"), f"{path}") for name, value in stored}
+    if about.get("schema") != schema:
+        raise InvalidInput.expected(f"{path} to be of schema {schema}", brief(about.get("schema")))
     try:
-        stored = connection.execute("SELECT name, value FROM about").fetchall()
-        about = {text(name): read_document(_document(value), name) for name, value in stored}
-        with whole(about, schema, "study"):
-            read = record({"configuration": read_configuration}, {"sources": by_name(text)})(about)
+        read_configuration(about.get("configuration"))
+        sources = read_value(dict[str, str], about.get("sources", {}), "the sources of a study")
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
-    configuration = upgrade_configuration(about["configuration"])
-    return {**about, "configuration": configuration, "sources": read.get("sources", {})}
+    return {**about, "configuration": upgrade_configuration(about["configuration"]), "sources": sources}
 
 
 @contextmanager

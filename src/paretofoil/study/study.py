@@ -6,34 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
 from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.constants import KAPPA
-from paretofoil.core.document import (
-    Reader,
-    by_name,
-    finite,
-    flag,
-    integer,
-    one_of,
-    optional,
-    record,
-    renamed,
-    several,
-    text,
-    within,
-)
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_INTEGER, brief
+from paretofoil.core.json import Count, brief, read_value
 from paretofoil.core.policy import is_white_box, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
-from paretofoil.explanation.pose import Box
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search.registry import choose_search, search_classes
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, make_case_questions
@@ -111,61 +96,49 @@ def make_study(
     return Study(tuple(loaded), searches, rule, seed, kappa, None if only is None else frozenset(only), sources)
 
 
-def _read_case(value: Any) -> Case:
-    if not isinstance(value, list) or len(value) != 4:
-        raise InvalidInput.expected("a case as [agent, front, step, foil]", brief(value))
-    return Case(text(value[0]), *map(count, value[1:]))
+@dataclass(frozen=True)
+class Configuration:
+    """A configuration as it is stored."""
 
-
-def _read_description(value: Any) -> Any:
-    """Return the stored description of a search; `restore_search` reads its settings."""
-    record({"class": text})(value)
-    return value
-
-
-count = within(integer, 0, MAX_INTEGER)
-_read_fields = record(
-    {
-        "paretofoil": text,
-        "agents": by_name(text),
-        "searches": by_name(_read_description),
-        "rule": record(
-            {**dict.fromkeys(("commands", "steps", "foils"), optional(count)), "box": one_of(*get_args(Box))}
-        ),
-        "seed": count,
-        "kappa": optional(finite),
-        "only": optional(several(_read_case)),
-    }
-)
+    paretofoil: str
+    agents: dict[str, str]
+    searches: dict[str, dict[str, Any]]
+    rule: CaseRule
+    seed: Count
+    kappa: float | None
+    only: tuple[tuple[str, Count, Count, Count], ...] | None
+    """Cases as (agent, front, step, foil)."""
 
 
 def upgrade_configuration(stored: Any) -> Any:
     """Return a stored configuration with the names of this version; older files say `times` for `steps`."""
     rule = stored.get("rule") if isinstance(stored, Mapping) else None
-    return {**stored, "rule": renamed(rule, times="steps")} if isinstance(rule, Mapping) else stored
+    if not isinstance(rule, Mapping):
+        return stored
+    return {**stored, "rule": {"steps" if name == "times" else name: value for name, value in rule.items()}}
 
 
-def read_configuration(stored: Any) -> dict[str, Any]:
+def read_configuration(stored: Any) -> Configuration:
     """Return a stored configuration, of this version or an older one, with every field checked."""
-    return _read_fields(upgrade_configuration(stored))
+    return read_value(Configuration, upgrade_configuration(stored), "the configuration of a study")
 
 
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:
     """Return the study of a file. An agent or a search that has changed since is an error."""
     stored = read_configuration(configuration)
-    missing = [name for name in stored["agents"] if name not in sources]
+    missing = [name for name in stored.agents if name not in sources]
     if missing:
         raise InvalidInput(
             f"expected agents that were loaded by name or folder, got {brief(missing)}, defined in Python; "
             "call run_study with the same study there"
         )
     study = make_study(
-        [sources[name] for name in stored["agents"]],
-        {label: restore_search(description) for label, description in stored["searches"].items()},
-        CaseRule(**stored["rule"]),
-        seed=stored["seed"],
-        kappa=stored["kappa"],
-        only=stored["only"],
+        [sources[name] for name in stored.agents],
+        {label: restore_search(description) for label, description in stored.searches.items()},
+        stored.rule,
+        seed=stored.seed,
+        kappa=stored.kappa,
+        only=None if stored.only is None else (Case(*case) for case in stored.only),
     )
     check_same(configuration, json.loads(json.dumps(study.configuration())), path)
     return study
@@ -204,11 +177,13 @@ MOST_WORK = 1_000_000
 MOST_WORK_OF = {"max_boxes": 10_000_000, **dict.fromkeys(("binary_search_steps", "max_iter", "bisections"), 1_000)}
 MOST_WORK_OF |= {"max_halving": 100, "max_doubling": 100}
 """Other limits, of settings that cost less or that multiply each other."""
+MOST_VALUES = 1_000
+"""Largest number of values of one setting."""
 
 
 def restore_search(description: Mapping[str, Any]) -> Any:
     """Return the search that `describe_search` described."""
-    name, classes = _read_description(description)["class"], search_classes()
+    name, classes = read_value(str, description.get("class"), "the class of a search"), search_classes()
     if name not in classes:
         raise InvalidInput(
             f"expected a registered search, got {brief(name)}, defined in Python; "
@@ -216,40 +191,33 @@ def restore_search(description: Mapping[str, Any]) -> Any:
         )
     kind: Any = classes[name]
     hints = get_type_hints(kind)
-    readers = {field.name: _setting(field.name, hints[field.name]) for field in fields(kind)}
-    unknown = [key for key in description if key != "class" and key not in readers]
+    names = [field.name for field in fields(kind)]
+    unknown = [key for key in description if key != "class" and key not in names]
     if unknown:
-        raise InvalidInput.expected(f"settings of {name} among {', '.join(readers)}", brief(unknown[0]))
-    settings = record({}, readers)(description)
+        raise InvalidInput.expected(f"settings of {name} among {', '.join(names)}", brief(unknown[0]))
+    settings = {key: _read_setting(key, hints[key], value) for key, value in description.items() if key != "class"}
     try:
         return kind(**settings)
     except TypeError as error:
         raise InvalidInput.expected(f"all settings of {name}", error) from None
 
 
-def _setting(name: str, hint: Any) -> Reader:
-    """Return the reader of a search's setting for its declared type."""
+def _read_setting(name: str, hint: Any, value: Any) -> Any:
+    """Return a setting of its declared type; a search inside a search is restored."""
+    plain = (bool, int, float, str, NoneType)
+    nested = next((kind for kind in (hint, *get_args(hint)) if isinstance(kind, type) and kind not in plain), None)
+    if isinstance(value, Mapping) or (nested and value is not None):
+        setting = restore_search(value) if isinstance(value, Mapping) else value
+        if nested and not isinstance(setting, nested):
+            raise InvalidInput.expected(f"{name} to be a {nested.__name__}", brief(value))
+        return setting
+    setting = read_value(hint, value, name)
+    if isinstance(setting, tuple) and len(setting) > MOST_VALUES:
+        raise InvalidInput.expected(f"{name} of at most {MOST_VALUES:,} values", f"{len(setting):,}")
     most = MOST_WORK_OF.get(name, MOST_WORK)
-    whole = count if name == "seed" else within(integer, -most, most)
-    plain: dict[Any, Reader] = {bool: flag, float: finite, str: text, int: whole}
-    if hint in plain:
-        return plain[hint]
-    kinds = get_args(hint)
-    if get_origin(hint) is Literal:
-        return one_of(*kinds)
-    if get_origin(hint) is tuple:
-        return several(_setting(name, kinds[0]), most=1_000)
-    if NoneType in kinds:
-        return optional(_setting(name, next(kind for kind in kinds if kind is not NoneType)))
-    return lambda value: _nested(value, hint)
-
-
-def _nested(value: Any, hint: Any) -> Any:
-    """Return a search inside a search; a value of any other declared type is returned as it is."""
-    made = restore_search(value) if isinstance(value, Mapping) else tuple(value) if isinstance(value, list) else value
-    if isinstance(hint, type) and not isinstance(made, hint):
-        raise InvalidInput.expected(f"a {hint.__name__}", brief(value))
-    return made
+    if name != "seed" and any(type(item) is int and abs(item) > most for item in np.atleast_1d(setting).tolist()):
+        raise InvalidInput.expected(f"{name} of at most {most:,}", brief(value))
+    return setting
 
 
 def fingerprint(agent: Agent) -> str:
