@@ -1,6 +1,9 @@
-"""What the replay keeps, and under which commands."""
+"""The demonstrations that the replay keeps, and their commands."""
+
+from typing import Any
 
 import numpy as np
+import pytest
 
 from paretofoil.envs.episode import Episodes
 from paretofoil.pcn.archive import keep_realised
@@ -118,3 +121,82 @@ def test_means_that_cannot_be_told_apart_are_one_point():
     assert (keep, new) == ([], [0, 2, 3])
     replay = Replay(10, [found[i] for i in new])
     assert replay.front == [0, 2]
+
+
+def ranking(labels: Any, errors: float = 0.0, lengths: Any = None) -> Ranking:
+    points = np.array(labels, dtype=np.float64)
+    counts = np.ones(len(points), dtype=np.int64) if lengths is None else np.array(lengths)
+    return Ranking(points, np.full(points.shape, errors), counts)
+
+
+def chosen(labels: Any, capacity: int) -> list[int]:
+    return Replay(capacity).choose(ranking(labels))[1]
+
+
+def test_the_most_crowded_point_of_a_large_front_is_dropped() -> None:
+    front = [(0, 10), (1, 9), (1.1, 8.9), (5, 5), (10, 0)]
+    assert chosen(front, 4) == [0, 2, 3, 4]
+
+
+def test_the_distance_of_crowded_dominated_points_is_doubled() -> None:
+    points = [(10, 10), (8, 8), (7.9, 7.9), (7.8, 7.8), (7, 7), (0, 0)]
+    assert chosen(points, 3) == [0, 1, 4]
+
+
+def test_the_distance_to_the_front_counts_only_the_shortfall() -> None:
+    """(4, 10) is 2 below (0, 12) in one objective and above it in the other; (10, 7) is 3 below (10, 10)."""
+    points = [(10, 10), (0, 12), (4, 10), (10, 7), (0, 2)]
+    assert chosen(points, 3) == [0, 1, 2]
+
+
+def test_an_objective_in_which_all_returns_are_equal_is_ignored() -> None:
+    assert chosen([(3, 1), (2, 1), (0, 1)], 2) == [0, 1]
+
+
+@pytest.mark.parametrize("error", [0.0, 0.1])
+def test_of_equal_labels_the_shortest_is_kept_then_the_newest(error: float) -> None:
+    assert ranking([(1, 1), (1, 1), (1, 1)], error).unique().tolist() == [2]
+    assert ranking([(1, 1), (1, 1), (1, 1)], error, [2, 1, 2]).unique().tolist() == [1]
+
+
+@pytest.mark.parametrize(("errors_apart", "count"), [(2.0, 1), (4.0, 2)])
+def test_means_within_three_standard_errors_are_equal(errors_apart: float, count: int) -> None:
+    gap = errors_apart * np.hypot(0.1, 0.1)
+    assert len(ranking([(0, 0), (gap, -gap)], 0.1).unique()) == count
+    assert len(ranking([(0, 0), (gap, gap)], 0.1).best()) == 3 - count
+
+
+def test_of_equal_means_that_with_the_smallest_error_is_kept() -> None:
+    labels, errors = np.array([(0.0, 0.0), (0.01, 0.01)]), np.array([(0.1, 0.1), (0.4, 0.4)])
+    assert Ranking(labels, errors, np.array([5, 1])).unique().tolist() == [0]
+
+
+def test_a_horizon_is_at_least_one_step() -> None:
+    episodes = make_episodes([(0, 0), (0, 0), (0, 0), (1, 1)])
+    demonstration = relabel(episodes, np.array([0]), np.array([4]), np.ones(2), np.zeros(2), np.arange(4), horizon=2.5)
+    assert demonstration.commands[:, 2].tolist() == [2.5, 1.5, 1.0, 1.0]
+
+
+def test_samples_stay_in_the_order_of_the_episode() -> None:
+    episodes = make_episodes([(1, 0), (0, -2), (3, 0)])
+    episodes.observations[0, :, 1] = [2, 1, 0]
+    replay = Replay(10)
+    keep_realised(replay, episodes, TrainConfig())
+    [only] = replay.demonstrations
+    assert only.commands.tolist() == [[4, -2], [3, -2], [3, 0]]
+    assert only.actions.tolist() == [0, 1, 2]
+
+
+def test_an_episode_that_was_cut_off_after_its_last_reward_is_kept() -> None:
+    episodes = make_episodes([(0, -1), (0, 0)])
+    episodes.terminated[:] = False
+    replay = Replay(10)
+    keep_realised(replay, episodes, TrainConfig(episode_steps=2))
+    assert kept(replay) == {(0.0, -1.0)}
+
+
+def test_returns_that_differ_by_rounding_errors_are_equal() -> None:
+    replay = Replay(10)
+    keep_realised(replay, make_episodes([(0.1, 0), (0.2, 0)], [(0.3, 0)]), TrainConfig())
+    assert kept(replay) == {(0.3, 0.0)}
+    assert replay.demonstrations[0].plan.tolist() == [0]

@@ -1,1 +1,1 @@
-"""Pareto Conditioned Networks: the deployed policy in NumPy, and its training, the only part that needs torch."""
+"""Pareto Conditioned Networks: the policy in NumPy, and its training in torch."""

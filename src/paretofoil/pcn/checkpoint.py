@@ -1,4 +1,4 @@
-"""A training on disk: one safetensors file, whose header holds everything that is not an array as JSON."""
+"""The checkpoint of a training: a safetensors file whose header holds all other values as JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,31 +19,31 @@ _HEADER = "training"
 _COLUMNS = tuple(field.name for field in fields(Demonstration))
 
 
-def write_checkpoint(path: Path, arrays: Mapping[str, np.ndarray], told: Mapping[str, Any]) -> None:
-    """Write the file whole or not at all, so that a crash leaves the old one."""
+def write_checkpoint(path: Path, arrays: Mapping[str, np.ndarray], header: Mapping[str, Any]) -> None:
+    """Write the file atomically: a crash leaves the old one."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
-    header = json.dumps({"schema": SCHEMA, **told}, allow_nan=False)
-    write_whole(path, save(contiguous, metadata={_HEADER: header}))
+    text = json.dumps({"schema": SCHEMA, **header}, allow_nan=False)
+    write_whole(path, save(contiguous, metadata={_HEADER: text}))
 
 
 def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-    """The arrays and what was told with them; a training in another environment is refused, where both are known."""
+    """Return the arrays and the header. A checkpoint of another environment is an error if both names are given."""
     try:
         with safe_open(path, framework="numpy") as file:
-            told = json.loads((file.metadata() or {})[_HEADER])
+            header = json.loads((file.metadata() or {})[_HEADER])
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     except (OSError, SafetensorError, KeyError, json.JSONDecodeError) as error:
         raise InvalidInput.expected(f"{path} to be a checkpoint of a training", error) from None
-    if told.get("schema") != SCHEMA:
-        raise InvalidInput.expected(f"a checkpoint of schema {SCHEMA}", told.get("schema"))
-    begun = told.get("environment")  # earlier versions did not tell
-    if begun and environment and begun != environment:
-        raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {begun}")
-    return arrays, told
+    if header.get("schema") != SCHEMA:
+        raise InvalidInput.expected(f"a checkpoint of schema {SCHEMA}", header.get("schema"))
+    stored = header.get("environment")  # missing in old files
+    if stored and environment and stored != environment:
+        raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {stored}")
+    return arrays, header
 
 
 def check_sizes(path: Path, ours: Mapping[str, np.ndarray], stored: Mapping[str, np.ndarray]) -> None:
-    """Refuse the learner of an environment of other sizes."""
+    """Raise an error if the stored network has other sizes than ours."""
     expected, got = _sizes(ours), _sizes(stored)
     if expected != got:
         raise InvalidInput.expected(f"{path} to be a checkpoint for {expected}", got)
@@ -56,7 +56,7 @@ def _sizes(arrays: Mapping[str, np.ndarray]) -> str:
 
 
 def pack(demonstrations: Sequence[Demonstration]) -> dict[str, np.ndarray]:
-    """Demonstrations as a few arrays: each column end to end, and how long each piece is."""
+    """Return demonstrations as arrays: each column concatenated, and the lengths of its pieces."""
     packed: dict[str, np.ndarray] = {}
     for name in _COLUMNS if demonstrations else ():
         pieces = [getattr(d, name) for d in demonstrations]
@@ -66,7 +66,7 @@ def pack(demonstrations: Sequence[Demonstration]) -> dict[str, np.ndarray]:
 
 
 def unpack(packed: Mapping[str, np.ndarray]) -> list[Demonstration]:
-    """The inverse of `pack`."""
+    """Return the demonstrations of `pack`."""
     if not packed:
         return []
     columns = [np.split(packed[name], np.cumsum(packed[f"{name}_sizes"])[:-1]) for name in _COLUMNS]
@@ -74,5 +74,5 @@ def unpack(packed: Mapping[str, np.ndarray]) -> list[Demonstration]:
 
 
 def under(prefix: str, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The arrays whose names start with a prefix, without it."""
+    """Return the arrays whose names start with a prefix, without the prefix."""
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}

@@ -1,4 +1,4 @@
-"""The configuration of a training, and the presets of the catalogued environments."""
+"""The configuration of a training, and the presets of the environments."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -7,78 +7,78 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.whole_number import as_seed
 
 Explore = Literal["plans", "plain"]
-"""Where new episodes come from: mostly from edited plans of good ones, or from sampling alone, as the authors' do."""
+"""The source of new episodes: edited plans of good episodes, or sampling only, as in the authors' code."""
 Returns = Literal["expected", "realised"]
-"""What an episode is worth where chance plays a part: the mean over repeated rollouts, or what it realised."""
+"""The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
 
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """Everything that a training depends on, besides the environment."""
+    """All settings of a training. Episodes that are not random, restarts or mutations follow a new command."""
 
     episodes: int = 64
-    """Episodes per iteration, run at once."""
+    """Episodes per iteration."""
     warmup: int = 256
     """Random episodes before the first update."""
     random_share: float = 0.1
-    """Share of episodes that are random throughout."""
+    """Share of random episodes."""
     restart_share: float = 0.4
-    """Share of episodes that repeat the beginning of a good one, then act at random for a while."""
+    """Share of episodes that repeat the start of a nondominated one, then take some random actions."""
     mutate_share: float = 0.3
-    """Share of episodes that repeat a good one with edited actions."""
+    """Share of episodes that repeat a plan of the replay with edited actions."""
     burst: int = 6
-    """The longest random burst after a restart, in steps."""
+    """The largest number of random actions after a restart."""
     edits: int = 4
     """The largest number of edits of a mutation."""
     crossover: float = 0.3
-    """How often a mutation first joins the beginning of one episode to the end of another."""
+    """The probability that a mutation first joins the start of one plan to the end of another."""
     preference: float = 0.7
-    """The Dirichlet parameter of the action preferences of a random episode; small ones prefer few actions."""
+    """The Dirichlet parameter of the action probabilities of a random episode; small values prefer few actions."""
     seed: int = 0
-    """The seed of all randomness: one seed gives one result."""
+    """The random seed. The same seed gives the same result."""
     steps: int = 50_000
-    """Environment steps of exploration, before the final polish."""
+    """Environment steps of exploration, before the polish."""
     minutes: float | None = None
-    """Stop exploring after so many minutes even if steps are left; the result then depends on the machine."""
+    """Time limit of the exploration, in minutes. With a limit the result depends on the machine."""
     episode_steps: int | None = None
-    """A step limit for training alone; episodes that it cuts off while they still cost or earn are dropped."""
+    """Step limit of training episodes. An episode whose last step has a reward when the limit ends it is dropped."""
     horizon: bool = False
-    """Condition on the steps left as well, as the original PCN does."""
+    """Condition on the remaining steps as well, as in the original PCN."""
     explore: Explore = "plans"
-    """Edit the plans of good episodes and replay them (plans), or sample under new commands alone (plain)."""
+    """"plans": replay edited plans of good episodes; "plain": only sample under new commands."""
     returns: Returns = "expected"
-    """Whether labels of stochastic environments are means over repeated rollouts, or what one episode realised."""
+    """In stochastic environments: "expected" labels are means over rollouts, "realised" ones returns of one episode."""
     rollouts: int = 500
     """Rollouts per mean return, in stochastic environments."""
     candidates: int = 16
     """Plans per iteration whose mean return is estimated, in stochastic environments."""
     hidden: int = 64
-    """The width of the network."""
+    """Hidden units of the network."""
     gain: float = 4.0
-    """Commands are scaled to a box of this width before they enter the network."""
+    """Commands are scaled to a range of this width."""
     standardise: bool = False
-    """Scale observations to mean 0 and deviation 1 (for observations that are not one-hot)."""
+    """Scale observations to mean 0 and standard deviation 1. For observations that are not one-hot."""
     learning_rate: float = 3e-3
-    """The step size of Adam while exploring, and at the start of each round of the polish."""
+    """The learning rate of Adam during exploration and at the start of each polish round."""
     cooling: float = 1.0
-    """The share of that step size that is left after four fifths of the exploration, on a cosine."""
+    """The share of the learning rate that remains after four fifths of the exploration (cosine schedule)."""
     batch_size: int = 256
     """Samples per update."""
     updates: int = 50
     """Updates per iteration."""
     front_share: float = 0.5
-    """The share of each batch that comes from non-dominated demonstrations, each as likely as the others; plain
-    exploration has no such favourites, and draws this share from all of them."""
+    """The share of each batch from nondominated demonstrations, each with the same probability. With plain exploration
+    this share comes from all demonstrations."""
     capacity: int = 200
     """Demonstrations in the replay."""
     polish_rounds: int = 20
-    """At most so many rounds of learning after exploration; they end when every front point is reached."""
+    """Largest number of learning rounds after exploration. They end when every point of the front is reached."""
     polish_updates: int = 1000
-    """Updates per round of the polish, with a falling learning rate."""
+    """Updates per polish round, with a decreasing learning rate."""
     polish_share: float = 0.7
-    """The share of non-dominated demonstrations in the batches of the polish."""
+    """The share of nondominated demonstrations in the batches of the polish."""
     report_every: int = 10
-    """Iterations between two progress reports."""
+    """Iterations between progress reports."""
 
     def __post_init__(self) -> None:
         positive = ("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity")
@@ -87,7 +87,7 @@ class TrainConfig:
                 raise InvalidInput.expected(f"{name} to be positive", getattr(self, name))
         for name in ("minutes", "episode_steps"):
             if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise InvalidInput.expected(f"{name} to be positive, or none", getattr(self, name))
+                raise InvalidInput.expected(f"{name} to be positive or None", getattr(self, name))
         for name in ("updates", "polish_rounds"):
             if not getattr(self, name) >= 0:
                 raise InvalidInput.expected(f"{name} to be at least 0", getattr(self, name))
@@ -96,8 +96,9 @@ class TrainConfig:
         for name in (*shares, "cooling"):
             if not 0 <= getattr(self, name) <= 1:
                 raise InvalidInput.expected(f"{name} to be between 0 and 1", getattr(self, name))
-        if self.random_share + self.restart_share + self.mutate_share > 1:
-            raise InvalidInput.expected("shares that add up to at most 1", "more")
+        shares_sum = self.random_share + self.restart_share + self.mutate_share
+        if shares_sum > 1:
+            raise InvalidInput.expected("random_share + restart_share + mutate_share to be at most 1", shares_sum)
         for name, words in (("explore", get_args(Explore)), ("returns", get_args(Returns))):
             if getattr(self, name) not in words:
                 raise InvalidInput.expected(f"{name} to be {' or '.join(words)}", repr(getattr(self, name)))
@@ -124,7 +125,7 @@ PRESETS: dict[str, TrainConfig] = {
     "reward-line": TrainConfig(steps=40_000),
     "deep-sea-treasure": TrainConfig(steps=40_000, episode_steps=40, capacity=100),
     "breakable-bottles": TrainConfig(steps=4_000_000, episode_steps=40, episodes=256, warmup=2048, random_share=0.2),
-    # Within 16 steps the front has three points; a detour of 18 steps brings both home without any danger.
+    # Within 16 steps the front has three points; a path of 18 steps brings both home without danger.
     "resource-gathering": TrainConfig(steps=8_000_000, episode_steps=16, episodes=512, warmup=8192, random_share=0.3),
     "fruit-tree": TrainConfig(steps=40_000, hidden=96, episodes=128),
     "fruit-tree-6": TrainConfig(steps=20_000, hidden=96, episodes=128),
@@ -139,18 +140,18 @@ PRESETS: dict[str, TrainConfig] = {
         rollouts=100,
     ),
 }
-"""What was found to work, by environment name; others start from `TrainConfig()`."""
+"""Settings by environment name. Other environments start from `TrainConfig()`."""
 REALISED: dict[str, TrainConfig] = {
-    # Luck is not reached on average, so that the polish would never end by itself.
+    # Lucky returns are not reached on average: without a limit the polish would not end.
     "breakable-bottles": TrainConfig(steps=100_000, returns="realised", polish_rounds=3),
     "resource-gathering": TrainConfig(steps=200_000, returns="realised", polish_rounds=3),
 }
-"""What was found to work where realised returns are asked for; elsewhere they change nothing."""
+"""Settings for `returns="realised"`, by environment name."""
 
 
 def _plain(steps: int, batch_size: int, updates: int, warmup: int, rate: float, **others: Any) -> TrainConfig:
-    """The authors' loop: ten episodes under one command, all episodes alike, and no polish."""
-    chosen: dict[str, Any] = {"cooling": 0.1, "capacity": warmup, **others}
+    """Return settings of the authors' loop: ten episodes per command, no favoured episodes, no polish."""
+    settings: dict[str, Any] = {"cooling": 0.1, "capacity": warmup, **others}
     return TrainConfig(
         steps=steps,
         batch_size=batch_size,
@@ -163,7 +164,7 @@ def _plain(steps: int, batch_size: int, updates: int, warmup: int, rate: float, 
         front_share=1.0,
         polish_rounds=0,
         report_every=100,
-        **chosen,
+        **settings,
     )
 
 
@@ -178,5 +179,5 @@ PLAIN: dict[str, TrainConfig] = {
     "fruit-tree-6": _plain(200_000, 256, 20, 256, 1e-3, hidden=96),
     "minecart": _plain(30_000_000, 512, 40, 1_000, 1e-4, hidden=128, standardise=True),
 }
-"""The numbers of the authors' code, with our network, which is smaller; others start from `PLAIN_DEFAULT`."""
+"""The settings of the authors' code, with our smaller network. Other environments start from `PLAIN_DEFAULT`."""
 PLAIN_DEFAULT = _plain(200_000, 256, 20, 1_000, 1e-3)

@@ -1,4 +1,4 @@
-"""Exploration: plans that say, step by step, whether an action is forced, random, or left to the policy."""
+"""Exploration: a plan says for each step whether the action is given, random, or chosen by the policy."""
 
 from dataclasses import dataclass
 
@@ -10,12 +10,12 @@ from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.replay import Replay
 
 POLICY, RANDOM = -1, -2
-"""Codes of a plan; a code >= 0 is a forced action. Where a plan ends, the policy goes on."""
+"""Codes of a plan. A code >= 0 is an action. After the end of a plan the policy acts."""
 
 
 @dataclass(frozen=True, eq=False)
 class Plans:
-    """What the episodes of one batch will do."""
+    """The plans of a batch of episodes."""
 
     codes: np.ndarray  # (N, T) int: actions, POLICY or RANDOM
     commands: np.ndarray  # (N, c)
@@ -26,17 +26,17 @@ class Plans:
 
 
 def random_plans(config: TrainConfig, num: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
-    """Random episodes, each with action preferences of its own. The shape is (steps, command size, actions)."""
+    """Return random episodes, each with its own action probabilities. The shape is (steps, command size, actions)."""
     steps, command_size, actions = shape
     codes = np.full((num, steps), RANDOM, dtype=np.int16)
     return Plans(codes, np.zeros((num, command_size)), _preferences(config, num, actions, rng))
 
 
 def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
-    """One iteration's mixture of new commands, restarts, mutations and random episodes."""
+    """Return the plans of one iteration: random episodes, restarts, mutations and new commands."""
     plans = random_plans(config, config.episodes, shape, rng)
     front = [replay.demonstrations[i] for i in replay.front]
-    everyone = replay.demonstrations
+    demonstrations = replay.demonstrations
     commands = _new_commands(replay.front_commands, config.episodes, shape[1], rng)
     shares = np.array([config.random_share, config.restart_share, config.mutate_share])
     randoms, restarts, mutants = np.round(np.cumsum(shares) * config.episodes).astype(int)
@@ -47,8 +47,8 @@ def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, in
         plans.codes[row, :cut] = plan[:cut]
         plans.codes[row, burst:] = POLICY
     for row in range(restarts, mutants):
-        plan = everyone[rng.integers(len(everyone))].plan.tolist()
-        other = everyone[rng.integers(len(everyone))].plan.tolist()
+        plan = demonstrations[rng.integers(len(demonstrations))].plan.tolist()
+        other = demonstrations[rng.integers(len(demonstrations))].plan.tolist()
         edited = mutate(config, plan, other, shape[2], rng)[: shape[0]]
         plans.codes[row] = POLICY
         plans.codes[row, : len(edited)] = edited
@@ -57,7 +57,7 @@ def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, in
 
 
 def mutate(config: TrainConfig, plan: list[int], other: list[int], actions: int, rng: np.random.Generator) -> list[int]:
-    """Edit a plan: replace, insert, delete, swap or move single actions, maybe after a crossover."""
+    """Return an edited plan: replace, insert, delete, swap or move actions, possibly after a crossover."""
     plan = list(plan)
     if rng.random() < config.crossover:
         cut = int(rng.integers(len(plan) + 1))
@@ -68,38 +68,38 @@ def mutate(config: TrainConfig, plan: list[int], other: list[int], actions: int,
     for kind in rng.integers(5, size=int(rng.integers(1, config.edits + 1))):
         if not plan:
             return [int(rng.integers(actions))]
-        here, there, action = (int(x) for x in rng.integers((len(plan), len(plan), actions)))
+        i, j, action = (int(x) for x in rng.integers((len(plan), len(plan), actions)))
         if kind == 0:
-            plan[here] = action
+            plan[i] = action
         elif kind == 1:
-            plan.insert(here, action)
+            plan.insert(i, action)
         elif kind == 2:
-            del plan[here]
+            del plan[i]
         elif kind == 3:
-            plan[here], plan[there] = plan[there], plan[here]
+            plan[i], plan[j] = plan[j], plan[i]
         else:
-            plan.insert(there, plan.pop(here))
+            plan.insert(j, plan.pop(i))
     return plan
 
 
 def follow(plans: Plans, policy: Policy, rng: np.random.Generator, sample: bool = True) -> Act:
-    """Act by plans. Random actions are sampled (by the Gumbel trick); so are the policy's, or else they are greedy."""
+    """Return a function that follows plans. The policy's actions are sampled (Gumbel trick) or greedy."""
 
     def act(
-        time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
+        step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
-        inside = time < plans.codes.shape[1]
-        codes = plans.codes[rows, time].astype(np.int64) if inside else np.full(len(rows), POLICY)
+        inside = step < plans.codes.shape[1]
+        codes = plans.codes[rows, step].astype(np.int64) if inside else np.full(len(rows), POLICY)
         forced = codes >= 0
         forced &= masks[np.arange(len(rows)), np.where(forced, codes, 0)]
-        free = np.flatnonzero(~forced)  # a forced action that is invalid here becomes a random one
+        free = np.flatnonzero(~forced)  # an invalid action of the plan is replaced by a random one
         if free.size:
             scores = plans.preferences[rows[free]]
             by_policy = codes[free] == POLICY
             noise = rng.gumbel(size=scores.shape)
             if by_policy.any():
-                asked = free[by_policy]
-                scores[by_policy] = policy.log_probs(observations[asked], commands[asked])
+                queried = free[by_policy]
+                scores[by_policy] = policy.log_probs(observations[queried], commands[queried])
                 noise[by_policy] *= sample
             scores += noise
             codes[free] = np.where(masks[free], scores, -np.inf).argmax(axis=1)
@@ -113,7 +113,7 @@ def _preferences(config: TrainConfig, num: int, actions: int, rng: np.random.Gen
 
 
 def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """(num, c): half lie between two front points (or a little beyond), half ask for more of one objective."""
+    """Return commands (num, c): half on lines through two front points, half with more of one objective."""
     pairs = rng.integers(len(front), size=(num, 2))
     start, end = front[pairs[:, 0]], front[pairs[:, 1]]
     between = start + rng.uniform(-0.2, 1.2, size=(num, 1)) * (end - start)
@@ -122,15 +122,16 @@ def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generat
 
 
 def uniform_plans(num: int, shape: tuple[int, int, int]) -> Plans:
-    """Episodes of uniformly random actions. The shape is (steps, command size, actions)."""
+    """Return episodes of uniformly random actions. The shape is (steps, command size, actions)."""
     steps, command_size, actions = shape
     return Plans(np.full((num, steps), RANDOM), np.zeros((num, command_size)), np.zeros((num, actions)))
 
 
 def plain_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
-    """Sampled episodes under one command: a non-dominated one, with a single objective raised.
+    """Return the authors' exploration, a baseline: sampled episodes under a command of the front, one objective raised.
 
-    It is raised by at most its deviation over all that the replay holds. The paper does not tell how it explores.
+    It is raised by at most its standard deviation over the replay. After the warm-up only the policy acts: plans are
+    not replayed. The paper does not describe its exploration.
     """
     steps, _, actions = shape
     front, returns = replay.front_commands, np.array([d.label for d in replay.demonstrations])

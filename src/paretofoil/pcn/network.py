@@ -1,4 +1,4 @@
-"""The network while it is trained, in torch; `export` gives the NumPy policy that is deployed."""
+"""Training of the network in torch; `PCNNetwork.export` returns the NumPy policy that is deployed."""
 
 import numpy as np
 
@@ -14,15 +14,16 @@ except ImportError:
 
 
 class PCNNetwork(nn.Module):
-    """The network of `PCNPolicy`, with its inputs scaled outside the trained weights.
+    """The network of `PCNPolicy` with scaled inputs: s' = (s - shift) * scale, and likewise for commands.
 
-    States and commands are scaled to about unit size: s' = (s - shift) * scale, likewise for commands, whose
-    scale includes the gain. The scalings follow the replay and are folded into the weights on export.
+    The scalings follow the replay. `export` folds them into the weights.
     """
 
     def __init__(self, state_size: int, command_size: int, num_actions: int, hidden: int, seed: int) -> None:
         super().__init__()
-        with torch.random.fork_rng():  # initial weights depend on the seed alone, and no global state is touched
+        with (
+            torch.random.fork_rng()
+        ):  # the initial weights depend only on the seed, and the global generator is not changed
             torch.manual_seed(seed)
             self.state = nn.Linear(state_size, hidden)
             self.command = nn.Linear(command_size, hidden)
@@ -33,23 +34,23 @@ class PCNNetwork(nn.Module):
             self.register_buffer(f"{name}_scale", torch.ones(size, dtype=torch.float64))
 
     def rescale(self, name: str, shift: np.ndarray, scale: np.ndarray) -> None:
-        """Set how the inputs named "state" or "command" are scaled."""
+        """Set the scaling of the input "state" or "command"."""
         getattr(self, f"{name}_shift").copy_(torch.from_numpy(np.asarray(shift, dtype=np.float64)))
         getattr(self, f"{name}_scale").copy_(torch.from_numpy(np.asarray(scale, dtype=np.float64)))
 
     def scaled(self, name: str, inputs: np.ndarray) -> torch.Tensor:
-        """(N, size) -> (N, size) float32."""
+        """Return the scaled inputs (N, size), in float32."""
         shift, scale = getattr(self, f"{name}_shift"), getattr(self, f"{name}_scale")
         return ((torch.from_numpy(np.asarray(inputs, dtype=np.float64)) - shift) * scale).float()
 
     def forward(self, states: torch.Tensor, commands: torch.Tensor, masks: torch.Tensor) -> torch.Tensor:
-        """Scaled states and commands, valid actions (N, A) -> (N, A) log-probabilities, -inf where invalid."""
+        """Return log-probabilities (N, A) for scaled states and commands; -inf for invalid actions."""
         hidden = torch.sigmoid(self.state(states)) * torch.sigmoid(self.command(commands))
         logits = self.output(torch.relu(self.hidden(hidden)))
         return torch.log_softmax(logits.masked_fill(~masks, float("-inf")), dim=1)
 
     def export(self) -> PCNPolicy:
-        """The deployed policy: the scalings are folded into the first layers, in float64."""
+        """Return the policy to deploy; the scalings are folded into the first layers, in float64."""
 
         def fold(name: str) -> tuple[np.ndarray, np.ndarray]:
             layer: nn.Linear = getattr(self, name)
@@ -72,7 +73,7 @@ class PCNNetwork(nn.Module):
 
 
 class Learner:
-    """A network and its optimiser."""
+    """A network and its optimiser: supervised learning of the actions of the replay."""
 
     def __init__(self, network: PCNNetwork) -> None:
         self.network = network
@@ -86,7 +87,7 @@ class Learner:
         learning_rates: np.ndarray,
         rng: np.random.Generator,
     ) -> float:
-        """One update per learning rate, on samples drawn by their probabilities; returns the mean loss."""
+        """Make one update per learning rate on samples drawn by their probabilities; return the mean loss."""
         states = self.network.scaled("state", samples.states)
         commands = self.network.scaled("command", samples.commands)
         masks = torch.from_numpy(samples.masks)
@@ -106,15 +107,15 @@ class Learner:
         return total / max(len(learning_rates), 1)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The weights, scalings and moments by name; `restore` is the inverse."""
-        found = {f"network.{name}": value.numpy().copy() for name, value in self.network.state_dict().items()}
+        """Return the weights, scalings and Adam moments by name; `restore` is the inverse."""
+        arrays = {f"network.{name}": value.numpy().copy() for name, value in self.network.state_dict().items()}
         for index, state in self.optimiser.state_dict()["state"].items():
             for name, value in state.items():
-                found[f"optimiser.{index}.{name}"] = value.numpy().copy()
-        return found
+                arrays[f"optimiser.{index}.{name}"] = value.numpy().copy()
+        return arrays
 
     def restore(self, arrays: dict[str, np.ndarray]) -> None:
-        """Go back to the state that `arrays` told."""
+        """Set the state to the result of `arrays`."""
         tensors = {name: torch.from_numpy(value.copy()) for name, value in arrays.items()}
         prefix = "network."
         self.network.load_state_dict({k[len(prefix) :]: v for k, v in tensors.items() if k.startswith(prefix)})

@@ -2,13 +2,12 @@
 
     logits = W3 relu(W2 (sigmoid(Ws s + bs) * sigmoid(Wc R + bc)) + b2) + b3
 
-Networks that were trained elsewhere may have more layers, each with a ReLU: before the two sigmoids, and behind the
-hidden layer.
+Imported networks may have more ReLU layers: before the two sigmoids, and after the hidden layer.
 
-Plain NumPy in float32: searches ask it thousands of times in tiny batches, where every call counts. A row's
-answer must not depend on its neighbours. OpenBLAS gives every row the same bits in any batch as long as there
-are at least two rows and the number of output columns is a multiple of 16, so layers are padded with zeros. Sums of
-many inputs it splits at places that depend on the batch, so they are split here.
+The computation is plain NumPy in float32, because searches query small batches thousands of times. The result of a row
+must not depend on the other rows. OpenBLAS gives a row the same bits in any batch of at least two rows if the number of
+output columns is a multiple of 16: layers are therefore padded with zeros. OpenBLAS splits long sums at positions that
+depend on the batch: they are therefore split here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,14 +25,14 @@ Layer = tuple[np.ndarray, np.ndarray]
 
 _COLUMNS = 16
 _INPUTS = 256
-"""Of a sum that is not split; OpenBLAS splits from 320 on, or later, depending on the processor."""
+"""The longest sum that is not split. OpenBLAS splits sums of 320 or more terms, depending on the processor."""
 _ARRAYS = tuple(f"{layer}_{part}" for layer in ("state", "command", "hidden", "output") for part in ("weight", "bias"))
 _STACKS = ("state_layers", "command_layers", "hidden_layers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PCNPolicy:
-    """The weights as they were trained; the scaling of commands is already part of the command layer."""
+    """A Pareto Conditioned Network. The scaling of commands is part of the command layer."""
 
     state_weight: np.ndarray  # (hidden, state size), all float32
     state_bias: np.ndarray  # (hidden,)
@@ -44,13 +43,13 @@ class PCNPolicy:
     output_weight: np.ndarray  # (num_actions, hidden)
     output_bias: np.ndarray  # (num_actions,)
     state_layers: tuple[Layer, ...] = ()
-    """Layers with a ReLU each between the state and the state layer; agents that are trained here have none."""
+    """ReLU layers between the state and the state layer. Agents that are trained here have none."""
     command_layers: tuple[Layer, ...] = ()
-    """The same between the command and the command layer."""
+    """ReLU layers between the command and the command layer."""
     hidden_layers: tuple[Layer, ...] = ()
-    """The same between the hidden layer and the output layer."""
+    """ReLU layers between the hidden layer and the output layer."""
 
-    exact_rows = True  # see above; a test holds it to that
+    exact_rows = True  # see the module's docstring
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -76,7 +75,7 @@ class PCNPolicy:
 
     @property
     def command_size(self) -> int:
-        """The number of objectives, and one more if the network is conditioned on a horizon."""
+        """The number of objectives, plus one if the network is conditioned on a horizon."""
         return _first_weight(self.command_layers, self.command_weight).shape[-1]
 
     @property
@@ -84,7 +83,7 @@ class PCNPolicy:
         return self.output_bias.size
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The weights by name, to be saved."""
+        """Return the weights by name; `from_arrays` is the inverse."""
         named = {name: getattr(self, name) for name in _ARRAYS}
         for stack in _STACKS:
             for i, (weight, bias) in enumerate(getattr(self, stack)):
@@ -93,35 +92,35 @@ class PCNPolicy:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "PCNPolicy":
-        """The inverse of `arrays`."""
+        """Return the policy with these weights; the inverse of `arrays`."""
         stacks = {stack: _layer_names(stack, arrays) for stack in _STACKS}
         names = [*_ARRAYS, *(name for layers in stacks.values() for layer in layers for name in layer)]
         if set(arrays) != set(names):
-            raise InvalidInput.expected(f"arrays named {', '.join(names)}", ", ".join(sorted(arrays)) or "none")
-        more = {stack: tuple((arrays[w], arrays[b]) for w, b in layers) for stack, layers in stacks.items()}
-        return cls(**{name: arrays[name] for name in _ARRAYS}, **more)  # type: ignore[arg-type]
+            raise InvalidInput.expected(f"arrays named {', '.join(names)}", ", ".join(sorted(arrays)) or "no arrays")
+        stacked = {stack: tuple((arrays[w], arrays[b]) for w, b in layers) for stack, layers in stacks.items()}
+        return cls(**{name: arrays[name] for name in _ARRAYS}, **stacked)  # type: ignore[arg-type]
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """(N, state size), (N, command size) -> (N, num_actions), over all actions, in float64.
+        """Return log-probabilities (N, num_actions) of states (N, state size) and commands (N, command size).
 
-        The sum is taken in float64 so that differences stay those of the float32 logits.
+        They are normalised in float64, so that their differences are those of the float32 logits.
         """
-        logits = self._answer(self._embed(states), commands).astype(np.float64)
+        logits = self._logits(self._embed(states), commands).astype(np.float64)
         logits -= logits.max(axis=1, keepdims=True)
         logits -= np.log(np.exp(logits).sum(axis=1, keepdims=True))
         return logits
 
     def at(self, states: np.ndarray) -> QueryAtStates:
-        """Compute the embedding of fixed states once; the answer is asked with (rows, commands) and gives logits."""
-        embedded, answer = self._embed(states), self._answer
+        """Return a function (rows, commands) -> logits that embeds these states once."""
+        embedded = self._embed(states)
 
         def query(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-            return answer(embedded[rows], commands)
+            return self._logits(embedded[rows], commands)
 
         return query
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
-        """The policy at one state as a function of the command, in float64, for proofs."""
+        """Return the policy at one state as a float64 function of the command, for proofs."""
         states, commands, head = (
             [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in stack] for stack in self._stacks
         )
@@ -134,7 +133,7 @@ class PCNPolicy:
         return FoldedPolicy(weights=weights, biases=biases, activations=activations)
 
     def unfold(self) -> UnfoldedPolicy:
-        """The policy as a function of state and command, in float64, for proofs about sets of states."""
+        """Return the policy as a float64 function of state and command, for proofs about sets of states."""
         stacks = [[(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in s] for s in self._stacks]
         (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = (
             tuple(zip(*stack, strict=True)) for stack in stacks
@@ -148,7 +147,7 @@ class PCNPolicy:
 
     @property
     def _stacks(self) -> tuple[tuple[Layer, ...], ...]:
-        """The layers up to the state's sigmoid, those up to the command's, and those behind their product."""
+        """The layers before the sigmoid of the state, before that of the command, and after their product."""
         return (
             (*self.state_layers, (self.state_weight, self.state_bias)),
             (*self.command_layers, (self.command_weight, self.command_bias)),
@@ -157,7 +156,7 @@ class PCNPolicy:
 
     @cached_property
     def _padded(self) -> tuple[tuple[Layer, ...], ...]:
-        """The stacks transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2, with x / 2 in the weights."""
+        """The layers, transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2; the weights include x / 2."""
         half = np.float32(0.5)
         states, commands, head = self._stacks
         halved = [(*stack[:-1], (stack[-1][0] * half, stack[-1][1] * half)) for stack in (states, commands)]
@@ -167,7 +166,7 @@ class PCNPolicy:
         )
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
-        """(N, padded hidden): sigmoid(Ws s + bs) / 2; the missing half of the other sigmoid is included here."""
+        """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 belongs to the other sigmoid."""
         states = np.asarray(states, dtype=np.float32)
         if len(states) == 1:
             return self._embed(np.concatenate([states, states]))[:1]
@@ -177,10 +176,10 @@ class PCNPolicy:
         embedded *= 0.25
         return embedded
 
-    def _answer(self, embedded: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    def _logits(self, embedded: np.ndarray, commands: np.ndarray) -> np.ndarray:
         commands = np.asarray(commands, dtype=np.float32)
         if len(commands) == 1:
-            return self._answer(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
+            return self._logits(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
         _, command_layers, head = self._padded
         hidden = _through(commands, command_layers)
         np.tanh(hidden, out=hidden)
@@ -190,7 +189,7 @@ class PCNPolicy:
 
 
 def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
-    """(N, inputs) through transposed layers, with a ReLU between any two of them."""
+    """Apply transposed layers to values (N, inputs), with a ReLU between any two layers."""
     for i, (weight, bias) in enumerate(layers):
         if i > 0:
             np.maximum(values, 0.0, out=values)
@@ -213,14 +212,14 @@ def _checked(name: str, array: np.ndarray, axes: int) -> np.ndarray:
 
 
 def _check_chain(name: str, inputs: int, layers: Sequence[Layer], outputs: int) -> None:
-    """Each layer takes what the one before it gives; the last, which has a name of its own, gives the outputs."""
+    """Raise an error unless each layer takes the outputs of the one before, and the last has `outputs` outputs."""
     for i, (weight, bias) in enumerate(layers):
         last = i == len(layers) - 1
         size = outputs if last else bias.size
-        called = name if last else f"layer {i} before {name}"
+        layer = name if last else f"layer {i} before {name}"
         for part, array, shape in (("weight", weight, (size, inputs)), ("bias", bias, (size,))):
             if array.shape != shape or 0 in shape:
-                raise InvalidInput.expected(f"{called}_{part} of shape {shape}", array.shape)
+                raise InvalidInput.expected(f"{layer}_{part} of shape {shape}", array.shape)
         inputs = size
 
 
@@ -234,7 +233,7 @@ def _layer_names(stack: str, arrays: Mapping[str, np.ndarray]) -> list[tuple[str
 
 
 def _pad(weight: np.ndarray, bias: np.ndarray, pad_inputs: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """(outputs, inputs), (outputs,) -> transposed weight and bias with columns up to a multiple of 16."""
+    """Return the transposed weight and the bias, with columns padded to a multiple of 16."""
     outputs, inputs = weight.shape
     rows = -(-inputs // _COLUMNS) * _COLUMNS if pad_inputs else inputs
     columns = -(-outputs // _COLUMNS) * _COLUMNS

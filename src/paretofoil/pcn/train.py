@@ -1,7 +1,8 @@
-"""Training of a PCN (paper, "Pareto Conditioned Networks and Our Return-Only Variant" and its appendix).
+"""Training of a Pareto Conditioned Network: explore, then polish.
 
-Explore, keep the best episodes relabelled with what they achieved, imitate them; then polish: learn from the
-final replay until greedy rollouts reach every front point. How we explore, and the polish, are not the paper's.
+Exploration runs episodes under commands, relabels them with the returns that they achieved, and learns their actions.
+The polish learns from the final replay until greedy rollouts reach every point of the front. Our exploration and the
+polish are not the paper's.
 """
 
 import signal
@@ -20,7 +21,7 @@ from paretofoil.core.pareto import hypervolume
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.episode import Evaluation, evaluate, run_episodes
-from paretofoil.pcn.archive import keep_expected, keep_realised, refresh
+from paretofoil.pcn.archive import Estimator, keep_realised
 from paretofoil.pcn.checkpoint import check_sizes, pack, read_checkpoint, under, unpack, write_checkpoint
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans, uniform_plans
@@ -29,25 +30,25 @@ from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
 _COUNTERS = ("steps", "iteration", "round", "explored", "seconds")
-COOLED = 0.8
-"""The learning rate falls over this share of the exploration."""
-SURER = 10
-"""At the end of exploration the front's mean returns are estimated from so many times more rollouts."""
+COOLING_SHARE = 0.8
+"""The learning rate decreases over this share of the exploration."""
+FINAL_ROLLOUTS = 10
+"""At the end of exploration the mean returns of the front are estimated with this many times more rollouts."""
 MakeEnv = Callable[[int | None], BatchEnv]
-"""A step limit, or None for the environment's own -> a batch; e.g. `partial(make_batch, "minecart")`."""
+"""Step limit, or None for the environment's own -> batch. An example is `partial(make_batch, "minecart")`."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of the log."""
+    """One entry of the training log."""
 
     phase: str  # "explore" or "polish"
-    iteration: int  # of exploration, or the round of the polish
+    iteration: int  # or the round of the polish
     steps: int
     seconds: float
     front_size: int
     hypervolume: float
-    fidelity: float  # the share of front commands that greedy rollouts reach
+    fidelity: float  # the share of the front that greedy rollouts reach
     loss: float
 
     @property
@@ -57,17 +58,17 @@ class Progress:
 
 @dataclass(frozen=True, eq=False)
 class TrainResult:
-    """A trained policy and what is known about it."""
+    """A trained policy and its measured front."""
 
     policy: PCNPolicy
-    front: np.ndarray  # (F, c) the commands of the front; a last column holds the horizon if there is one
+    front: np.ndarray  # (F, c) the commands of the front; the last column is the horizon, if there is one
     front_error: np.ndarray  # (F, d) the standard errors of the front's returns
-    achieved: np.ndarray  # (F, d) what greedy rollouts achieve under them, on average
+    achieved: np.ndarray  # (F, d) the mean returns of greedy rollouts
     achieved_error: np.ndarray  # (F, d) standard errors
-    truncated: np.ndarray  # (F,) the share of rollouts that ran into the step limit
+    truncated: np.ndarray  # (F,) the share of rollouts that the step limit ended
     reached: np.ndarray  # (F,) bool
-    low: np.ndarray  # (c,) the box of all relabelled commands
-    high: np.ndarray  # (c,)
+    low: np.ndarray  # (c,) the lowest relabelled command, per component
+    high: np.ndarray  # (c,) the highest
     hypervolume: float
     steps: int
     seconds: float
@@ -77,12 +78,12 @@ class TrainResult:
 
 
 class Trainer:
-    """One training, which can be stopped after any iteration and taken up again without a difference."""
+    """One training. It can be stopped after any iteration; a resumed training gives the same result."""
 
     def __init__(
         self, make_env: MakeEnv, config: TrainConfig, reference: np.ndarray | None = None, environment: str = ""
     ) -> None:
-        self.config, self.environment = config, environment  # its name, for the checkpoint; none if not given
+        self.config, self.environment = config, environment  # the name is stored in checkpoints
         self.env = make_env(config.episode_steps)
         self.deployment = self.env if config.episode_steps is None else make_env(None)
         self.reference = reference
@@ -95,10 +96,12 @@ class Trainer:
         self.rng = np.random.default_rng(config.seed)
         self.steps, self.iteration, self.round = 0, 0, 0
         self.explored, self.seconds = False, 0.0
-        self.boosts: dict[tuple[float, ...], float] = {}  # by label: front points that are hard to reach
+        self.boosts: dict[tuple[float, ...], float] = {}  # by label: larger for front points that are not reached
         self.best: tuple[float, PCNPolicy] | None = None
         self.log: list[Progress] = []
-        self._measured: tuple[np.ndarray, float] | None = None  # the last front and its hypervolume
+        self._measured: tuple[np.ndarray, float] | None = (
+            None  # the last front and its hypervolume, which is slow to compute
+        )
 
     def run(
         self,
@@ -106,9 +109,9 @@ class Trainer:
         checkpoint: Path | None = None,
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
-        """Train to the end, or to Ctrl-C, which ends the iteration, saves the checkpoint and returns what there is."""
+        """Train to the end, or until Ctrl-C: the iteration is then completed, and the checkpoint saved."""
         with Interruption() as interruption, one_thread():
-            saved = time.monotonic()
+            last_save = time.monotonic()
             while not (self.finished or interruption.requested):
                 start = time.monotonic()
                 line = self.explore() if not self.explored else self.polish()
@@ -117,26 +120,26 @@ class Trainer:
                     self.log.append(line)
                     if progress is not None:
                         progress(line)
-                if checkpoint is not None and time.monotonic() - saved > checkpoint_every:
+                if checkpoint is not None and time.monotonic() - last_save > checkpoint_every:
                     self.save(checkpoint)
-                    saved = time.monotonic()
+                    last_save = time.monotonic()
             if checkpoint is not None:
                 self.save(checkpoint)
             return self.result()
 
     @property
     def expected(self) -> bool:
-        """Whether labels are means over repeated rollouts."""
+        """Whether the labels are means over repeated rollouts."""
         return self.env.stochastic and self.config.returns == "expected"
 
     @property
     def finished(self) -> bool:
-        """Explored, and polished until everything is reached or the rounds are used up."""
+        """Whether exploration is over, and the whole front is reached or all polish rounds are done."""
         all_reached = self.best is not None and self.best[0] == 1.0
         return self.explored and (all_reached or self.round >= self.config.polish_rounds)
 
     def explore(self) -> Progress | None:
-        """One iteration: run episodes, keep the best, learn from the replay."""
+        """Make one iteration: run episodes, keep the best, learn from the replay."""
         config = self.config
         self._keep(self._plans())
         loss = self._learn(np.full(config.updates, self._rate()), config.front_share)
@@ -144,14 +147,14 @@ class Trainer:
         out_of_time = config.minutes is not None and self.seconds >= 60 * config.minutes
         self.explored = self.steps >= config.steps or out_of_time
         if self.explored and self.expected:
-            policy = self.learner.network.export()
-            self.steps += refresh(self.replay, self.replay.front, SURER, config, self.env, policy, self.rng)
+            estimator = Estimator(config, self.env, self.learner.network.export(), self.rng)
+            self.steps += estimator.refresh(self.replay, self.replay.front, FINAL_ROLLOUTS)
         if self.explored or self.iteration % config.report_every == 0:
             return self._report("explore", self.iteration, loss)
         return None
 
     def _plans(self) -> Plans:
-        """What to run next: the warm-up, then whatever the kind of exploration says."""
+        """Return the plans of the next iteration; the first is the warm-up."""
         config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
         plain = config.explore == "plain"
         if self.iteration and len(self.replay):
@@ -159,13 +162,13 @@ class Trainer:
         return uniform_plans(config.warmup, shape) if plain else random_plans(config, config.warmup, shape, self.rng)
 
     def _rate(self) -> float:
-        """The learning rate at this point of the exploration."""
-        done = min(self.steps / (COOLED * self.config.steps), 1.0)
-        left = self.config.cooling + (1.0 - self.config.cooling) * (1.0 + np.cos(np.pi * done)) / 2.0
-        return float(self.config.learning_rate * left)
+        """Return the learning rate at this point of the exploration."""
+        progress = min(self.steps / (COOLING_SHARE * self.config.steps), 1.0)
+        factor = self.config.cooling + (1.0 - self.config.cooling) * (1.0 + np.cos(np.pi * progress)) / 2.0
+        return float(self.config.learning_rate * factor)
 
     def polish(self) -> Progress:
-        """One round: learn from the final replay with a falling learning rate, then look which commands are missed."""
+        """Make one round: learn from the final replay with a decreasing learning rate, then measure the front."""
         config = self.config
         rates = config.learning_rate * np.linspace(1.0, 0.0, config.polish_updates, endpoint=False)
         loss = self._learn(rates, config.polish_share)
@@ -173,24 +176,25 @@ class Trainer:
         return self._report("polish", self.round, loss)
 
     def _keep(self, plans: Plans) -> None:
-        """Run the plans; the best episodes enter the replay."""
+        """Run the plans, and keep the best episodes in the replay."""
         policy = self.learner.network.export()
         seeds = self.rng.integers(2**31, size=len(plans))
         episodes = run_episodes(self.env, follow(plans, policy, self.rng), plans.commands, seeds)
         self.steps += int(episodes.lengths.sum())
         if self.expected:
-            self.steps += keep_expected(self.replay, episodes, plans.codes, self.config, self.env, policy, self.rng)
+            estimator = Estimator(self.config, self.env, policy, self.rng)
+            self.steps += estimator.keep_expected(self.replay, episodes, plans.codes)
         else:
             keep_realised(self.replay, episodes, self.config)
 
     def _learn(self, learning_rates: np.ndarray, front_share: float) -> float:
-        """Imitate the replay; front points that were missed count more."""
+        """Learn the actions of the replay; front points that are not reached have a larger weight."""
         if not len(self.replay):
             return 0.0
-        samples, everyone = self.replay.samples(), list(range(len(self.replay)))
+        samples = self.replay.samples()
         self._rescale(samples.states)
         weights = np.zeros(len(self.replay))
-        favoured = everyone if self.config.explore == "plain" else self.replay.front
+        favoured = list(range(len(self.replay))) if self.config.explore == "plain" else self.replay.front
         weights[favoured] = [self.boosts.get(tuple(self.replay.demonstrations[i].label), 1.0) for i in favoured]
         sizes = np.bincount(samples.owners, minlength=len(self.replay))
         probabilities = front_share * (weights / weights.sum() / sizes)[samples.owners]
@@ -198,7 +202,7 @@ class Trainer:
         return self.learner.fit(samples, probabilities, self.config.batch_size, learning_rates, self.rng)
 
     def _rescale(self, states: np.ndarray) -> None:
-        """Let the scalings follow the replay while exploring; the polish leaves them as they are."""
+        """Adapt the scalings to the replay during exploration; the polish does not change them."""
         if self.round:
             return
         low, high = self.replay.extremes()
@@ -232,14 +236,14 @@ class Trainer:
     def _volume(self, commands: np.ndarray) -> float:
         labels = commands[:, : self.env.num_objectives]
         reference = labels.min(axis=0) - 1e-3 if self.reference is None else self.reference
-        if self._measured is None or not np.array_equal(self._measured[0], labels):  # it is slow for many objectives
+        if self._measured is None or not np.array_equal(self._measured[0], labels):
             self._measured = (labels, hypervolume(labels, reference))
         return self._measured[1]
 
     def result(self) -> TrainResult:
-        """What there is now, judged by greedy rollouts under the environment's own step limit."""
+        """Return the current policy, measured by greedy rollouts with the environment's own step limit."""
         if not len(self.replay):
-            raise InvalidInput.expected("at least one finished iteration that found a reward", "none")
+            raise InvalidInput.expected("at least one episode with a reward", f"none in {self.iteration} iterations")
         policy = self.best[1] if self.best is not None else self.learner.network.export()
         evaluation, errors = self._evaluate(self.deployment, policy, self.config.rollouts)
         low, high = self.replay.extremes()
@@ -262,12 +266,12 @@ class Trainer:
         )
 
     def save(self, path: Path) -> None:
-        """Write a checkpoint, from which `resume` goes on as if nothing had happened."""
+        """Write a checkpoint for `resume`."""
         arrays = {f"learner.{name}": value for name, value in self.learner.arrays().items()}
         arrays |= {f"replay.{name}": value for name, value in pack(self.replay.demonstrations).items()}
         if self.best is not None:
             arrays |= {f"best.{name}": value for name, value in self.best[1].arrays().items()}
-        told = {
+        header = {
             "environment": self.environment,
             "config": asdict(self.config),
             "generator": self.rng.bit_generator.state,
@@ -277,38 +281,38 @@ class Trainer:
             "best_fidelity": None if self.best is None else self.best[0],
             "log": [asdict(line) for line in self.log],
         }
-        write_checkpoint(path, arrays, told)
+        write_checkpoint(path, arrays, header)
 
     @classmethod
     def resume(
         cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None, environment: str = ""
     ) -> "Trainer":
-        """Take up a training from its checkpoint, in the environment that it was begun in."""
-        arrays, told = read_checkpoint(path, environment)
-        trainer = cls(make_env, TrainConfig(**told["config"]), reference, environment)
+        """Return the training of a checkpoint, in the same environment."""
+        arrays, header = read_checkpoint(path, environment)
+        trainer = cls(make_env, TrainConfig(**header["config"]), reference, environment)
         check_sizes(path, trainer.learner.arrays(), under("learner.", arrays))
         trainer.learner.restore(under("learner.", arrays))
         trainer.replay = Replay(trainer.config.capacity, unpack(under("replay.", arrays)))
-        trainer.replay.tried = {tuple(plan) for plan in told["tried"]}
-        trainer.rng.bit_generator.state = told["generator"]
+        trainer.replay.tried = {tuple(plan) for plan in header["tried"]}
+        trainer.rng.bit_generator.state = header["generator"]
         for name in _COUNTERS:
-            setattr(trainer, name, told["counters"][name])
-        trainer.boosts = {tuple(label): boost for label, boost in told["boosts"]}
-        if told["best_fidelity"] is not None:
-            trainer.best = (told["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
-        trainer.log = [Progress(**line) for line in told["log"]]
+            setattr(trainer, name, header["counters"][name])
+        trainer.boosts = {tuple(label): boost for label, boost in header["boosts"]}
+        if header["best_fidelity"] is not None:
+            trainer.best = (header["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
+        trainer.log = [Progress(**line) for line in header["log"]]
         return trainer
 
 
 class Interruption:
-    """While it is entered, the first Ctrl-C only sets `requested`; a second one interrupts as usual."""
+    """A context in which the first Ctrl-C only sets `requested`; the second interrupts as usual."""
 
     def __init__(self) -> None:
         self.requested = False
         self._before: Any = None
 
     def __enter__(self) -> "Interruption":
-        if threading.current_thread() is threading.main_thread():  # only there can signals be handled
+        if threading.current_thread() is threading.main_thread():  # only this thread can handle signals
             self._before = signal.signal(signal.SIGINT, self._request)
         return self
 
