@@ -1,4 +1,4 @@
-"""Answers written by hand: what they say, show and store is known without any search."""
+"""Answers written by hand, for tests of sentences, figures and files."""
 
 from dataclasses import replace
 from typing import Any
@@ -43,11 +43,11 @@ _PARTS: dict[str, tuple[str, str]] = {
     "attainable": ("rollouts", "attainable"),
     "scene": ("live", "scene"),
 }
-"""The part of an answer and the field in it that each argument of `answer` and `changed` stands for."""
+"""The part and the field of an answer for each argument of `answer` and `changed`."""
 
 
 def answer(command: Any = None, **changes: Any) -> Answer:
-    """Why right, and not down, under 8 treasure and 2 steps? `command` is the one that is quoted; None finds none."""
+    """Return an answer for right, not down, under 8 treasure and 2 steps; without `command` nothing was found."""
     original = np.array(changes.pop("original", [8.0, -2.0]), dtype=np.float64)
     quoted = None
     if command is not None:
@@ -109,7 +109,7 @@ def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0
 
 
 def proven(command: Any = None, **changes: Any) -> Answer:
-    """The same, with a proof: that the command is the closest, or that there is none."""
+    """Return the same answer with a proof that the command is the closest, or that there is none."""
     if command is None:
         status, proof = Status.PROVEN_INFEASIBLE, certificate("infeasible", np.inf, np.inf)
     else:
@@ -123,13 +123,13 @@ def proven_range(low: Any, high: Any) -> ProvenRange:
 
 
 def achieved(*numbers: float, error: Any = None, finished: float = 1.0, repeats: int = 1) -> Consequence:
-    """What a command leads to, in five further steps."""
+    """Return the outcome of a rollout of five steps."""
     spread = np.zeros(len(numbers)) if error is None else np.array(error, dtype=np.float64)
     return Consequence(np.array(numbers, dtype=np.float64), spread, 5.0, finished, repeats)
 
 
 def attainable(command: Any, collected: Any = (0.0, 0.0), missed: float = 0.0, **changes: Any) -> Attainable:
-    """What can be had: a command that delivers what it asks for, of 12 that were rolled out."""
+    """Return an attainable command, the only one of 12 rollouts."""
     asked = np.add(command, collected)
     values = {"distance": 0.25, "missed": missed, "consequence": achieved(*asked)}
     return Attainable(12, np.array(command, dtype=np.float64), asked, **{**values, **changes})

@@ -1,9 +1,9 @@
-"""Attacks on proofs: whatever is proven about a case is compared with what was planted, sampled and climbed to.
+"""Attack proofs: compare what is proven about a case with planted, sampled and optimised commands.
 
-The judge computes in long doubles (64 bits), far finer than the pads of the proofs; deployed policies are asked as they
-are. `attack(case)` gives a sentence for each violation: none, or a proof is wrong.
+The reference computation uses long doubles (64 bits), which are far more precise than the pads of the proofs.
+`attack(case)` returns a sentence for each violation of a proof.
 
-To judge other bounds, patch `upper_bounds` of `paretofoil.proof.networks.MarginNetwork`.
+To attack other bounds, patch `upper_bounds` of `paretofoil.proof.networks.MarginNetwork`.
 """
 
 from collections import Counter
@@ -26,13 +26,13 @@ from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
 _CLOSER = 1e-9
-"""A command refutes a lower bound if it is closer by more than this share of it, and by this much of a scale."""
+"""A command refutes a lower bound if it is closer by more than this share of the bound and of a scale."""
 _STEPS = 0.3 ** np.arange(1, 13)
-"""How far, in shares of the region, each step of an ascent goes."""
+"""Lengths of the steps of an ascent, as shares of the search region."""
 
 
 class Attack:
-    """One case under attack: its network, its random numbers, and what was compared."""
+    """An attack on one case: its network, its random numbers, and counts of comparisons."""
 
     def __init__(self, case: Case) -> None:
         self.case, self.question = case, case.question
@@ -44,7 +44,7 @@ class Attack:
         self.tally: Counter[str] = Counter()
 
     def violations(self, *, whole: bool) -> Iterator[str]:
-        """What is wrong about the bounds and a proof, and on the whole also about Exact, ranges and second looks."""
+        """Return violations of the bounds and of a proof; with `whole` also of the search, ranges and verification."""
         yield from self.lines()
         yield from self.proof()
         if whole:
@@ -53,7 +53,7 @@ class Attack:
     # Bounds
 
     def lines(self) -> Iterator[str]:
-        """Lines above and numbers below the margins, over boxes of all sizes, half of them around what is planted."""
+        """Check the bounds of the margins over boxes of all sizes, half of them around the planted command."""
         low, high = self._boxes(8)
         share = self.rng.random((8, *low.shape))
         share[::2] = np.round(share[::2])
@@ -80,7 +80,7 @@ class Attack:
     # Branch and bound
 
     def proof(self) -> Iterator[str]:
-        """A proof with few boxes, finished or not, where nothing is known or something twice as far as the planted."""
+        """Check a proof with few boxes, with or without an incumbent at twice the distance of the planted command."""
         slack, max_boxes = self.rng.choice([0.0, 1e-5, 1e-2]), int(self.rng.choice([1, 4, 16, 48]))
         level, far = self.question.kappa - slack, 2.0 * float(length(self.planted, self.batch.norm))
         best = np.inf if far == 0.0 or self.rng.random() < 0.5 else far
@@ -104,12 +104,12 @@ class Attack:
 
     @property
     def planted(self) -> np.ndarray:
-        """The planted command in the region, as a scaled change."""
+        """Return the planted command as a scaled change."""
         change = (self.case.planted - self.question.command) / self.question.space.scale
         return np.clip(change, self.low, self.high)
 
     def margins(self, z: np.ndarray) -> np.ndarray:
-        """The true margins over each rival at scaled changes z (N, d): (N, K)."""
+        """Return the true margins (N, K) over each rival at scaled changes (N, d)."""
         return self.margins_at(self.question.command + z.astype(np.longdouble) * self.question.space.scale)
 
     def margins_at(self, commands: np.ndarray) -> np.ndarray:
@@ -118,7 +118,7 @@ class Attack:
         return logits[:, [self.question.foil]] - logits[:, rivals]
 
     def candidates(self, level: float) -> np.ndarray:
-        """Points (N, d) of the region that may be valid: planted, sampled, climbed to, and others on the way there."""
+        """Return points (N, d) that may be valid: planted, sampled, and along ascents."""
         dim = self.batch.dim
         near = self.planted + self.rng.normal(size=(24, dim)) * 10.0 ** self.rng.uniform(-10, -1, size=(24, 1))
         sampled = self.low + self.rng.random((40, dim)) * (self.high - self.low)
@@ -154,7 +154,7 @@ class Attack:
         yield from self.ranges(z)
 
     def commands(self, z: np.ndarray) -> np.ndarray:
-        """What the policy is asked about, as float64 numbers of the region."""
+        """Return the commands of queries, as float64 numbers of the search region."""
         commands = self.question.command + z * self.question.space.scale
         return np.clip(commands, self.question.low, self.question.high)
 
@@ -166,7 +166,7 @@ class Attack:
         return length(change, self.batch.norm)
 
     def deployed(self, z: np.ndarray, certificate: Certificate) -> Iterator[str]:
-        """The policy itself, where the certificate says that no command is valid."""
+        """Query the policy where the certificate says that no command is valid."""
         commands = self.commands(z)
         margins, sizes = self.asked(commands), self.sizes(commands)
         closer = sizes < certificate.lower * (1.0 - _CLOSER) - _CLOSER
@@ -178,7 +178,7 @@ class Attack:
             yield f"the policy is valid at {float(sizes[bad].min())!r}, below {certificate.lower!r}: {why}"
 
     def second_look(self, certificate: Certificate, z: np.ndarray) -> Iterator[str]:
-        """A true certificate must hold, a false one must not be proven again."""
+        """Check that a true certificate is verified and a false one is not."""
         commands = self.commands(z)
         sizes = self.sizes(commands).astype(np.float64)
         valid = (self.asked(commands) >= self.question.kappa) & (
@@ -197,7 +197,7 @@ class Attack:
                     yield f"a false certificate is proven again: {false}"
 
     def ranges(self, z: np.ndarray) -> Iterator[str]:
-        """A range around the command that wins by most: every command in it must be valid."""
+        """Check that every command of a proven range around the best command is valid."""
         commands, kappa = self.commands(z), self.question.kappa
         margins = self.asked(commands)
         best = int(np.argmax(margins))
@@ -215,7 +215,7 @@ class Attack:
             yield f"the policy is {kappa - margins.min():.3g} short of kappa in a range: {off}"
 
     def inside(self, found: ProvenRange) -> np.ndarray:
-        """Commands (N, d) of a range: sampled, corners, and the lowest that can be climbed down to."""
+        """Return commands (N, d) of a range: sampled, corners, and the ends of descents."""
         share = self.rng.random((64, self.batch.dim))
         share[::2] = np.round(share[::2])
         inside = found.low + share * (found.high - found.low)
@@ -226,7 +226,7 @@ class Attack:
 
 
 def climb(network: MarginNetwork, z: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The highest points (8, d) of a box that steps along the derivatives of the least margin reach from points z."""
+    """Return the highest points (8, d) of a box that gradient ascents of the smallest margin reach from points z."""
     if not network.num_rivals:
         return z[:0]
     value, slope = network.smallest_and_slopes(z)
@@ -242,7 +242,7 @@ def climb(network: MarginNetwork, z: np.ndarray, low: np.ndarray, high: np.ndarr
 
 
 def _size(case: Case) -> float:
-    """How large the numbers on the way to a margin may be: what the judge's own rounding is a share of."""
+    """Return the largest intermediate number of a margin, which scales the rounding of the reference computation."""
     question = case.question
     size = np.maximum(np.abs(question.low), np.abs(question.high))
     for weight, bias in zip(case.folded.weights, case.folded.biases, strict=True):
@@ -251,7 +251,7 @@ def _size(case: Case) -> float:
 
 
 def attack(case: Case, *, whole: bool = False) -> tuple[list[str], Counter[str]]:
-    """The violations of a case, each a sentence that begins with its seed, and how much was compared."""
+    """Return the violations of a case, each with its seed, and the counts of comparisons."""
     try:
         under = Attack(case)
         found = list(under.violations(whole=whole))

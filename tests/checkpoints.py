@@ -1,4 +1,4 @@
-"""Checkpoints as others write them: torch modules of their classes, saved whole by `torch.save`."""
+"""Checkpoints of other libraries: torch modules of their classes, saved whole by `torch.save`."""
 
 import io
 import pickle
@@ -18,7 +18,7 @@ MORL = "morl_baselines.multi_policy.pcn.pcn"
 
 
 class Network(nn.Module):
-    """A PCN with as many layers before each sigmoid, and behind their product, as are asked for."""
+    """A PCN with any number of layers before each sigmoid and after their product."""
 
     def __init__(self, states: int, commands: int, actions: int, *, deep: int, hidden: int = 24, more: int = 0) -> None:
         super().__init__()
@@ -47,14 +47,14 @@ def authors_network(states: int, commands: int, actions: int, **options: Any) ->
 
 
 def morl_network(states: int, commands: int, actions: int) -> Network:
-    """As in MORL-Baselines: one layer before each sigmoid, and the factors are a parameter."""
+    """Return a network as in MORL-Baselines: one layer before each sigmoid, scaling factors as a parameter."""
     network = Network(states, commands, actions, deep=1)
     network.scaling_factor = nn.Parameter(network.scaling_factor[0], requires_grad=False)
     return network
 
 
 def save_as(network: nn.Module, module: str, name: str) -> bytes:
-    """What `torch.save` writes of a network whose class has that name; a subclass is made for it."""
+    """Return what `torch.save` writes for a network whose class has this name."""
     kind = type(name, (type(network),), {"__module__": module})
     network.__class__ = kind
     written = io.BytesIO()
@@ -65,7 +65,7 @@ def save_as(network: nn.Module, module: str, name: str) -> bytes:
 
 @contextmanager
 def _importable(module: str, kind: type) -> Iterator[None]:
-    """Pickle looks a class up where it says that it is."""
+    """Register a class under the module in which pickle looks it up."""
     parts = module.split(".")
     names = [".".join(parts[: i + 1]) for i in range(len(parts))]
     added = [name for name in names if name not in sys.modules]
@@ -88,7 +88,7 @@ def morl_file(network: nn.Module) -> bytes:
 
 
 def rewritten(data: bytes, change: Callable[[str, bytes], bytes | None], compress: int = zipfile.ZIP_STORED) -> bytes:
-    """The same archive with files changed, or left out where the change is None; its sums fit again."""
+    """Return the archive with files replaced, or removed for None, and with valid checksums."""
     written = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(written, "w", compress) as new:
         for name in old.namelist():
@@ -99,12 +99,12 @@ def rewritten(data: bytes, change: Callable[[str, bytes], bytes | None], compres
 
 
 def with_pickle(data: bytes, payload: bytes) -> bytes:
-    """The same archive with another pickle in it."""
+    """Return the archive with another pickle."""
     return rewritten(data, lambda name, content: payload if name == "data.pkl" else content)
 
 
 def pickle_that_calls(function: Callable[..., Any], *arguments: Any, protocol: int = 2) -> bytes:
-    """A pickle that calls a function when it is loaded."""
+    """Return a pickle that calls a function when it is loaded."""
 
     class Trap:
         def __reduce__(self) -> tuple[Any, ...]:
@@ -119,4 +119,4 @@ def ask_network(network: nn.Module, states: np.ndarray, commands: np.ndarray) ->
 
 
 VALID = authors_file(authors_network(121, 2, 4))
-"""A whole one, of Deep Sea Treasure."""
+"""A valid checkpoint for Deep Sea Treasure."""

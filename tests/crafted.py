@@ -1,7 +1,7 @@
-"""Crafted files: valid ones of every kind, changed by edits that two whole numbers choose.
+"""Fuzz files: edit valid files of every kind.
 
-An edit is (where, what), so that any source of whole numbers can drive it: hypothesis in the tests, which can shrink
-it, and a plain generator in `benchmarks/fuzz_files.py`.
+Two whole numbers choose an edit: where and what. Hypothesis draws them in the tests, and can shrink them; a random
+generator draws them in `benchmarks/fuzz_files.py`.
 """
 
 import json
@@ -44,7 +44,7 @@ from paretofoil_paper.searches import ProjectedCW
 Edit = tuple[int, int]
 DEEP, DIGITS, ENDLESS = "@@deep@@", "@@digits@@", "@@endless@@"
 RAW = {f'"{DEEP}"': "[" * 5000 + "]" * 5000, f'"{DIGITS}"': "9" * 6000, f'"{ENDLESS}"': "1e999"}
-"""What Python itself would not write."""
+"""Values that Python itself would not write."""
 NASTY: tuple[Any, ...] = (
     *(None, True, False, 0, 1, -1, 7, 2**31, 10**7, 10**12, 10**18, 2**63, 10**30, DIGITS),
     *(0.5, -0.5, 1e-300, 1e99, 1e300, -1e300, float("nan"), float("inf"), ENDLESS),
@@ -59,7 +59,7 @@ EDITS: tuple[Any, ...] = (*NASTY, DROP, DROP, DROP, TWICE, CUT, FLIP, FLIP, NOIS
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of file: its valid bytes, how it is edited, and everything that is done with it."""
+    """One kind of file: valid bytes, an edit, and a function that reads and uses it."""
 
     name: str
     file: str
@@ -67,7 +67,7 @@ class Kind:
     edit: Callable[[bytes, int, int], bytes]
     use: Callable[[Path], None]
     others: tuple[tuple[str, bytes], ...] = ()
-    """Files that lie beside it."""
+    """Other files in the same folder."""
 
     def craft(self, edits: Sequence[Edit]) -> bytes:
         data = self.valid
@@ -76,7 +76,7 @@ class Kind:
         return data
 
     def refuses(self, data: bytes, folder: Path) -> InvalidInput | StoreError | None:
-        """Put the file into a folder and use it: the error it gets, or None; any other error is raised."""
+        """Write the file and use it; return the expected error or None, and raise any other error."""
         for name, beside in self.others:
             (folder / name).write_bytes(beside)
         (folder / self.file).write_bytes(data)
@@ -88,7 +88,7 @@ class Kind:
 
 
 def edit_bytes(data: bytes, where: int, what: int) -> bytes:
-    """Cut it off, turn one bit, put noise into it, or replace it by noise."""
+    """Truncate the bytes, flip one bit, insert noise, or replace everything by noise."""
     action, place = EDITS[what % len(EDITS)], where % (len(data) + 1)
     noise = np.random.default_rng([where, what]).bytes(1 + where % 300)
     if action == CUT:
@@ -101,7 +101,7 @@ def edit_bytes(data: bytes, where: int, what: int) -> bytes:
 
 
 def edit_json(data: bytes, where: int, what: int) -> bytes:
-    """Change one value somewhere inside, or the bytes."""
+    """Change one value of a JSON document, or its bytes."""
     action = EDITS[what % len(EDITS)]
     try:
         document = json.loads(data)
@@ -124,7 +124,7 @@ def edit_json(data: bytes, where: int, what: int) -> bytes:
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Every (container, key) of a document."""
+    """Yield every (container, key) of a document."""
     if isinstance(value, dict | list):
         for key in list(value) if isinstance(value, dict) else range(len(value)):
             yield value, key
@@ -141,7 +141,7 @@ def edit_tensors(data: bytes, where: int, what: int) -> bytes:
 
 
 def edit_checkpoint(data: bytes, where: int, what: int) -> bytes:
-    """Change the pickle inside, with sums that fit, or the bytes of the whole archive."""
+    """Change the pickle in an archive, with valid checksums, or the bytes of the archive."""
     if where % 4 == 0:
         return edit_bytes(data, where // 4, what)
     try:
@@ -212,7 +212,7 @@ def _new_cell(column: str, old: Any, where: int, what: int) -> Any:
 
 
 def _document(kind: Any, look: Callable[[Any], object]) -> Callable[[Path], None]:
-    """Read a value from its JSON, and look at it in every way."""
+    """Read a value from its JSON and show it in every form."""
 
     def use(folder: Path) -> None:
         read = kind.from_json((folder / "document.json").read_text(errors="replace"))
@@ -264,7 +264,7 @@ def _use_study(folder: Path) -> None:
 
 
 def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
-    """A value of each kind with everything that can be in it, and how people look at it."""
+    """Return a complete value of each kind, with functions that show it."""
     decision = Decision(np.array([0.5, 1], np.float32), np.array([8.0, -2.0]), (0, 1, 3), 3, np.array([0.0, -1.0]), 4)
     found = proven(
         [6.3, -2.0],
@@ -295,7 +295,7 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
 
 
 def kinds(folder: Path) -> list[Kind]:
-    """Every kind of file that the library reads; agents and the study of them are made in that folder."""
+    """Return every kind of file that the library reads; the folder gets agents and a study."""
     made = [
         Kind(name, "document.json", value.to_json().encode(), edit_json, _document(type(value), look))
         for name, (value, look) in _values().items()
@@ -322,7 +322,7 @@ def kinds(folder: Path) -> list[Kind]:
 
 
 def _save(name: str, world: CatalogueEntry, folder: Path) -> Path:
-    """A random network, saved as an agent with all that an agent can have."""
+    """Save a random network as an agent with every optional field."""
     size = len(world.objectives)
     policy = random_pcn(0, world.observation_size, size, len(world.actions))
     space, front = CommandSpace(np.zeros(size), np.full(size, 3.0), world.objectives), np.ones((2, size))

@@ -1,8 +1,8 @@
-"""Folded networks that are hard on proofs, with questions about them and what is known by construction.
+"""Networks that are hard to bound, with questions about them and planted commands.
 
-`generate(seed)` gives one case; the seed is all that is needed to see it again. Networks are designed in numbers v that
-count scales from an anchor, a command that float32 can write: scales are powers of two, so that a needle that is
-planted at the anchor stays there exactly, whatever the offset and the precision.
+`generate(seed)` returns one case, which depends on the seed only. Networks are designed in scaled coordinates around an
+anchor, a command that float32 represents exactly. Scales are powers of two, so that a needle planted at the anchor
+stays there exactly.
 """
 
 import itertools
@@ -23,7 +23,7 @@ NORMS: tuple[Norm, ...] = ("l1", "l2", "linf")
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A question about a folded network, and a command that is worth a look."""
+    """A question about a network, and a planted command."""
 
     seed: int
     kind: str
@@ -41,7 +41,7 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class _Place:
-    """Where a network is asked: the anchor, the scales, and where in the region the anchor lies."""
+    """The anchor and the scales of a network, and the position of the anchor in the search region."""
 
     anchor: np.ndarray  # (d,)
     scale: np.ndarray  # (d,), powers of two
@@ -55,7 +55,7 @@ class _Place:
 
 @dataclass(frozen=True, eq=False)
 class _Design:
-    """A network of v, and the margin that the foil is to have at the anchor (or, if None, at some command)."""
+    """A network, and the margin of the foil at the anchor (or, if None, at some command)."""
 
     layers: Layers
     activations: tuple[Activation, ...]
@@ -63,7 +63,7 @@ class _Design:
 
 
 def generate(seed: int) -> Case:
-    """The case of a seed; the kinds take turns."""
+    """Return the case of a seed; the kinds alternate."""
     rng = np.random.default_rng(seed)
     kind = list(KINDS)[seed % len(KINDS)]
     place = _place(rng, kind)
@@ -94,7 +94,7 @@ def _num_actions(rng: np.random.Generator) -> int:
 
 
 def _folded(design: _Design, place: _Place) -> FoldedPolicy:
-    """The design in terms of commands, with numbers that the deployed policy can hold."""
+    """Return the network as a function of commands, with float32 weights."""
     (weight, bias), *others = design.layers
     weight = _held(weight / place.scale, place)
     layers = [(weight, bias - weight @ place.anchor), *others]
@@ -109,7 +109,7 @@ def _held(numbers: np.ndarray, place: _Place) -> np.ndarray:
 def _pose(
     rng: np.random.Generator, folded: FoldedPolicy, design: _Design, place: _Place
 ) -> tuple[Question, np.ndarray]:
-    """A question whose foil, by a shift of its logit, wins at the planted command by what was designed."""
+    """Return a question whose foil wins at the planted command by the designed margin."""
     low = place.anchor - place.share * place.scale
     space = CommandSpace(low, low + place.scale)
     command, region = _region(rng, space)
@@ -132,7 +132,7 @@ def _pose(
 
 
 def _region(rng: np.random.Generator, space: CommandSpace) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """A command, mostly in the space, and the region around it: the space, or with some objectives held."""
+    """Return a command and its search region: the space, possibly with some objectives fixed."""
     command = space.low + rng.random(space.dim) * (space.high - space.low)
     if rng.random() < 0.1:
         command = command + rng.normal(size=space.dim) * space.scale * rng.choice([1.0, 30.0])
@@ -142,7 +142,7 @@ def _region(rng: np.random.Generator, space: CommandSpace) -> tuple[np.ndarray, 
 
 
 def real_margins(question: Question, folded: FoldedPolicy, commands: np.ndarray) -> np.ndarray:
-    """The foil's true margins at commands (N, d), in long doubles: (N,)."""
+    """Return the foil's true margins (N,) at commands (N, d), in long doubles."""
     logits = folded.logits(commands.astype(np.longdouble))
     rivals = [action for action in question.valid_actions if action != question.foil]
     return (logits[:, [question.foil]] - logits[:, rivals]).min(axis=1, initial=np.inf)
@@ -152,7 +152,7 @@ def real_margins(question: Question, folded: FoldedPolicy, commands: np.ndarray)
 
 
 def _shape(rng: np.random.Generator) -> tuple[tuple[Activation, ...], list[int]]:
-    """Activations and widths, most of them small."""
+    """Return activations and widths, most of them small."""
     depth = int(rng.choice(np.arange(5), p=[0.1, 0.3, 0.35, 0.15, 0.1]))
     mixed = rng.random() < 0.4
     count = len(ACTIVATIONS)
@@ -162,7 +162,7 @@ def _shape(rng: np.random.Generator) -> tuple[tuple[Activation, ...], list[int]]
 
 
 def _random(rng: np.random.Generator, place: _Place, num_actions: int, gain: Callable[[], float]) -> _Design:
-    """Gaussian weights of sizes that `gain` draws for each layer, bent within reach of the anchor."""
+    """Return Gaussian weights scaled by `gain` per layer, with kinks near the anchor."""
     activations, widths = _shape(rng)
     layers = []
     for inputs, outputs in zip([place.dim, *widths], [*widths, num_actions], strict=True):
@@ -180,7 +180,7 @@ def _saturated(rng: np.random.Generator, place: _Place, num_actions: int) -> _De
 
 
 def _extreme(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """Weights from 1e-8 to 1e6, each unit with a size of its own."""
+    """Weights from 1e-8 to 1e6, with a different size for each unit."""
     design = _random(rng, place, num_actions, lambda: 1.0)
     sizes = [10.0 ** rng.uniform(-8, 6, size=(len(bias), 1)) for _, bias in design.layers]
     layers = [(w * size, b * size[:, 0]) for (w, b), size in zip(design.layers, sizes, strict=True)]
@@ -188,14 +188,14 @@ def _extreme(rng: np.random.Generator, place: _Place, num_actions: int) -> _Desi
 
 
 def _dead(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """Most units never move; some layers never do."""
+    """Most units are constant, and some layers, too."""
     design = _random(rng, place, num_actions, lambda: 3.0)
     layers = [(w, b - 100.0 * (rng.random(len(b)) < rng.choice([0.5, 1.0]))) for w, b in design.layers[:-1]]
     return replace(design, layers=[*layers, design.layers[-1]])
 
 
 def _ties(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """Whole numbers, units that come twice, rivals that equal each other or nearly the foil."""
+    """Integer weights, duplicate units, and rivals that equal each other or almost the foil."""
     design = _random(rng, place, num_actions, lambda: 2.0)
     layers = [(np.round(weight), np.round(bias)) for weight, bias in design.layers]
     weight, bias = layers[-1]
@@ -206,7 +206,7 @@ def _ties(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
 
 
 def _branches(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """Leaky ReLUs, residual sums and products with a state's branch, as a fold writes them: with pairs of ReLUs."""
+    """Leaky ReLUs, residual sums and products with a state branch, written with pairs of ReLUs."""
     sizes = [place.dim, *rng.integers(2, 9, size=rng.integers(1, 4)), num_actions]
     layers: Layers = []
     carried = np.eye(place.dim)  # what the units before give, from what the ReLUs hold
@@ -224,7 +224,7 @@ def _branches(rng: np.random.Generator, place: _Place, num_actions: int) -> _Des
 
 
 def _needle(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """A bump at the anchor, 1e-1 to 1e-7 wide, on a low and smooth ground; without it the foil loses by 1 or so."""
+    """A bump at the anchor, 1e-1 to 1e-7 wide; elsewhere the foil loses by about 1."""
     activations = _shape(rng)[0] or ("relu",)
     sharp = rng.uniform(3, 23)
     sharp = np.round(sharp) if rng.random() < 0.5 else sharp  # a power of two, or what rounding moves off the anchor
@@ -239,7 +239,7 @@ def _needle(rng: np.random.Generator, place: _Place, num_actions: int) -> _Desig
 
 
 def _corner(rng: np.random.Generator, place: _Place, num_actions: int) -> _Design:
-    """The foil gains towards a corner of the region, in some objectives 1e14 times as much as in others."""
+    """The foil's margin grows towards a corner, in some objectives 1e14 times as fast as in others."""
     activations, _ = _shape(rng)
     slopes = (2.0 * np.round(place.share) - 1.0) * 10.0 ** rng.uniform(-8, 6, size=place.dim)
     layers = [(slopes[None], np.zeros(1)), *((np.ones((1, 1)), np.zeros(1)) for _ in activations)]
@@ -248,14 +248,14 @@ def _corner(rng: np.random.Generator, place: _Place, num_actions: int) -> _Desig
 
 
 def _of_the_foil(row: np.ndarray, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
-    """A last layer in which only the foil, action 0, has weights."""
+    """Return a last layer in which only the foil, action 0, has weights."""
     weight = np.zeros((num_actions, row.shape[1]))
     weight[0] = row
     return weight, np.zeros(num_actions)
 
 
 def _bump(rng: np.random.Generator, dim: int, activations: tuple[Activation, ...], sharp: float) -> Layers:
-    """A network of one output, highest at 0 and low from a distance of about 1 / sharp on."""
+    """Return a network with one output that is highest at 0 and low beyond a distance of about 1 / sharp."""
     turned = np.eye(dim) + (rng.integers(-1, 2, size=(dim, dim)) if rng.random() < 0.5 else 0.0)
     if activations[0] not in ("sigmoid", "tanh"):  # 1 - sum of |turned v|, or what others make of it
         layers = [(sharp * np.concatenate([turned, -turned]), np.zeros(2 * dim))]
@@ -270,7 +270,7 @@ def _bump(rng: np.random.Generator, dim: int, activations: tuple[Activation, ...
 
 
 def _beside(first: Layers, second: Layers) -> Layers:
-    """Two networks of the same input, whose outputs are added."""
+    """Return the sum of two networks of the same input."""
     joined = [tuple(map(np.concatenate, zip(first[0], second[0], strict=True)))]
     for (weight, bias), (other, shift) in zip(first[1:], second[1:], strict=True):
         zeros = np.zeros((len(bias), other.shape[1])), np.zeros((len(shift), weight.shape[1]))

@@ -1,4 +1,4 @@
-"""Walks on a plane towards a goal that is part of the observation, and models of Stable-Baselines3 that learn them."""
+"""A goal-conditioned environment, and models of Stable-Baselines3 trained in it."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ FAR = 3.0
 
 
 class Plane(gym.Env):
-    """Walk to the goal on a plane: a point, where it is, and where it should be; right, up, left or down."""
+    """Walk to a goal on a plane with four actions: right, up, left and down."""
 
     MOVES = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]], dtype=np.float32)
 
@@ -39,7 +39,7 @@ class Plane(gym.Env):
 
 
 def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
-    """A model with small networks, which has learned for some steps, or begins with actions that differ."""
+    """Return a small model, trained for some steps or initialised so that its actions differ."""
     import stable_baselines3
 
     settings: dict[str, dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Influence written by hand: what it says, shows and stores is known without any proof."""
+"""Influence written by hand, for tests of sentences, figures and files."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from paretofoil.core.limit import Stop
 
 
 def influence(**changes: Any) -> Influence:
-    """Right is chosen under 8 treasure and 2 steps; other commands choose down, and none chooses up."""
+    """Return the influence of a decision for right under 8 treasure and 2 steps; other commands give down, none up."""
     values: dict[str, Any] = {
         "agent": "mine",
         "time": 4,
@@ -57,7 +57,7 @@ def inert(**changes: Any) -> Influence:
 
 
 def black_box(**changes: Any) -> Influence:
-    """The same of a black-box policy."""
+    """Return the same for a black-box policy."""
     shares = (Share(1, 0.0, 1.0, 3750, 0.3655, 0.3846), Share(3, 0.0, 1.0, 6250, 0.6154, 0.6345))
     return influence(**({"shares": shares, "proven": False, "alone": (), "stop": Stop.COMPLETE} | changes))
 

@@ -13,7 +13,7 @@ from paretofoil.core.question import Question
 
 @dataclass(frozen=True, eq=False)
 class LayeredPolicy:
-    """Affine layers with activations between, whatever the state; deployed in float32, or what is said."""
+    """Affine layers with activations, independent of the state; deployed in float32 by default."""
 
     folded: FoldedPolicy
     precision: type[np.floating] = np.float32
@@ -37,7 +37,7 @@ class LayeredPolicy:
 def random_layers(
     seed: int, widths: tuple[int, ...], activations: tuple[Activation, ...], gain: float = 3.0
 ) -> LayeredPolicy:
-    """Weights as float32 numbers, as a trained policy has them; it bends in the middle of the unit box."""
+    """Return a random network with float32 weights and kinks in the middle of the unit box."""
     rng = np.random.default_rng(seed)
     weights, biases = [], []
     for inputs, outputs in itertools.pairwise(widths):
@@ -49,7 +49,7 @@ def random_layers(
 
 
 def layered_question(policy: LayeredPolicy, seed: int, **changes: object) -> Question:
-    """A random command in the unit box, and a foil that is not greedy there."""
+    """Return a question with a random command of the unit box and a foil that is not chosen there."""
     rng = np.random.default_rng(seed)
     dim, num_actions = policy.folded.weights[0].shape[1], len(policy.folded.biases[-1])
     command = rng.random(dim)

@@ -1,6 +1,6 @@
-"""Policies as users have them: a shipped or random PCN, rebuilt in torch and in plain NumPy, in every precision.
+"""Policies as users write them: a shipped or random PCN in torch and in plain NumPy, in several precisions.
 
-None of them promises a row the same bits in any batch.
+None of them gives a row the same bits in every batch.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from paretofoil.pcn.policy import PCNPolicy
 
 
 class Network(nn.Module):
-    """A PCN as a plain module."""
+    """A PCN as a plain torch module."""
 
     def __init__(self, weights: dict[str, np.ndarray], dropout: float = 0.0) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class Network(nn.Module):
 
 @dataclass(eq=False)
 class TorchPolicy:
-    """A module, asked as one does."""
+    """A torch module as a policy."""
 
     network: nn.Module
     dtype: torch.dtype = torch.float32
@@ -61,13 +61,12 @@ class AutocastPolicy(TorchPolicy):
 
 @dataclass(eq=False)
 class NumpyPolicy:
-    """Matrix products without any padding, whose last bits depend on the batch: on every machine, because small ones
-    are added up in another order here."""
+    """A NumPy policy whose last bits depend on the batch: small batches are summed in another order."""
 
     weights: dict[str, np.ndarray]
     dtype: type[np.floating] = np.float32
     stored: type[np.floating] | None = None
-    """What each layer's result is rounded to, as on a GPU that multiplies half precision with longer sums."""
+    """A policy that rounds the result of each layer, as half precision on a GPU does."""
     _cast: dict[str, np.ndarray] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,7 +91,7 @@ class NumpyPolicy:
 
 @dataclass(eq=False)
 class MaskedPolicy(NumpyPolicy):
-    """Says -inf for actions that it will not take: the last one, where the first objective is asked for less."""
+    """A policy that gives -inf to the last action if the first objective is below a threshold."""
 
     above: float = 0.0
 
@@ -104,7 +103,7 @@ class MaskedPolicy(NumpyPolicy):
 
 @dataclass(eq=False)
 class LoggedPolicy(NumpyPolicy):
-    """Logarithms of float32 probabilities of a sharp policy: tiny ones have few bits, the tiniest are 0."""
+    """Logarithms of float32 probabilities of a sharp policy; tiny ones have few bits or are 0."""
 
     sharpness: float = 8.0
 
@@ -116,7 +115,7 @@ class LoggedPolicy(NumpyPolicy):
 
 
 class OnnxPolicy:
-    """The network as an ONNX graph, run by onnxruntime."""
+    """Return the network as an ONNX graph."""
 
     def __init__(self, weights: dict[str, np.ndarray]) -> None:
         options = onnxruntime.SessionOptions()
@@ -172,4 +171,4 @@ KINDS: dict[str, Rebuild] = {
     "masked with -inf": lambda pcn: MaskedPolicy(pcn.arrays(), above=0.3),
     "logs of probabilities": lambda pcn: LoggedPolicy(pcn.arrays()),
 }
-"""Every kind that answers a question the same way each time, up to noise."""
+"""Every kind of policy that is deterministic up to noise."""

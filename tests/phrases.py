@@ -1,4 +1,4 @@
-"""Objectives of every kind, and sentences that many answers share: each stands once, so that it is changed once."""
+"""Objectives of every kind, and sentences that several tests expect."""
 
 from paretofoil.core.command import Objective
 

@@ -1,4 +1,4 @@
-"""Policies whose answers are known, and random networks."""
+"""Policies with known answers, and random networks."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from paretofoil.pcn.policy import PCNPolicy
 
 @dataclass(frozen=True, eq=False)
 class LinearPolicy:
-    """Logits A R + b, whatever the state: the nearest boundary of two actions is a straight line."""
+    """Logits A R + b, independent of the state: decision boundaries are hyperplanes."""
 
     weight: np.ndarray  # (num_actions, d)
     bias: np.ndarray  # (num_actions,)
@@ -46,7 +46,7 @@ def random_commands(rng: np.random.Generator, space: CommandSpace, count: int) -
 def random_question(
     policy: PCNPolicy, seed: int, *, front_size: int = 6, space: CommandSpace | None = None, kappa: float = 0.05
 ) -> Question:
-    """A random state and command inside the unit box, or the space, and a foil that is not greedy there."""
+    """Return a question with a random state and command, and a foil that is not chosen there."""
     rng = np.random.default_rng(seed)
     d = policy.command_size
     space = space or CommandSpace(np.zeros(d), np.ones(d))

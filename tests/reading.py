@@ -1,6 +1,6 @@
-"""Reads paragraphs back: from the text and the names in it alone to the numbers that it claims.
+"""Parse paragraphs: read the numbers that a text states, using only the text and the names in it.
 
-A sentence that no pattern knows is an error, so that nothing is said that no test looks at.
+A sentence that no pattern matches is an error, so that every sentence is tested.
 """
 
 import re
@@ -67,7 +67,7 @@ PATTERNS = {
 
 
 def read(paragraph: str) -> dict[str, dict[str, str]]:
-    """What each sentence says, by its kind."""
+    """Return what each sentence says, by its kind."""
     said: dict[str, dict[str, str]] = {}
     for sentence in re.split(r"(?<=\.) (?=[A-Z\d])", paragraph):
         kinds = [(kind, match) for kind, p in PATTERNS.items() if (match := re.fullmatch(p, sentence))]
@@ -79,18 +79,18 @@ def read(paragraph: str) -> dict[str, dict[str, str]]:
 
 
 def items(listed: str) -> list[str]:
-    """ "1 A, 2 B and 3 C" in pieces."""
+    """Split "1 A, 2 B and 3 C" into its parts."""
     return re.split(r", | and ", listed)
 
 
 def about(item: str, objectives: Sequence[Objective]) -> int:
-    """The number of the objective that a piece names."""
+    """Return the index of the objective that a part names."""
     [i] = [i for i, o in enumerate(objectives) if re.search(rf"(?<![\w]){re.escape(o.name)}(?![\w])", item)]
     return i
 
 
 def number(text: str, objective: Objective) -> float:
-    """The first number of a piece in the environment's sign: "no risk", "7 %", "already 3 steps over budget"."""
+    """Return the first number of a part, such as "no risk" or "7 %", with the sign of the environment."""
     found = re.search(r"^(?:already )?(?:an? )?(-?\d[\d.]*(?:e-?\d+)?)", text)
     assert found or text == "none" or text.startswith("no "), text
     amount = float(found.group(1)) if found else 0.0
@@ -102,7 +102,7 @@ def number(text: str, objective: Objective) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """One told change: from which number to which, and by how much if that is told."""
+    """One change: from which number to which, and by how much if that is stated."""
 
     old: float
     new: float
@@ -111,7 +111,7 @@ class Change:
 
 
 def changes(listed: str, objectives: Sequence[Objective]) -> dict[int, Change]:
-    """What is told of each objective that changes."""
+    """Return what is stated about each objective that changes."""
     told: dict[int, Change] = {}
     for item in items(listed):
         name, _, inside = item.partition(" (")
@@ -128,15 +128,15 @@ def changes(listed: str, objectives: Sequence[Objective]) -> dict[int, Change]:
 
 @dataclass
 class Wishes:
-    """What is told of each objective; the others have none, if that is told."""
+    """What is stated about each objective."""
 
     numbers: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """Each number, and by how much it may be off for the digits in which it is told."""
+    """Each number, with the tolerance of its last digit."""
     nothing_else: bool = False
 
 
 def wishes(listed: str, objectives: Sequence[Objective]) -> Wishes:
-    """ "8 treasure", "12.21 ± 0.27 steps of time", "nothing else"."""
+    """Read amounts such as "8 treasure" or "12.21 ± 0.27 steps of time"."""
     told = Wishes()
     for item in items(listed):
         if item in ("nothing", "nothing else"):
@@ -148,7 +148,7 @@ def wishes(listed: str, objectives: Sequence[Objective]) -> Wishes:
 
 
 def digit(text: str, objective: Objective) -> float:
-    """Half a unit of the last digit of the first number."""
+    """Return half a unit of the last digit of the first number."""
     found = re.search(r"^(?:already )?(?:an? )?(-?\d[\d.]*)", text)
     decimals = len(found.group(1).partition(".")[2]) if found else 9
     half = 0.5 * 10.0**-decimals
@@ -156,7 +156,7 @@ def digit(text: str, objective: Objective) -> float:
 
 
 def spans(listed: str, objectives: Sequence[Objective]) -> dict[int, tuple[float, float]]:
-    """The told ends of ranges, in the environment's sign."""
+    """Return the stated ends of ranges, with the sign of the environment."""
     told: dict[int, tuple[float, float]] = {}
     for item in items(listed):
         i = about(item, objectives)
@@ -173,7 +173,7 @@ def spans(listed: str, objectives: Sequence[Objective]) -> dict[int, tuple[float
 
 
 def fits(share: str, probability: float) -> bool:
-    """Whether a told probability is true."""
+    """Return whether a stated probability is true."""
     told = float(share.removesuffix(" %").split()[-1]) / 100
     if share.startswith("under"):
         return 0 < probability < told

@@ -1,4 +1,4 @@
-"""Files cannot act: no file makes the library import what nobody allowed, and none gets more than a sentence."""
+"""No file makes the library import a module that was not allowed, and an invalid file gives a one-line error."""
 
 import contextlib
 import json
@@ -64,7 +64,7 @@ VERBS = {
 
 @pytest.fixture
 def marker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """What the payload leaves when it runs. It lies beside the agent and in this folder, which Python looks into."""
+    """The file that the payload writes if it runs; the payload is next to the agent and on Python's path."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("PARETOFOIL_AGENTS", raising=False)
     monkeypatch.syspath_prepend(tmp_path)
@@ -86,7 +86,7 @@ def _change(folder: Path, **changes: object) -> None:
 
 
 def _save_agent(folder: Path) -> Path:
-    """An agent that is valid in every way, in an environment with the shapes of the payload's."""
+    """Save a valid agent whose environment has the shapes of the payload's."""
     world = envs.CatalogueEntry(
         name="theirs",
         gym_id="Env-v0",
@@ -103,7 +103,7 @@ def _save_agent(folder: Path) -> Path:
 
 
 def _write_study(path: Path) -> None:
-    """The file of a study that was stopped before its first answer."""
+    """Write the file of a study that was stopped before its first answer."""
     from paretofoil.search import NearestFront
     from paretofoil.study.store import Store
     from paretofoil.study.study import describe_search
@@ -122,7 +122,7 @@ def _write_study(path: Path) -> None:
 
 @pytest.fixture
 def typed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str]]:
-    """Type arguments: the exit code, and all that was printed."""
+    """Run the command line; return the exit code and the output."""
 
     def run(*arguments: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["paretofoil", *arguments])

@@ -1,4 +1,4 @@
-"""Folders are layers: imports go one way, whether they stand at the top of a module or inside a function."""
+"""Folders are layers: imports go one way, at the top of a module and inside functions."""
 
 import ast
 import functools
@@ -13,9 +13,9 @@ import paretofoil
 
 ROOT = Path(paretofoil.__file__).parent
 LAYERS = ("core", "envs", "pcn", "agents", "proof", "search", "explanation", "study", "show", "web", "cli")
-"""From the bottom up, as CONTRIBUTING.md draws them."""
+"""From the bottom up, as in CONTRIBUTING.md."""
 DOORS = ("__init__", "__main__")
-"""The only modules at the root: they show what there is, and nothing imports them."""
+"""The only modules at the root; nothing imports them."""
 
 
 def module_name(path: Path) -> str:
@@ -27,7 +27,7 @@ MODULES = {module_name(path): path for path in sorted(ROOT.rglob("*.py"))}
 
 
 def imports_of(source: str, *, types: bool = True) -> set[str]:
-    """Every module of the package that is imported anywhere in a source, inside functions too.
+    """Return the modules of the package that a source imports, also inside functions.
 
     With `types` also what is imported under TYPE_CHECKING alone, which never runs.
     """
@@ -67,7 +67,7 @@ def up_calls(graph: dict[str, set[str]]) -> list[str]:
 
 
 def cycle_in(graph: dict[str, set[str]]) -> list[str] | None:
-    """A circle of modules; a package's own `__init__` may gather its modules, and they do not import it back."""
+    """Return a cycle of modules, or None."""
     try:
         TopologicalSorter({name: imported - {name} for name, imported in graph.items()}).prepare()
     except CycleError as error:

@@ -1,4 +1,4 @@
-"""Policies that choose what is worth most under preferences, where the values are a network of the preferences."""
+"""Policies that maximise values under preferences, where the values are a network of the preferences."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ from paretofoil.core.question import Question
 
 @dataclass(frozen=True, eq=False)
 class EnvelopePolicy:
-    """The most of w . values(w), whatever the state; deployed in float32, each row by itself."""
+    """Maximises w . values(w), independent of the state; deployed in float32, row by row."""
 
     folded: FoldedValues
 
@@ -42,12 +42,12 @@ def random_envelope(
 
 
 def envelope_question(policy: EnvelopePolicy, seed: int, share: float = 0.01, **changes: object) -> Question:
-    """Random preferences, and a foil that is not worth most under them."""
+    """Return a question with random preferences and a foil that is not chosen under them."""
     return value_question(policy, policy.folded.network.weights[0].shape[1], seed, share, **changes)
 
 
 def value_question(policy: Policy, dim: int, seed: int, share: float = 0.01, **changes: object) -> Question:
-    """The same for any policy that tells values."""
+    """Return the same for any policy with values."""
     rng = np.random.default_rng(seed)
     space = CommandSpace.preferences([f"objective {i}" for i in range(dim)])
     command = rng.dirichlet(np.ones(space.dim))
@@ -60,7 +60,7 @@ def value_question(policy: Policy, dim: int, seed: int, share: float = 0.01, **c
 
 
 def hard_question(seed: int) -> Question:
-    """Values by a network that is hard on proofs; kappa is nearly what the foil can win by, at most."""
+    """Values from a network that is hard to bound; kappa is almost the largest margin of the foil."""
     rng = np.random.default_rng(seed)
     dim, actions = (int(n) for n in rng.integers(2, 5, size=2))
     anchor = rng.dirichlet(np.ones(dim)).astype(np.float32).astype(np.float64)

@@ -1,4 +1,4 @@
-"""An agent of preferences whose values are small, and one of whose objectives is a cost."""
+"""An agent that takes preferences, with small values and one cost."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import paretofoil as pf
 
 
 def vectors(state: np.ndarray) -> np.ndarray:
-    """What each action (up, down, left, right) yields of treasure and time."""
+    """Return treasure and time of each action (up, down, left, right)."""
     return 0.004 * np.array([[0.0, -3.0], [1.0 + float(np.sum(state)) % 3, -1.0], [0.5, -2.0], [6.0, -6.0]])
 
 
