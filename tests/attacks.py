@@ -229,16 +229,22 @@ def climb(network: MarginNetwork, z: np.ndarray, low: np.ndarray, high: np.ndarr
     """Return the highest points (8, d) of a box that gradient ascents of the smallest margin reach from points z."""
     if not network.num_rivals:
         return z[:0]
-    value, slope = network.smallest_and_slopes(z)
+    value, slope = _least(network, z)
     best = np.argsort(value, kind="stable")[-8:]
     z, value, slope = z[best], value[best], slope[best]
     for step in _STEPS:
         aim = np.clip(z + step * (high - low) * np.sign(slope), low, high)
-        there, new = network.smallest_and_slopes(aim)
+        there, new = _least(network, aim)
         up = there > value
         z, slope = np.where(up[:, None], aim, z), np.where(up[:, None], new, slope)
         value = np.where(up, there, value)
     return z
+
+
+def _least(network: MarginNetwork, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The least margin (N,) and its derivative (N, d)."""
+    margins, slopes = network.margins_and_slopes(z)
+    return margins.min(axis=1), slopes[np.arange(len(z)), margins.argmin(axis=1)]
 
 
 def _size(case: Case) -> float:

@@ -1,7 +1,8 @@
 """Branch and bound over boxes: the nearest point at which all margins reach a level, or a proof that there is none."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
@@ -93,8 +94,25 @@ class Proof:
         return self.stop is Stop.PROVEN
 
 
+class Columns:
+    """A dataclass whose fields are arrays with a common first axis."""
+
+    @property
+    def columns(self) -> list[np.ndarray]:
+        return [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+
+    def __getitem__(self, index: np.ndarray | slice) -> Self:
+        return type(self)(*(column[index] for column in self.columns))
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(*map(np.concatenate, zip(self.columns, other.columns, strict=True)))
+
+    def __len__(self) -> int:
+        return len(self.columns[0])
+
+
 @dataclass(frozen=True, eq=False)
-class Boxes:
+class Boxes(Columns):
     """Open boxes, which may hold a closer point."""
 
     low: np.ndarray  # (B, d)
@@ -102,13 +120,6 @@ class Boxes:
     bound: np.ndarray  # (B,): the lower bound of the distance
     axis: np.ndarray  # (B,): the axis to split
     point: np.ndarray  # (B, d): the nearest point that satisfies the linear bounds
-
-    def __getitem__(self, index: np.ndarray | slice) -> "Boxes":
-        return Boxes(self.low[index], self.high[index], self.bound[index], self.axis[index], self.point[index])
-
-    def __add__(self, other: "Boxes") -> "Boxes":
-        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
-        return Boxes(*(np.concatenate(pair) for pair in pairs))
 
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         return halves(self.low, self.high, self.axis)
@@ -132,13 +143,13 @@ def branch_and_bound(
     while True:
         children = bound_boxes(claim, low, high, effort.goal(best))
         seen += len(low)
-        if len(children.bound):
+        if len(children):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
         small = too_small(children.low, children.high)
         undecided = min(undecided, children.bound[small].min(initial=np.inf))
         pool = pool + children[~small]
         pool = pool[pool.bound < effort.goal(best)]
-        if not len(pool.bound):
+        if not len(pool):
             reached = effort.goal(best)
             stop = Stop.PROVEN if undecided >= reached else Stop.COMPLETE
             return Proof(max(0.0, float(min(reached, undecided))), seen, stop)
@@ -148,7 +159,7 @@ def branch_and_bound(
             stop = Stop.OUT_OF_QUERIES if starved else limit
             return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
         take = min(2 * take, most)
-        order = np.argpartition(pool.bound, take - 1) if take < len(pool.bound) else np.arange(len(pool.bound))
+        order = np.argpartition(pool.bound, take - 1) if take < len(pool) else np.arange(len(pool))
         low, high = pool[order[:take]].halves()
         pool = pool[order[take:]]
 

@@ -64,26 +64,17 @@ class MarginNetwork:
 
     def margins(self, z: np.ndarray) -> np.ndarray:
         """Return the margins (N, rivals) at changes z (N, d)."""
-        return self._forward(z)[0]
+        return self.forward(z)[0]
 
     def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
-        margins, passed = self._forward(z)
+        margins, passed = self.forward(z)
         slopes = self.weights[-1][..., None, :, :]
-        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
+        for weight, derivative in zip(self.weights[-2::-1], self.derivatives(passed)[::-1], strict=True):
             slopes = (slopes * derivative[..., None, :]) @ weight[..., None, :, :]
         return margins, np.broadcast_to(slopes, (*margins.shape, z.shape[-1]))
 
-    def smallest_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest margin (N,) at changes z (N, d), and its derivative (N, d); cheaper than all margins."""
-        margins, passed = self._forward(z)
-        rival = margins.argmin(axis=-1)[..., None]
-        slopes = np.take_along_axis(self.weights[-1], rival, axis=-2)
-        for weight, derivative in zip(self.weights[-2::-1], self._derivatives(passed)[::-1], strict=True):
-            slopes = (slopes * derivative) @ weight
-        return np.take_along_axis(margins, rival, axis=-1)[..., 0], slopes
-
-    def _forward(self, z: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+    def forward(self, z: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
         """Return the margins, and the input and output of each activation."""
         hidden, passed = z, []
         for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
@@ -92,7 +83,8 @@ class MarginNetwork:
             passed.append((given, hidden))
         return hidden @ self.weights[-1].swapaxes(-1, -2) + self.biases[-1][..., None, :], passed
 
-    def _derivatives(self, passed: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+    def derivatives(self, passed: list[tuple[np.ndarray, np.ndarray]]) -> list[np.ndarray]:
+        """Return the derivative of each activation, given its input and output."""
         return [_DERIVATIVES[kind](x, y) for kind, (x, y) in zip(self.activations, passed, strict=True)]
 
     def only(self, rivals: int | slice) -> "MarginNetwork":
@@ -158,25 +150,6 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
     biases[0] = weights[0] @ question.command + biases[0]
     weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
     return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
-
-
-def stack_networks(networks: Sequence[MarginNetwork], num_rivals: int) -> MarginNetwork:
-    """Return one network of many questions about one policy. Missing rivals repeat the last, which changes no minimum.
-
-    With the same number of rivals in every batch, a question's margins do not depend on the rest of the batch.
-    """
-    rivals = [np.minimum(np.arange(num_rivals), network.num_rivals - 1) for network in networks]
-
-    def stacked(layers: Sequence[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
-        *inner, last = zip(*layers, strict=True)
-        return (*map(np.stack, inner), np.stack([part[keep] for part, keep in zip(last, rivals, strict=True)]))
-
-    return MarginNetwork(
-        stacked([network.weights for network in networks]),
-        stacked([network.biases for network in networks]),
-        networks[0].activations,
-        stacked([network.pads for network in networks]),
-    )
 
 
 def command_reach(question: Question) -> np.ndarray:

@@ -6,7 +6,6 @@ these parts is computed exactly (`share_below`).
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,7 +15,7 @@ from paretofoil.core.limit import Stop, now
 from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
-from paretofoil.proof.branch_and_bound import at_once, halves, too_small
+from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
 from paretofoil.proof.networks import MarginNetwork, rounding_pads
 from paretofoil.proof.slack import float32_rounding, probe_shares, slack_for
 
@@ -43,7 +42,7 @@ class ShareEffort:
 
 
 @dataclass(frozen=True, eq=False)
-class Leaves:
+class Leaves(Columns):
     """A partition of the region into boxes, in shares of its width."""
 
     low: np.ndarray  # (B, d)
@@ -51,16 +50,6 @@ class Leaves:
     alive: np.ndarray  # (B, A) bool: actions not proven to lose in the whole box
     sure: np.ndarray  # (B, A): least share of the region, within the box, of each action
     most: np.ndarray  # (B, A): largest share of the region, within the box, of each action
-
-    def __getitem__(self, index: np.ndarray | slice) -> "Leaves":
-        return Leaves(*(getattr(self, name)[index] for name in self.__dataclass_fields__))
-
-    def __add__(self, other: "Leaves") -> "Leaves":
-        pairs = ((getattr(self, name), getattr(other, name)) for name in self.__dataclass_fields__)
-        return Leaves(*(np.concatenate(pair) for pair in pairs))
-
-    def __len__(self) -> int:
-        return len(self.low)
 
     @cached_property
     def settled(self) -> np.ndarray:
@@ -122,25 +111,21 @@ def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
 class Contest:
     """The differences between all valid actions at one state, over commands as shares of the region's width."""
 
-    weights: tuple[np.ndarray, ...]
-    biases: tuple[np.ndarray, ...]
     folded: FoldedPolicy
     valid: tuple[int, ...]
-    reach: np.ndarray  # (d,): largest size of the terms of a command
+    low: np.ndarray  # (d,): lower corner of the region, as a command
+    scale: np.ndarray  # (d,): width of the region, or 1 without width
+    high: np.ndarray  # (d,): upper corner of the region, 1 or, without width, 0
     rounding: np.ndarray  # (d,): largest error of a command in float32
     slack: float
-    high: np.ndarray  # (d,): upper corner of the region, 1 or, without width, 0
     _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
 
     @classmethod
     def of(cls, folded: FoldedPolicy, question: Question, slack: float) -> "Contest":
         low, width = question.low, question.high - question.low
-        scale = np.where(width > 0, width, 1.0)
-        weights = (folded.weights[0] * scale, *folded.weights[1:])
-        biases = (folded.weights[0] @ low + folded.biases[0], *folded.biases[1:])
-        error = float32_rounding(low, question.high)
-        valid, reach = question.valid_actions, np.abs(low) + width + error
-        return cls(weights, biases, folded, valid, reach, error / scale, slack, (width > 0).astype(np.float64))
+        scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
+        rounding = float32_rounding(low, question.high) / scale
+        return cls(folded, question.valid_actions, low, scale, high, rounding, slack)
 
     def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
@@ -153,21 +138,16 @@ class Contest:
     def _network(self, some: tuple[int, ...]) -> MarginNetwork:
         """Return the network of the differences of the logits of all ordered pairs."""
         if some not in self._networks:
-            first, second = _pairs(some)
-            ahead, behind = ([self.valid[i] for i in side] for side in (first, second))
-            pads = rounding_pads(*self._with_last(self.folded.weights, self.folded.biases, ahead, behind), self.reach)
-            weights, biases = self._with_last(self.weights, self.biases, ahead, behind)
+            ahead, behind = ([self.valid[i] for i in side] for side in _pairs(some))
+            weights, biases = list(self.folded.weights), list(self.folded.biases)
+            for parts in (weights, biases):
+                parts[-1] = parts[-1][ahead] - parts[-1][behind]
+            reach = np.abs(self.low) + (self.high + self.rounding) * self.scale
+            pads = rounding_pads(weights, biases, reach)
+            biases[0] = weights[0] @ self.low + biases[0]
+            weights[0] = weights[0] * self.scale
             self._networks[some] = MarginNetwork(tuple(weights), tuple(biases), self.folded.activations, pads)
         return self._networks[some]
-
-    @staticmethod
-    def _with_last(
-        weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], ahead: list[int], behind: list[int]
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        return (
-            [*weights[:-1], weights[-1][ahead] - weights[-1][behind]],
-            [*biases[:-1], biases[-1][ahead] - biases[-1][behind]],
-        )
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
         """Return what is proven in boxes low, high (B, d), where only the actions alive (B, A) can be chosen."""
@@ -214,7 +194,7 @@ class _Partition:
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
         count, dim = len(contest.valid), len(contest.high)
-        self.stretch = np.linalg.norm(contest.weights[0], axis=0)
+        self.stretch = np.linalg.norm(contest.folded.weights[0] * contest.scale, axis=0)
         corners, parts = np.zeros((0, dim)), np.zeros((0, count))
         self.pool = Leaves(corners, corners, parts.astype(bool), parts, parts)
         self.settled = self.stuck = self.pool
@@ -224,7 +204,7 @@ class _Partition:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
         alive = np.ones((1, len(contest.valid)), dtype=bool)
-        network_work = sum(weight.size for weight in contest.weights) * (len(contest.high) + len(contest.valid))
+        network_work = sum(weight.size for weight in contest.folded.weights) * (len(contest.high) + len(contest.valid))
         take, most = 1, at_once(network_work)
         while True:
             self._add(contest.judge(low, high, alive))

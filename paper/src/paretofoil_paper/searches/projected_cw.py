@@ -13,9 +13,10 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box, stack_networks
+from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box
 from paretofoil.search.budget import Budget, Closest
 from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, bias_corrections
+from paretofoil_paper.searches.stacked import smallest_and_slopes, stack_networks
 from paretofoil_paper.searches.white_cw import SLACK
 
 
@@ -65,7 +66,7 @@ class ProjectedCW(Search):
         for step in range(1, self.iterations + 2):
             if not budget.spend("white-box", len(c)):
                 break
-            margin, slope = network.smallest_and_slopes(z)  # (Q, C), (Q, C, d)
+            margin, slope = smallest_and_slopes(network, z)  # (Q, C), (Q, C, d)
             met.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
             gradient = 2 * z - c * (margin < kappa)[..., None] * slope
             mean = BETA1 * mean + (1 - BETA1) * gradient
