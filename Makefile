@@ -6,7 +6,7 @@ EXTRAS := torch,dev,docs,dask,ray,parquet,sb3,web
 # Without bytecode files every process compiles the package again: a second for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all coverage check format browser screenshots docs notebooks agents results seeds bench mutants clean
+.PHONY: help demo test test-all coverage check check-js format browser screenshots docs notebooks agents results seeds bench mutants clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -32,6 +32,11 @@ check: $(VENV)/tested ## check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+check-js: ## check the page's scripts with eslint and the TypeScript compiler (needs npm)
+	@if command -v npm > /dev/null; then \
+	  npm install --silent --no-audit --no-fund && npm run --silent lint && npm run --silent types; \
+	else echo "npm is not installed: the page's scripts were not checked."; fi
 
 format: $(VENV)/tested ## format the code and fix lint errors where possible
 	$(BIN)/ruff format .

@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-QUESTION = "#agent=deep-sea-treasure&command=8,-8&time=5&foil=down"
+QUESTION = "#agent=deep-sea-treasure&command=8,-8&step=5&foil=down"
 
 
 @dataclass(frozen=True)
@@ -41,9 +41,9 @@ SCREENSHOTS = (
     Screenshot("show-me", QUESTION, ".duet .scene", click=(".answer .show",), part=".show-me"),
     Screenshot(
         "command-space",
-        "#agent=minecart&command=0,1.5,-0.96&time=12&foil=left&explore=space",
+        "#agent=minecart&command=0,1.5,-0.96&step=12&foil=left&explore=space",
         ".sentence",
-        click=("text=To the answer",),
+        click=("text=Go to the answer",),
         part=".explore-body",
     ),
     Screenshot(

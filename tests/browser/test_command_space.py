@@ -1,4 +1,4 @@
-"""The command space, alive: the page computes the policy, and what it shows is what the library says."""
+"""The map of the command space: the page computes the policy, and its numbers are those of the library."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from paretofoil.core.policy import probabilities
 
 pytestmark = pytest.mark.long
 
-MOMENTS = {
+STEPS = {
     "deep-sea-treasure": ((8, -8), 5),
     "minecart": ((0, 1.5, -0.96), 3),
     "branch-path": ((2, 2), 6),  # with 2 of A collected already, which narrows what can be asked for
@@ -22,19 +22,19 @@ COMPUTED = """async ([state, commands, valid]) => {
   return commands.map((command) => probabilities(folded, command, valid));
 }"""
 DRAFTED = """async () => {
-  const { computeMap } = await import("/page/js/regions.js");
-  const { draftMap } = await import("/page/js/draft.js");
-  const { regionOf } = await import("/page/js/region.js");
-  const { agent, episode, time, folded } = window.paretofoil.store.get();
-  const { valid_actions: valid, command, ...decision } = episode.decisions[time];
+  const { computeMap } = await import("/page/js/action_map.js");
+  const { draftMap } = await import("/page/js/draft_map.js");
+  const { regionOf } = await import("/page/js/search_region.js");
+  const { agent, episode, step, folded } = window.paretofoil.store.get();
+  const { valid_actions: valid, command, ...decision } = episode.decisions[step];
   const region = regionOf(agent, { command, ...decision });
   return [draftMap, computeMap].map((make) => [...make(folded, valid, command, [0, 1], region).winners]);
 }"""
 MAPPED = """async ([axes]) => {
-  const { nodesOf, computeMap } = await import("/page/js/regions.js");
-  const { regionOf } = await import("/page/js/region.js");
-  const { agent, episode, time, folded } = window.paretofoil.store.get();
-  const decision = episode.decisions[time];
+  const { nodesOf, computeMap } = await import("/page/js/action_map.js");
+  const { regionOf } = await import("/page/js/search_region.js");
+  const { agent, episode, step, folded } = window.paretofoil.store.get();
+  const decision = episode.decisions[step];
   const region = regionOf(agent, decision);
   const map = computeMap(folded, decision.valid_actions, decision.command, axes, region);
   const commands = [...nodesOf(decision.command, axes, region)];
@@ -42,17 +42,17 @@ MAPPED = """async ([axes]) => {
 }"""
 
 
-def moment(name: str) -> tuple[pf.Agent, pf.Decision, str]:
+def step_of(name: str) -> tuple[pf.Agent, pf.Decision, str]:
     agent = pf.load_agent(name)
-    command, time = MOMENTS[name]
+    command, time = STEPS[name]
     command = agent.front[0] if command is None else command
-    link = f"#agent={name}&command={','.join(map(repr, map(float, command)))}&time={time}&explore=space"
+    link = f"#agent={name}&command={','.join(map(repr, map(float, command)))}&step={time}&explore=space"
     return agent, pf.rollout(agent, command)[time], link
 
 
-@pytest.mark.parametrize("name", MOMENTS)
+@pytest.mark.parametrize("name", STEPS)
 def test_the_pages_numbers_are_the_librarys(visit: Visit, name: str) -> None:
-    agent, decision, link = moment(name)
+    agent, decision, link = step_of(name)
     page = visit.open(link)
     visit.until(page, "window.paretofoil.store.get().folded")
     commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (200, agent.space.dim))
@@ -65,7 +65,7 @@ def test_the_pages_numbers_are_the_librarys(visit: Visit, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["branch-path", "minecart"])
 def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit: Visit, name: str) -> None:
-    agent, decision, link = moment(name)
+    agent, decision, link = step_of(name)
     page = visit.open(link)
     visit.until(page, "window.paretofoil.store.get().folded")
     shown = page.evaluate(MAPPED, [[0, agent.space.dim - 1]])
@@ -82,24 +82,24 @@ def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit:
 
 @pytest.mark.parametrize("name", ["deep-sea-treasure", "minecart", "fruit-tree"])
 def test_the_draft_shows_the_same_regions_as_the_whole_map_that_follows_it(visit: Visit, name: str) -> None:
-    page = visit.open(moment(name)[2])
+    page = visit.open(step_of(name)[2])
     visit.until(page, "window.paretofoil.lastWhole !== null")
     draft, whole = page.evaluate(DRAFTED)
     assert draft == whole
 
 
 def test_a_slider_changes_the_probabilities_without_a_request(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5&explore=space")
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5&explore=space")
     visit.until(page, "window.paretofoil.store.get().folded")
-    visit.until(page, "Object.keys(window.paretofoil.store.get().foreseen).length === 3")
+    visit.until(page, "Object.keys(window.paretofoil.store.get().precomputed).length === 3")
     before, asked = share(page, "down"), len(visit.requests)
     page.locator(".space-controls").get_by_label("time", exact=True).fill("0")
     assert share(page, "down") > before + 0.3
     assert not [url for url in visit.requests[asked:] if "/api/" in url]
 
 
-def test_dragging_the_wish_on_the_map_moves_it(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5&explore=space")
+def test_dragging_the_command_on_the_map_moves_it(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5&explore=space")
     visit.until(page, "window.paretofoil.lastRedraw !== null")
     canvas = page.locator("canvas.space")
     canvas.scroll_into_view_if_needed()
@@ -117,28 +117,34 @@ def test_dragging_the_wish_on_the_map_moves_it(visit: Visit) -> None:
 def test_the_map_shows_the_answer_and_the_answers_of_every_search(visit: Visit) -> None:
     page = visit.ask(QUESTION + "&explore=space")
     page.get_by_role("button", name="Ask every search").click()
-    visit.until(page, "Object.keys(window.paretofoil.store.get().gathered).length === 5")
+    visit.until(page, "Object.keys(window.paretofoil.store.get().bySearch).length === 4")
     legend = page.locator(".space-map .legend").inner_text()
-    for words in ("answer of Exact", "answer of CF-ZOO", "answer of Boundary", "proven range", "learned goals"):
+    for words in (
+        "answer of Exact",
+        "answer of CF-ZOO",
+        "answer of Boundary",
+        "proven range",
+        "goals the agent has learned",
+    ):
         assert words in legend
 
 
 def test_in_the_slice_through_the_answer_the_foil_wins(visit: Visit) -> None:
-    page = visit.ask("#agent=collect-two&command=0,0,0.8,1&time=0&foil=up&explore=space")
-    page.get_by_role("button", name="To the answer").click()
+    page = visit.ask("#agent=collect-two&command=0,0,0.8,1&step=0&foil=up&explore=space")
+    page.get_by_role("button", name="Go to the answer").click()
     assert share(page, "up") > max(share(page, action) for action in ("down", "left", "right"))
 
 
 def test_other_objectives_can_be_put_on_the_axes(visit: Visit) -> None:
-    page = visit.open("#agent=minecart&command=0,1.5,-0.96&time=3&explore=space")
+    page = visit.open("#agent=minecart&command=0,1.5,-0.96&step=3&explore=space")
     visit.until(page, "window.paretofoil.lastRedraw !== null")
-    page.get_by_label("Objective that runs up").select_option("fuel")
+    page.get_by_label("Objective on the vertical axis").select_option("fuel")
     assert page.evaluate("window.paretofoil.store.get().axes") == [0, 2]
     assert "axes=0,2" in page.url
 
 
 def test_the_map_can_be_saved_as_a_picture(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5&explore=space")
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5&explore=space")
     visit.until(page, "window.paretofoil.lastRedraw !== null")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as PNG").click()

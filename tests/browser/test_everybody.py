@@ -10,18 +10,18 @@ pytestmark = pytest.mark.long
 
 AXE = Path(__file__).parents[2] / ".tools" / "axe.js"
 VIEWS = {
-    "worlds": "",
+    "environments": "",
     "goals": "#agent=deep-sea-treasure",
     "space": QUESTION + "&explore=space",
     "episode": QUESTION + "&explore=episode",
-    "compare": QUESTION + '&explore=compare&beside={"search":"nearest-front"}',
+    "compare": QUESTION + '&explore=compare&compare={"search":"nearest-front"}',
     "options": QUESTION + "&explore=options",
 }
 PHONE = {"viewport": {"width": 375, "height": 740}, "has_touch": True, "is_mobile": True}
 
 
 def settle(visit: Visit, page: Any, view: str) -> None:
-    page.wait_for_selector({"worlds": ".world-card", "goals": ".goal"}.get(view, ".answer .sentence"))
+    page.wait_for_selector({"environments": ".environment-card", "goals": ".goal"}.get(view, ".answer .sentence"))
     if view == "compare":
         visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
 
@@ -44,8 +44,8 @@ def test_nothing_is_wider_than_a_phone(visit: Visit, view: str) -> None:
 
 def test_the_keyboard_alone_leads_to_an_answer_and_its_map(visit: Visit) -> None:
     page = visit.open()
-    page.wait_for_selector(".world-card")
-    tab_to(page, ".world")
+    page.wait_for_selector(".environment-card")
+    tab_to(page, ".environment")
     page.keyboard.press("Enter")
     page.wait_for_selector(".goal")
     tab_to(page, ".front-point")
@@ -54,7 +54,7 @@ def test_the_keyboard_alone_leads_to_an_answer_and_its_map(visit: Visit) -> None
     tab_to(page, ".why")
     page.keyboard.press("Enter")
     page.wait_for_selector(".answer .sentence")
-    tab_to(page, ".answer .deeds button:last-child")
+    tab_to(page, ".answer .buttons button:last-child")
     page.keyboard.press("Enter")
     visit.until(page, "window.paretofoil.lastRedraw !== null")
     tab_to(page, "canvas.space")
@@ -69,13 +69,13 @@ def test_answers_are_announced_to_those_who_listen(visit: Visit) -> None:
 
 def test_the_page_follows_the_system_into_the_dark_and_can_be_turned(visit: Visit) -> None:
     page = visit.open("", color_scheme="dark")
-    page.wait_for_selector(".world-card")
+    page.wait_for_selector(".environment-card")
     paper = "getComputedStyle(document.documentElement).backgroundColor"
     dark = page.evaluate(paper)
-    page.get_by_role("button", name="Turn the page light").click()
+    page.get_by_role("button", name="Switch to the light theme").click()
     assert page.evaluate(paper) != dark
     page.reload()
-    page.get_by_role("button", name="Turn the page dark").wait_for()
+    page.get_by_role("button", name="Switch to the dark theme").wait_for()
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -12,20 +12,20 @@ pytestmark = pytest.mark.long
 
 
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0&explore=episode")
-    page.get_by_role("button", name="Ask about every moment").click()
-    page.get_by_role("button", name="Step 8, up: proven: no wish in its range does it").wait_for()
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=0&explore=episode")
+    page.get_by_role("button", name="Ask about every step").click()
+    page.get_by_role("button", name="Step 8, up: proven: no command makes it do this").wait_for()
     in_map, in_legend = (page.locator(f"{place} .taken").all_inner_texts() for place in (".flips", ".legend"))
     assert in_legend == ["→"]
     assert in_legend[0] in in_map
     page.get_by_role("button", name="Step 6, down: a change of").click()
     page.wait_for_selector(".answer .sentence")
-    assert "time=5" in page.url
+    assert "step=5" in page.url
     assert "foil=down" in page.url
 
 
 def test_two_agents_are_compared_at_the_same_question(visit: Visit) -> None:
-    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=2&foil=down&explore=compare")
+    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&step=2&foil=down&explore=compare")
     page.get_by_label("Compare with").select_option(label="the agent deep-sea-treasure-early")
     visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
     agents = map(pf.load_agent, ("deep-sea-treasure", "deep-sea-treasure-early"))
@@ -36,10 +36,10 @@ def test_two_agents_are_compared_at_the_same_question(visit: Visit) -> None:
 
 def test_an_agent_that_does_the_foil_itself_says_so_beside_the_other(visit: Visit) -> None:
     page = visit.ask(
-        "#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=compare"
-        '&beside={"agent":"deep-sea-treasure-early"}'
+        "#agent=deep-sea-treasure&command=16,-9&step=3&foil=down&explore=compare"
+        '&compare={"agent":"deep-sea-treasure-early"}'
     )
-    page.get_by_text("It does just that: down.").wait_for()
+    page.get_by_text("It chooses down.").wait_for()
     assert page.locator(".panel .scene").count() == 2
 
 
@@ -52,9 +52,9 @@ def test_two_searches_are_compared_at_the_same_question(visit: Visit) -> None:
 
 
 def test_an_objective_that_is_kept_does_not_change(visit: Visit) -> None:
-    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&time=3&foil=down&explore=options")
-    page.locator(".options").get_by_label("keep as it is").first.check()
-    page.get_by_text("stays 16").wait_for()
+    page = visit.ask("#agent=deep-sea-treasure&command=16,-9&step=3&foil=down&explore=options")
+    page.locator(".options").get_by_label("keep").first.check()
+    page.get_by_text("unchanged: 16").wait_for()
     page.wait_for_selector(".answer .sentence")
     assert "treasure" not in page.locator(".answer .sentence").inner_text()
     assert "keep=" in page.url
@@ -75,7 +75,7 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
     page = visit.open("#agent=fruit-tree")
     page.locator(".goal").first.click()
     page.wait_for_selector(".stage")
-    page.evaluate("window.paretofoil.journey.setOptions({ search: 'grid', seconds: 60 })")
+    page.evaluate("window.paretofoil.controller.setOptions({ search: 'cf-zoo:thorough', seconds: 60 })")
     page.locator(".why").first.click()
     with page.expect_request(lambda request: request.method == "DELETE"):
         page.get_by_role("button", name="Cancel").click()
@@ -89,8 +89,8 @@ def test_a_refusal_is_told_in_the_servers_own_sentence(visit: Visit) -> None:
     told.wait_for()
     assert "did you mean deep-sea-treasure?" in told.inner_text()
     assert page.get_by_role("button", name="Try again").count() == 0
-    page.get_by_role("button", name="To the worlds").click()
-    page.wait_for_selector(".world-card")
+    page.get_by_role("button", name="Show all environments").click()
+    page.wait_for_selector(".environment-card")
     assert page.get_by_role("alert").count() == 0
     visit.forgive("404")
 
@@ -109,7 +109,7 @@ def test_a_server_that_is_gone_is_told_kindly_and_can_be_tried_again(visit: Visi
 
 def test_a_strangers_name_is_text_and_not_markup(visit: Visit) -> None:
     page = visit.open()
-    page.wait_for_selector(".world-card")
+    page.wait_for_selector(".environment-card")
     agents = page.evaluate("fetch('/api/agents').then((answer) => answer.json())")
     evil = "<img src=x onerror=window.hurt=1>"
     changed = [{**agents[0], "title": evil, "about": evil, "name": evil, "environment": evil}, *agents]
@@ -120,33 +120,33 @@ def test_a_strangers_name_is_text_and_not_markup(visit: Visit) -> None:
     assert page.evaluate("window.hurt") is None
 
 
-def test_a_wish_that_delivers_is_offered_and_shown(visit: Visit) -> None:
+def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page = visit.ask()
-    page.get_by_text("To really get it: ask for 5 treasure and 7 steps of time in all.").wait_for()
+    page.get_by_text("To get what you ask for, ask for 5 treasure and 7 steps of time in all").wait_for()
     page.locator(".attainable .show").click()
-    page.get_by_text("With the wish that delivers", exact=True).wait_for()
-    page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
+    page.locator(".show-me").get_by_text("Attainable command", exact=True).wait_for()
+    page.get_by_text("It ends with 5 treasure and 7 steps of time.", exact=True).wait_for()
 
 
-def test_the_influence_of_the_wish_is_drawn_along_the_episode(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=2,-3&time=1&explore=episode")
+def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=2,-3&step=1&explore=episode")
     page.get_by_role("button", name="Measure the influence").click()
     visit.until(page, "window.paretofoil.store.get().influence.status === 'done'")
     assert page.locator(".profile .column").count() == 3
     assert page.locator(".step.measured").count() == 3
-    assert "of all wishes lead elsewhere" in page.locator(".influence-words").inner_text()
+    assert "of the commands lead to another action" in page.locator(".influence-text").inner_text()
 
 
 def test_an_agent_of_ones_own_is_brought_and_asked(visit: Visit) -> None:
     folder = shipped_folder() / "branch-path"
     page = visit.open()
-    page.get_by_text("Bring an agent of your own").click()
-    page.get_by_role("button", name="Bring it").click()
+    page.get_by_text("Upload your own agent").click()
+    page.get_by_role("button", name="Upload").click()
     page.get_by_role("alert").get_by_text("Please choose both files.").wait_for()
     page.get_by_label("agent.json").set_input_files(folder / "agent.json")
     page.get_by_label("weights.safetensors").set_input_files(folder / "weights.safetensors")
     page.get_by_label("Name").fill("my-own")
-    page.get_by_role("button", name="Bring it").click()
+    page.get_by_role("button", name="Upload").click()
     page.locator(".goal").first.click()
     page.wait_for_selector(".stage")
     assert "agent=my-own" in page.url

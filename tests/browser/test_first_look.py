@@ -13,30 +13,30 @@ def test_somebody_who_knows_nothing_gets_from_the_first_page_to_an_answer(visit:
     sentence.wait_for()
     assert "the agent would have gone down instead of right" in sentence.inner_text()
     assert page.locator(".answer > .change .change-row").count() == 2
-    assert "Proven: at most" in page.locator(".answer .seal").inner_text()
+    assert "Proven: at most" in page.locator(".answer .proof").inner_text()
 
 
-def test_every_world_has_a_picture(visit: Visit) -> None:
+def test_every_environment_has_a_picture(visit: Visit) -> None:
     page = visit.open()
-    page.wait_for_selector(".world-card")
-    visit.until(page, "[...document.querySelectorAll('.world img')].every((i) => i.complete && i.naturalWidth)")
-    assert page.locator(".world img").count() >= 8
+    page.wait_for_selector(".environment-card")
+    visit.until(page, "[...document.querySelectorAll('.environment img')].every((i) => i.complete && i.naturalWidth)")
+    assert page.locator(".environment img").count() >= 8
 
 
 def test_an_episode_is_watched_to_its_end_unasked(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure", reduced_motion="no-preference")
     page.get_by_role("button", name="Ask for 2 treasure and 3 steps of time").click()
-    page.get_by_text("The end: it gets 2 treasure and 3 steps of time, as you asked.").wait_for()
+    page.get_by_text("The episode ends with 2 treasure and 3 steps of time, as you asked.").wait_for()
 
 
-def test_a_step_changes_picture_wish_and_address(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=0")
+def test_a_step_changes_picture_command_and_address(visit: Visit) -> None:
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=0")
     page.wait_for_selector(".stage")
     before = page.get_attribute(".stage .scene", "src")
     page.get_by_role("button", name="One step forward").click()
     page.get_by_text("Still to get: 8 treasure and 7 steps of time.").wait_for()
     assert page.get_attribute(".stage .scene", "src") != before
-    assert "time=1" in page.url
+    assert "step=1" in page.url
     page.get_by_role("button", name="One step back").click()
     assert page.get_attribute(".stage .scene", "src") == before
 
@@ -44,14 +44,14 @@ def test_a_step_changes_picture_wish_and_address(visit: Visit) -> None:
 def test_show_me_plays_what_follows_beside_what_was(visit: Visit) -> None:
     page = visit.ask()
     page.locator(".answer .show").first.click()
-    page.get_by_text("In the end: 5 treasure and 7 steps of time.", exact=True).wait_for()
-    assert page.get_by_text("In the end: 8 treasure and 8 steps of time.", exact=True).is_visible()
+    page.get_by_text("It ends with 5 treasure and 7 steps of time.", exact=True).wait_for()
+    assert page.get_by_text("It ends with 8 treasure and 8 steps of time.", exact=True).is_visible()
     assert page.locator(".show-me .scene").count() == 2
 
 
-def test_a_wish_of_ones_own_is_rolled_out(visit: Visit) -> None:
+def test_your_own_command_is_rolled_out(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure")
-    page.get_by_text("A wish of your own").click()
+    page.get_by_text("Your own command").click()
     page.get_by_label("time", exact=True).fill("100")
     page.get_by_role("button", name="Ask for this").click()
     page.wait_for_selector(".stage")
@@ -74,10 +74,10 @@ def test_the_browsers_back_button_leads_back(visit: Visit) -> None:
     page.get_by_role("button", name="Deep Sea Treasure Steer").click()
     page.wait_for_selector(".goal")
     page.go_back()
-    page.wait_for_selector(".world-card")
+    page.wait_for_selector(".environment-card")
 
 
 def test_a_foil_that_is_proven_impossible_is_marked_before_one_asks(visit: Visit) -> None:
-    page = visit.open("#agent=deep-sea-treasure&command=8,-8&time=5")
-    page.get_by_role("button", name="up: never here as is proven").wait_for()
+    page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=5")
+    page.get_by_role("button", name="up: never here (proven)").wait_for()
     assert page.locator(".answer").is_hidden()

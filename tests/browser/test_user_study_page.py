@@ -72,7 +72,7 @@ def participant(visit: Visit, condition: str, **settings: Any) -> Any:
     while shows != SHOWS[condition]:
         key = secrets.token_hex(16)
         joined = httpx.put(f"{visit.address}api/study/participants/{key}", json={"agreed": True}).json()
-        early = any(film["agent"].endswith("early") for film in first_of(joined, "predict")["films"])
+        early = any(episode["agent"].endswith("early") for episode in first_of(joined, "predict")["episodes"])
         shows = None if early else joined["shows"]
     page = visit.open("study.html", **settings)
     page.evaluate(f"sessionStorage.setItem('paretofoil-participant', '{key}')")
@@ -83,7 +83,7 @@ def participant(visit: Visit, condition: str, **settings: Any) -> Any:
 
 
 def first_of(joined: dict[str, Any], kind: str) -> dict[str, Any]:
-    return next(step for step in joined["steps"] if step["kind"] == kind)
+    return next(screen for screen in joined["screens"] if screen["kind"] == kind)
 
 
 def kind_of(page: Any) -> str:
@@ -92,7 +92,7 @@ def kind_of(page: Any) -> str:
     return next(kind for words, kind in WORDS.items() if title.startswith(words))
 
 
-WORDS = {"What will": "predict", "Two submarines": "choose", "The submarine": "steer", "To end": "end"}
+WORDS = {"What will": "predict", "Two submarines": "choose", "The submarine": "steer", "Finally": "end"}
 
 
 def act(page: Any) -> dict[str, str]:
@@ -152,11 +152,11 @@ def test_a_condition_shows_what_it_says_and_no_more(visit: Visit) -> None:
     seen = {condition: parts_seen(participant(visit, condition)) for condition in SHOWS}
     assert seen["nothing"] == set()
     assert seen["counterfactuals"] == {".answer .sentence"}
-    assert seen["everything"] == {".answer .sentence", ".seal", ".profile", "canvas.space"}
+    assert seen["everything"] == {".answer .sentence", ".proof", ".profile", "canvas.space"}
 
 
 def parts_seen(page: Any) -> set[str]:
-    parts = (".answer .sentence", ".seal", ".profile", "canvas.space")
+    parts = (".answer .sentence", ".proof", ".profile", "canvas.space")
     return {part for _ in steps(page) for part in parts if page.locator(part).count()}
 
 
@@ -164,17 +164,17 @@ def test_what_the_agent_will_do_is_not_given_away(visit: Visit) -> None:
     page = participant(visit, "nothing")
     for kind in steps(page):
         if kind == "predict":
-            told = page.locator(".film").inner_text() + str(page.get_attribute(".film .scene", "alt"))
+            told = page.locator(".watched").inner_text() + str(page.get_attribute(".watched .scene", "alt"))
             assert "Now, before step 6" in told
-            assert "it takes" not in told
+            assert "it chooses" not in told
             page.get_by_role("button", name="One step forward").click()
-            assert "Now, before step 6" in page.locator(".film .caption").inner_text()
+            assert "Now, before step 6" in page.locator(".watched .caption").inner_text()
             before = []
             for _ in range(5):
                 page.get_by_role("button", name="One step back").click()
-                before.append(page.locator(".film .caption").inner_text().split(":")[0])
+                before.append(page.locator(".watched .caption").inner_text().split(":")[0])
             assert before == ["Step 5", "Step 4", "Step 3", "Step 2", "Step 1"]
-            assert page.get_attribute(".film input[type=range]", "max") == "5"
+            assert page.get_attribute(".watched input[type=range]", "max") == "5"
 
 
 def test_a_reload_goes_on_where_one_was_and_counts_time_on(visit: Visit, replies: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_reload_goes_on_where_one_was_and_counts_time_on(visit: Visit, replies
     page.wait_for_timeout(300)
     page.reload()
     page.wait_for_selector(".next")
-    assert page.locator("#study-progress").inner_text() == place == "Step 2 of 5"
+    assert page.locator("#study-progress").inner_text() == place == "Screen 2 of 5"
     assert page.locator(".step-title").inner_text() == title
     act(page)
     go_on(page)
@@ -208,7 +208,7 @@ def test_a_reply_whose_receipt_was_lost_is_sent_again_and_kept_once(visit: Visit
     page.unroute("**/replies")
     assert len(rows_of(page, replies)) == 1
     page.get_by_role("button", name="Try again").click()
-    page.get_by_text("Step 2 of 5").wait_for()
+    page.get_by_text("Screen 2 of 5").wait_for()
     assert len(rows_of(page, replies)) == 1
     visit.forgive("Failed to load resource")
 
@@ -219,7 +219,7 @@ def test_a_step_that_is_not_done_says_what_is_missing(visit: Visit, replies: Pat
         act(page)
         go_on(page)
     page.locator(".next").click()
-    page.get_by_role("alert").get_by_text("Please change the wish.").wait_for()
+    page.get_by_role("alert").get_by_text("Please change the command.").wait_for()
     page.locator(".reply").get_by_label("time", exact=True).fill("0")
     page.locator(".next").click()
     page.get_by_role("alert").get_by_text("Please rate: How sure are you of your reply?").wait_for()
@@ -239,7 +239,7 @@ def test_the_keyboard_alone_does_a_step(visit: Visit, replies: Path) -> None:
     page.keyboard.press("ArrowRight")
     tab_to(page, ".next")
     page.keyboard.press("Enter")
-    page.get_by_text(f"Step {before + 2} of 5").wait_for()
+    page.get_by_text(f"Screen {before + 2} of 5").wait_for()
     [row] = rows_of(page, replies)[before:]
     assert row["rating_sure"] == "2"
     assert row["reply"]
@@ -274,10 +274,18 @@ def test_the_words_of_a_study_are_text_and_not_markup(visit: Visit) -> None:
     page = visit.open("study.html")
     page.wait_for_selector(".page-of-text")
     evil = "<img src=x onerror=window.hurt=1>"
-    about = {"title": evil, "consent": [evil], "introduction": [evil], "thanks": [evil], "steps": 1}
+    about = {"title": evil, "consent": [evil], "introduction": [evil], "thanks": [evil], "screens": 1}
     rating = {"name": "sure", "text": evil, "low": evil, "high": evil, "points": 3, "asked": "end"}
-    last = {"step": "end", "kind": "end", "text": evil, "films": [], "command": None, "foil": None, "ratings": [rating]}
-    plan = {"shows": [], "steps": [last], "next": 0}
+    last = {
+        "name": "end",
+        "kind": "end",
+        "text": evil,
+        "episodes": [],
+        "command": None,
+        "foil": None,
+        "ratings": [rating],
+    }
+    plan = {"shows": [], "screens": [last], "next": 0}
     page.route("**/api/study", lambda route: route.fulfill(json=about))
     page.route("**/api/study/participants/*", lambda route: route.fulfill(json=plan))
     page.reload()

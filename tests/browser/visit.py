@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-QUESTION = "#agent=deep-sea-treasure&command=8,-8&time=5&foil=down"
+QUESTION = "#agent=deep-sea-treasure&command=8,-8&step=5&foil=down"
 """The link of the README's question."""
 PATIENCE = 60_000
 """Milliseconds for whatever is waited for; the machine may be busy."""

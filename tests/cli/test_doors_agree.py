@@ -24,12 +24,12 @@ def by_the_page(kind, asked):
 
 
 def ask_for_a_flip_map(**fields):
-    return FlipMapRequest(**fields, times=[0]).model_dump(mode="json")
+    return FlipMapRequest(**fields, steps=[0]).model_dump(mode="json")
 
 
 def ask_for_an_answer(**fields):
     foil = agent.actions.index(FOIL)
-    return {**AnswerRequest(**fields, time=0, foil=foil).model_dump(mode="json"), "foil": foil}
+    return {**AnswerRequest(**fields, step=0, foil=foil).model_dump(mode="json"), "foil": foil}
 
 
 @pytest.fixture

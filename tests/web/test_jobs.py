@@ -74,7 +74,7 @@ def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -
 
 
 def test_the_moments_of_a_flip_map_are_those_asked_for(visitor: Visitor) -> None:
-    key = visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0], "times": [3, 1, 3]})
+    key = visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0], "steps": [3, 1, 3]})
     assert set(visitor.wait(key)["result"]["flip_map"]["steps"]) == {1, 3}
 
 
@@ -137,7 +137,7 @@ def test_a_worker_that_died_while_it_was_idle_fails_nothing() -> None:
         [worker] = pids(visitor)
         os.kill(worker, signal.SIGKILL)
         wait_until(lambda: jobs_of(visitor)._workers[0]._process.poll() is not None)
-        assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "time": 2}))["state"] == "done"
+        assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "step": 2}))["state"] == "done"
 
 
 def test_work_without_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,7 +152,7 @@ def test_a_worker_is_replaced_after_so_many_tasks(monkeypatch: pytest.MonkeyPatc
     with visiting() as visitor:
         seen = set(pids(visitor))
         for time_ in (2, 5):
-            assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "time": time_}))["state"] == "done"
+            assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "step": time_}))["state"] == "done"
             seen |= set(pids(visitor))
         assert len(seen) == 3
 
@@ -170,7 +170,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
         running = visitor.ask("/api/answers", ENDLESS)
         visitor.wait(running, "running")
         visitor.ask("/api/answers", QUESTION)
-        refused = visitor.post("/api/answers", {**QUESTION, "time": 2})
+        refused = visitor.post("/api/answers", {**QUESTION, "step": 2})
         assert refused.status_code == 503
         assert int(refused.headers["retry-after"]) > 0
         assert "please ask again" in refused.json()["error"]
@@ -180,7 +180,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
 def test_long_work_leaves_a_worker_to_short_questions() -> None:
     with visiting(**SLOW, workers=2) as visitor:
         long = {"agent": "slow_agent:patient", "command": [8.0, -8.0], "search": "cf-zoo:thorough", "seconds": 60.0}
-        first, second = (visitor.ask("/api/flip-maps", {**long, "times": [time_]}) for time_ in (0, 1))
+        first, second = (visitor.ask("/api/flip-maps", {**long, "steps": [time_]}) for time_ in (0, 1))
         visitor.wait(first, "running")
         assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"
         assert visitor.job(second)["state"] == "waiting"
@@ -188,7 +188,7 @@ def test_long_work_leaves_a_worker_to_short_questions() -> None:
 
 def test_results_are_forgotten_when_there_are_too_many() -> None:
     with visiting(memory=12_000) as visitor:
-        keys = [visitor.ask("/api/answers", {**QUESTION, "time": t}) for t in (1, 2, 5)]
+        keys = [visitor.ask("/api/answers", {**QUESTION, "step": t}) for t in (1, 2, 5)]
         for key in keys:
             wait_until(lambda key=key: key not in jobs_of(visitor)._open)
         assert visitor.get(f"/api/jobs/{keys[0]}").status_code == 404

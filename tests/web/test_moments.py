@@ -61,7 +61,7 @@ def follow(visitor: Visitor, **asked: Any) -> dict[str, Any]:
 
 
 def test_what_follows_begins_at_the_moment_and_ends_as_the_librarys_consequence(visitor: Visitor) -> None:
-    told = follow(visitor, time=5, issued=[5.0, -2.0])
+    told = follow(visitor, step=5, issued=[5.0, -2.0])
     agent = pf.load_agent("deep-sea-treasure")
     decision = pf.decision_in(agent, (8, -8), 5)
     rest, expected = told["episode"], pf.consequence(agent, decision, np.array([5.0, -2.0]))
@@ -73,8 +73,8 @@ def test_what_follows_begins_at_the_moment_and_ends_as_the_librarys_consequence(
 
 
 def test_what_follows_delivers_if_the_whole_episode_does(visitor: Visitor) -> None:
-    assert follow(visitor, time=5, issued=[8.0, -3.0])["episode"]["delivered"] is True
-    assert follow(visitor, time=5, issued=[50.0, -3.0])["episode"]["delivered"] is False
+    assert follow(visitor, step=5, issued=[8.0, -3.0])["episode"]["delivered"] is True
+    assert follow(visitor, step=5, issued=[50.0, -3.0])["episode"]["delivered"] is False
 
 
 def test_the_same_command_issued_again_changes_nothing_even_where_chance_plays(visitor: Visitor) -> None:
@@ -83,7 +83,7 @@ def test_the_same_command_issued_again_changes_nothing_even_where_chance_plays(v
         asked = {"agent": STOCHASTIC, "command": front[-1], "seed": seed}
         whole = visitor.post("/api/episodes", asked).json()
         moment = whole["decisions"][3]
-        rest = follow(visitor, **asked, time=3, issued=moment["command"])["episode"]
+        rest = follow(visitor, **asked, step=3, issued=moment["command"])["episode"]
         assert [d["action"] for d in rest["decisions"]] == [d["action"] for d in whole["decisions"][3:]]
         assert rest["achieved"] == pytest.approx(whole["achieved"])
         assert rest["delivered"] == whole["delivered"]

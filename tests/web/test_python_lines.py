@@ -10,7 +10,7 @@ ASKED: list[dict[str, Any]] = [
     {"search": "boundary", "seed": 3, "queries": 5000, "kappa": 0.1, "norm": "linf"},
     {"keep": ["treasure"], "sparse": True, "k": 2, "min_change": 0.02},
     {"ranges": {"treasure": [1.0, 20.5]}, "box": "paper", "seconds": 7.5},
-    {"command": [8.25, -8.0], "time": 1},
+    {"command": [8.25, -8.0], "step": 1},
 ]
 
 
@@ -38,7 +38,7 @@ def test_the_lines_give_the_same_answer(
 
 
 def test_the_lines_of_a_flip_map_give_the_same_map(visitor: Visitor) -> None:
-    asked = {"agent": "branch-path", "command": [1.0, 1.0], "times": [0, 1, 2], "search": "nearest-front"}
+    asked = {"agent": "branch-path", "command": [1.0, 1.0], "steps": [0, 1, 2], "search": "nearest-front"}
     result = visitor.wait(visitor.ask("/api/flip-maps", asked))["result"]
     flips = run(result["python"])["flips"]
     assert [str(a) for a in flips.answers] == [a["sentence"] for a in result["flip_map"]["answers"]]

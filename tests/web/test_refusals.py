@@ -37,13 +37,13 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"command": [1e101, -8.0]}, 422, "command.0: expected"),
     ({"command": "8,-8"}, 422, "command: expected"),
     ({"command": [[8.0], [-8.0]]}, 422, "command.0: expected"),
-    ({"time": 8}, 422, "expected a step from 0 to 7 of this episode, got 8"),
-    ({"time": -1}, 422, "time: expected"),
-    ({"time": 10**400}, 422, "expected whole numbers of at most"),
+    ({"step": 8}, 422, "expected a step from 0 to 7 of this episode, got 8"),
+    ({"step": -1}, 422, "step: expected"),
+    ({"step": 10**400}, 422, "expected whole numbers of at most"),
     ({"foil": "dwn"}, 422, "did you mean down?"),
     ({"foil": "right"}, 422, "expected a foil that the agent does not choose, got right"),
     ({"foil": 7}, 422, "expected an action number from 0 to 3, got 7"),
-    ({"time": 0, "foil": "up"}, 422, "expected a foil among the valid actions down, right, got up"),
+    ({"step": 0, "foil": "up"}, 422, "expected a foil among the valid actions down, right, got up"),
     ({"search": "exat"}, 422, "expected a search among auto"),
     ({"search": "__import__"}, 422, "expected a search among auto"),
     ({"kappa": -0.1}, 422, "kappa"),
@@ -60,7 +60,7 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"queries": 10**9}, 422, "queries: expected"),
     ({"seed": -1}, 422, "seed: expected"),
     ({"seed": 2**64}, 422, "seed: expected"),
-    ({"tiem": 5}, 422, "got 'tiem' (did you mean time?)"),
+    ({"stpe": 5}, 422, "got 'stpe' (did you mean step?)"),
 ]
 
 
@@ -94,9 +94,9 @@ def test_a_body_that_is_no_question_is_refused(visitor: Visitor, body: str) -> N
 BAD_OTHERS: list[tuple[str, dict[str, Any], int, str]] = [
     ("/api/episodes", {**EPISODE, "command": [8.0]}, 422, "2 numbers"),
     ("/api/episodes", {**EPISODE, "agent": "nobody"}, 404, "expected an agent among"),
-    ("/api/consequences", {**EPISODE, "time": 99, "issued": [5.0, -2.0]}, 422, "a step from 0 to 7"),
-    ("/api/consequences", {**EPISODE, "time": 1, "issued": [5.0]}, 422, "2 numbers"),
-    ("/api/flip-maps", {**EPISODE, "times": [0, 99]}, 422, "steps from 0 to 7"),
+    ("/api/consequences", {**EPISODE, "step": 99, "issued": [5.0, -2.0]}, 422, "a step from 0 to 7"),
+    ("/api/consequences", {**EPISODE, "step": 1, "issued": [5.0]}, 422, "2 numbers"),
+    ("/api/flip-maps", {**EPISODE, "steps": [0, 99]}, 422, "steps from 0 to 7"),
     ("/api/flip-maps", {**EPISODE, "search": "none"}, 422, "expected a search among"),
     ("/api/folded", {"agent": "deep-sea-treasure", "state": [1.0, 2.0]}, 422, "expected the state to have 22 numbers"),
     (
@@ -130,12 +130,12 @@ def test_other_routes_refuse_as_well(
 @pytest.mark.parametrize(
     ("query", "status", "words"),
     [
-        ("agent=deep-sea-treasure&command=8,-8&time=9", 422, "expected a step from 0 to 8"),
-        ("agent=deep-sea-treasure&command=8,nan&time=0", 422, "expected finite numbers"),
-        ("agent=deep-sea-treasure&command=8,x&time=0", 422, "expected numbers separated by commas"),
-        ("agent=deep-sea-treasure&command=8,-8&time=0&since=1", 422, "expected both since and issued, or neither"),
-        ("agent=..%2F..&command=8,-8&time=0", 404, "expected an agent among"),
-        ("agent=deep-sea-treasure&command=8,-8", 422, "time: expected a value, got none"),
+        ("agent=deep-sea-treasure&command=8,-8&step=9", 422, "expected a step from 0 to 8"),
+        ("agent=deep-sea-treasure&command=8,nan&step=0", 422, "expected finite numbers"),
+        ("agent=deep-sea-treasure&command=8,x&step=0", 422, "expected numbers separated by commas"),
+        ("agent=deep-sea-treasure&command=8,-8&step=0&since=1", 422, "expected both since and issued, or neither"),
+        ("agent=..%2F..&command=8,-8&step=0", 404, "expected an agent among"),
+        ("agent=deep-sea-treasure&command=8,-8", 422, "step: expected a value, got none"),
     ],
 )
 def test_pictures_of_what_does_not_happen_are_refused(visitor: Visitor, query: str, status: int, words: str) -> None:

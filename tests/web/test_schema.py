@@ -17,7 +17,7 @@ from paretofoil.web.user_study.session import UserStudySession, study_router
 pytestmark = pytest.mark.long
 
 STUDY = Path(__file__).parents[2] / "docs" / "user-study.json"
-REAL = {name: QUESTION[name] for name in ("agent", "command", "foil", "time")}
+REAL = {name: QUESTION[name] for name in ("agent", "command", "foil", "step")}
 FUZZ = settings(
     max_examples=25,
     deadline=None,

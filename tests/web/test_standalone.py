@@ -48,13 +48,13 @@ def test_every_question_of_the_moments_is_answered_in_the_file(saved: str) -> No
     for time in (5, 6):
         decision = pf.decision_in(agent, (8, -8), time)
         for foil in set(decision.valid_actions) - {decision.action}:
-            [job] = find(saved, "/api/answers", time=time, foil=agent.actions[foil])
+            [job] = find(saved, "/api/answers", step=time, foil=agent.actions[foil])
             expected = pf.explain(agent, decision, foil=foil, search="nearest-front")
             assert job["state"] == "done"
             assert job["result"]["sentence"] == str(expected)
             if expected.command is not None:
-                assert find(saved, "/api/consequences", time=time, issued=expected.command.tolist())
-    assert find(saved, "/api/answers", time=4) == []
+                assert find(saved, "/api/consequences", step=time, issued=expected.command.tolist())
+    assert find(saved, "/api/answers", step=4) == []
     assert len(find(saved, "/api/folded")) == 2
 
 

@@ -50,8 +50,8 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     (changed("consent"), "consent: expected a value, got none"),
     (changed("consnt", to=["x"]), "did you mean consent?"),
     (changed("consent", to="one line"), "consent: expected a list, got 'one line'"),
-    (changed("title", to=" "), "title: expected a line of text, got ' '"),
-    (changed("title", to="a\nb"), "title: expected a line"),
+    (changed("title", to=" "), "title: expected one line of 1 to 10,000 printable characters, got ' '"),
+    (changed("title", to="a\nb"), "title: expected one line"),
     (changed("seed", to=-1), "seed: expected a number of at least 0, got -1"),
     (changed("seed", to=True), "seed: expected a whole number, got True"),
     (changed("tasks", to=[]), "tasks: expected at least 1 items, got []"),
@@ -63,7 +63,7 @@ MALFORMED: list[tuple[dict[str, Any], str]] = [
     (changed("conditions", 1, "shwos", to=["proofs"]), "did you mean shows?"),
     (changed("tasks", PREDICT, "kind", to="guess"), "tasks.0: expected 'predict', 'steer', 'choose' as 'kind', got"),
     (changed("tasks", PREDICT, "kind"), "tasks.0: expected an object with 'kind', got"),
-    (changed("tasks", PREDICT, "time"), "tasks.0.predict.time: expected a value, got none"),
+    (changed("tasks", PREDICT, "step"), "tasks.0.predict.step: expected a value, got none"),
     (changed("tasks", PREDICT, "foil", to="down"), "tasks.0.predict: expected fields among"),
     (changed("tasks", PREDICT, "name", to=END), "tasks.0.predict.name: expected a name of at most 63"),
     (changed("tasks", PREDICT, "command", to=[]), "tasks.0.predict.command: expected at least 1 items, got []"),
@@ -93,7 +93,7 @@ def test_what_is_no_study_at_all_is_refused(document: Any) -> None:
 
 IMPOSSIBLE: list[tuple[dict[str, Any], str]] = [
     (changed("tasks", PREDICT, "agent", to="deep-sea-tresure"), "did you mean deep-sea-treasure?"),
-    (changed("tasks", PREDICT, "time", to=9), "expected a step from 0 to 8 of the episode of deep-sea-treasure"),
+    (changed("tasks", PREDICT, "step", to=9), "expected a step from 0 to 8 of the episode of deep-sea-treasure"),
     (changed("tasks", PREDICT, "command", to=[16]), "expected the command to have 2 numbers, got 1"),
     (changed("tasks", STEER, "foil", to="right"), "expected a foil that the agent does not choose, got right"),
     (changed("tasks", STEER, "foil", to="dwn"), "did you mean down?"),
@@ -112,8 +112,14 @@ def test_a_task_that_cannot_be_done_is_refused(document: dict[str, Any], words: 
     assert words in str(refused.value)
 
 
+def test_files_of_earlier_versions_are_read() -> None:
+    document = changed("tasks", PREDICT, "time", to=5)
+    del document["tasks"][PREDICT]["step"]
+    assert parse_user_study(document) == parse_user_study(example())
+
+
 def test_a_foil_that_no_command_leads_to_is_refused() -> None:
-    document = changed("tasks", STEER, to={**example()["tasks"][STEER], "command": [8, -8], "time": 5, "foil": "up"})
+    document = changed("tasks", STEER, to={**example()["tasks"][STEER], "command": [8, -8], "step": 5, "foil": "up"})
     document["conditions"] = document["conditions"][:1]
     with pytest.raises(
         InvalidInput, match=r"steer-down.*a foil that some command leads to, got up \(proven infeasible\)"

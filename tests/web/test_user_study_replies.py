@@ -54,10 +54,10 @@ def send(host: Visitor, sent: dict[str, Any], number: int = 0) -> httpx.Response
     return host.post(f"/api/study/participants/{key(number)}/replies", {**TIMES, **sent})
 
 
-def some_reply(step: dict[str, Any]) -> dict[str, Any]:
+def some_reply(screen: dict[str, Any]) -> dict[str, Any]:
     """What somebody might reply: down, the trained one, hardly any time."""
-    replied = {"predict": "down", "choose": "deep-sea-treasure", "steer": [1.0, -1.0], "end": None}[step["kind"]]
-    return {"step": step["step"], "reply": replied, "ratings": {rating["name"]: 2 for rating in step["ratings"]}}
+    replied = {"predict": "down", "choose": "deep-sea-treasure", "steer": [1.0, -1.0], "end": None}[screen["kind"]]
+    return {"screen": screen["name"], "reply": replied, "ratings": {rating["name"]: 2 for rating in screen["ratings"]}}
 
 
 def rows(path: Path) -> list[dict[str, str]]:
@@ -66,11 +66,11 @@ def rows(path: Path) -> list[dict[str, str]]:
 
 def test_who_replies_to_every_step_is_in_the_csv_with_what_was_done(host: Visitor, replies: Path) -> None:
     plan = join(host)
-    for number, step in enumerate(plan["steps"]):
-        told = send(host, some_reply(step)).json()
+    for number, screen in enumerate(plan["screens"]):
+        told = send(host, some_reply(screen)).json()
         assert told["next"] == number + 1
     found = rows(replies)
-    assert [row["step"] for row in found] == [step["step"] for step in plan["steps"]]
+    assert [row["step"] for row in found] == [screen["name"] for screen in plan["screens"]]
     assert {row["participant"] for row in found} == {key(0)}
     assert {row["seconds"] for row in found} == {"2.500"}
     by_step = {row["step"]: row for row in found}
@@ -85,10 +85,10 @@ def test_who_replies_to_every_step_is_in_the_csv_with_what_was_done(host: Visito
 
 def test_what_is_right_depends_on_the_agent_that_was_met(host: Visitor, replies: Path) -> None:
     for number in range(4):
-        [step] = [step for step in join(host, number)["steps"] if step["step"] == "predict-last"]
-        for earlier in join(host, number)["steps"]:
+        [screen] = [screen for screen in join(host, number)["screens"] if screen["name"] == "predict-last"]
+        for earlier in join(host, number)["screens"]:
             assert send(host, some_reply(earlier), number).status_code == 200
-            if earlier == step:
+            if earlier == screen:
                 break
     judged = {row["condition"]: row["correct"] for row in rows(replies) if row["step"] == "predict-last"}
     assert judged == {"nothing": "0", "counterfactuals": "0", "everything": "0", "early": "1"}
@@ -96,7 +96,7 @@ def test_what_is_right_depends_on_the_agent_that_was_met(host: Visitor, replies:
 
 def test_the_csv_says_what_each_condition_shows(host: Visitor, replies: Path) -> None:
     for number in range(4):
-        send(host, some_reply(join(host, number)["steps"][0]), number)
+        send(host, some_reply(join(host, number)["screens"][0]), number)
     shown = {
         row["condition"]: [row[name] for name in ("counterfactuals", "proofs", "regions")] for row in rows(replies)
     }
@@ -110,31 +110,31 @@ def test_the_csv_says_what_each_condition_shows(host: Visitor, replies: Path) ->
 
 def test_neither_what_is_right_nor_the_condition_is_told(host: Visitor) -> None:
     plan = join(host)
-    assert set(plan) == {"shows", "steps", "next"}
-    for step in plan["steps"]:
-        assert set(step) == {"step", "kind", "text", "films", "command", "foil", "ratings"}
-        for film in step["films"]:
-            assert set(film) == {"agent", "command", "seed", "until", "explained"}
+    assert set(plan) == {"shows", "screens", "next"}
+    for screen in plan["screens"]:
+        assert set(screen) == {"name", "kind", "text", "episodes", "command", "foil", "ratings"}
+        for episode in screen["episodes"]:
+            assert set(episode) == {"agent", "command", "seed", "until", "explained"}
 
 
 def test_a_reply_that_is_sent_again_is_there_once(host: Visitor, replies: Path) -> None:
-    reply = some_reply(join(host)["steps"][0])
+    reply = some_reply(join(host)["screens"][0])
     assert send(host, reply).json()["next"] == 1
     assert send(host, {**reply, "seconds": 9.0}).json()["next"] == 1
     assert [row["seconds"] for row in rows(replies)] == ["2.500"]
 
 
 def test_a_reply_cannot_be_changed(host: Visitor, replies: Path) -> None:
-    step = join(host)["steps"][0]
+    step = join(host)["screens"][0]
     send(host, some_reply(step))
     answer = send(host, {**some_reply(step), "ratings": {"sure": 5}})
-    refused(answer, 409, "expected a step without a reply")
+    refused(answer, 409, "expected a screen without a reply")
     assert [row["rating_sure"] for row in rows(replies)] == ["2"]
 
 
 def test_who_comes_again_goes_on_with_the_same_plan(host: Visitor) -> None:
     plan = join(host)
-    send(host, some_reply(plan["steps"][0]))
+    send(host, some_reply(plan["screens"][0]))
     again = host.get(f"/api/study/participants/{key(0)}").json()
     assert again == {**plan, "next": 1}
     assert join(host) == again
@@ -144,7 +144,7 @@ def test_who_comes_again_goes_on_with_the_same_plan(host: Visitor) -> None:
 def test_a_server_that_starts_again_goes_on(replies: Path) -> None:
     with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
         plan = join(host)
-        send(host, some_reply(plan["steps"][0]))
+        send(host, some_reply(plan["screens"][0]))
     with visiting(agents=AGENTS, study=EXAMPLE, replies=replies) as host:
         assert host.get(f"/api/study/participants/{key(0)}").json() == {**plan, "next": 1}
         assert join(host, 1)["shows"] is not None
@@ -225,8 +225,8 @@ def refused(answer: httpx.Response, status: int, words: str) -> None:
 
 
 BAD_REPLIES: list[tuple[dict[str, Any], str]] = [
-    ({"step": "nothing-like-it"}, "expected a step among"),
-    ({"step": "x" * 64}, "step: expected"),
+    ({"screen": "nothing-like-it"}, "expected a screen among"),
+    ({"screen": "x" * 64}, "screen: expected"),
     ({"reply": None}, "as reply"),
     ({"reply": {"a": 1}}, "reply"),
     ({"reply": [1e101]}, "reply"),
@@ -241,7 +241,7 @@ BAD_REPLIES: list[tuple[dict[str, Any], str]] = [
     ({"seconds": 1e9}, "seconds: expected"),
     ({"away": "long"}, "away: expected"),
     ({"loads": 0}, "loads: expected"),
-    ({"name": "Anna"}, "expected fields among step, reply"),
+    ({"name": "Anna"}, "expected fields among screen, reply"),
 ]
 
 
@@ -258,7 +258,7 @@ def test_a_reply_that_makes_no_sense_is_refused_and_not_kept(
     shared: Visitor, wrong: dict[str, Any], words: str
 ) -> None:
     plan = join(shared)
-    refused(send(shared, {**some_reply(plan["steps"][0]), **wrong}), 422, words)
+    refused(send(shared, {**some_reply(plan["screens"][0]), **wrong}), 422, words)
     assert join(shared)["next"] == 0
 
 
@@ -275,7 +275,7 @@ def test_a_reply_that_makes_no_sense_is_refused_and_not_kept(
     ],
 )
 def test_each_kind_of_task_has_its_own_kind_of_reply(host: Visitor, kind: str, reply: Any, words: str) -> None:
-    for step in join(host)["steps"]:
+    for step in join(host)["screens"]:
         if step["kind"] == kind:
             return refused(send(host, {**some_reply(step), "reply": reply}), 422, words)
         assert send(host, some_reply(step)).status_code == 200
@@ -283,13 +283,13 @@ def test_each_kind_of_task_has_its_own_kind_of_reply(host: Visitor, kind: str, r
 
 
 def test_steps_cannot_be_skipped(shared: Visitor) -> None:
-    steps = join(shared)["steps"]
-    refused(send(shared, some_reply(steps[2])), 422, f"expected a reply to {steps[0]['step']}, which is next")
+    steps = join(shared)["screens"]
+    refused(send(shared, some_reply(steps[2])), 422, f"expected a reply to {steps[0]['name']}, which is next")
 
 
 def test_strangers_and_those_who_did_not_agree_are_refused(shared: Visitor) -> None:
     refused(shared.get(f"/api/study/participants/{key(99)}"), 404, "expected a participant of this study")
-    refused(send(shared, {"step": "end"}, 99), 404, "expected a participant of this study")
+    refused(send(shared, {"screen": "end"}, 99), 404, "expected a participant of this study")
     for name in ("me", "0" * 33, "A" * 32, "..%2F" * 4):
         refused(shared.request("PUT", f"/api/study/participants/{name}", json={"agreed": True}), *not_a_key(name))
     refused(shared.request("PUT", f"/api/study/participants/{key(98)}", json={"agreed": False}), 422, "agreed")
@@ -323,7 +323,7 @@ def test_a_server_without_a_study_has_none_of_its_addresses() -> None:
 def test_nothing_about_the_person_is_in_the_file(host: Visitor, replies: Path) -> None:
     plan = join(host)
     headers = {"User-Agent": "a telltale browser"}
-    host.post(f"/api/study/participants/{key(0)}/replies", {**TIMES, **some_reply(plan["steps"][0])}, headers=headers)
+    host.post(f"/api/study/participants/{key(0)}/replies", {**TIMES, **some_reply(plan["screens"][0])}, headers=headers)
     told = replies.read_bytes()
     for secret in (b"telltale", b"127.0.0.1", b"2026-", b"testclient"):
         assert secret not in told

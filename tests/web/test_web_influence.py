@@ -8,7 +8,7 @@ ASKED = {"agent": "branch-path", "command": [1.0, 1.0]}
 
 
 def test_a_profile_is_the_librarys_and_its_lines_give_it(visitor: Visitor) -> None:
-    result = visitor.wait(visitor.ask("/api/influence", {**ASKED, "times": [2, 0]}))["result"]
+    result = visitor.wait(visitor.ask("/api/influence", {**ASKED, "steps": [2, 0]}))["result"]
     moments = result["influence"]["moments"]
     expected = pf.influence_episode(pf.load_agent("branch-path"), (1, 1), times=[0, 2])
     assert [moment["time"] for moment in moments] == [0, 2]
@@ -22,6 +22,6 @@ def test_a_profile_is_the_librarys_and_its_lines_give_it(visitor: Visitor) -> No
 
 
 def test_a_moment_that_there_is_not_is_refused(visitor: Visitor) -> None:
-    refused = visitor.post("/api/influence", {**ASKED, "times": [99]})
+    refused = visitor.post("/api/influence", {**ASKED, "steps": [99]})
     assert refused.status_code == 422
     assert "expected steps from 0 to" in refused.json()["error"]

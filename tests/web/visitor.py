@@ -12,7 +12,7 @@ from paretofoil.web.app import create_app
 from paretofoil.web.settings import Settings
 
 HOME = "http://127.0.0.1:8765"
-QUESTION = {"agent": "deep-sea-treasure", "command": [8.0, -8.0], "time": 5, "foil": "down"}
+QUESTION = {"agent": "deep-sea-treasure", "command": [8.0, -8.0], "step": 5, "foil": "down"}
 
 
 class Visitor:

@@ -229,7 +229,7 @@ async def show_step(
     server: ServerDep,
     agent: Annotated[str, Query(max_length=200)],
     command: NumberList,
-    time: Annotated[Step, Query()],
+    step: Annotated[Step, Query()],
     seed: Annotated[Seed, Query()] = 0,
     since: Annotated[Step | None, Query()] = None,
     issued: NumberList | None = None,
@@ -238,7 +238,7 @@ async def show_step(
     if (since is None) != (issued is None):
         raise InvalidInput.expected("both since and issued, or neither", f"since={since} and issued={issued}")
     other = {"since": since, "issued": None if issued is None else _numbers(issued)}
-    request = {"agent": agent, "command": _numbers(command), "seed": seed, "time": time, **other}
+    request = {"agent": agent, "command": _numbers(command), "seed": seed, "step": step, **other}
     return await _picture(server, "picture", request)
 
 

@@ -118,7 +118,7 @@ def picture_link(spec: EpisodeSpec, step: int) -> str:
     fields: dict[str, Any] = {"agent": spec.agent, "command": _comma_separated(spec.command), "seed": spec.seed}
     if spec.since is not None and spec.issued is not None:
         fields |= {"since": spec.since, "issued": _comma_separated(spec.issued)}
-    return f"/api/pictures?{urlencode({**fields, 'time': step}, safe=',')}"
+    return f"/api/pictures?{urlencode({**fields, 'step': step}, safe=',')}"
 
 
 def _comma_separated(command: tuple[float, ...]) -> str:

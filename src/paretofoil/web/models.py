@@ -107,14 +107,14 @@ class ProbabilitiesRequest(StrictModel):
 class ConsequenceRequest(EpisodeRequest):
     """Another command, issued at a step of an episode."""
 
-    time: Step
+    step: Step
     issued: Command
 
 
 class AnswerRequest(EpisodeRequest):
     """Why not the foil, at a step of an episode? The options are those of `explain`."""
 
-    time: Step
+    step: Step
     foil: Annotated[int | str, Field(examples=["down"], description="Name or number of the action.")]
     search: Annotated[str, Field(max_length=100)] = "auto"
     kappa: Annotated[FiniteFloat, Field(ge=0, le=1e6)] | None = None
@@ -132,7 +132,7 @@ class AnswerRequest(EpisodeRequest):
 class FlipMapRequest(EpisodeRequest):
     """Every step of an episode and every foil."""
 
-    times: Steps = None
+    steps: Steps = None
     search: Annotated[str, Field(max_length=100)] = "auto"
     seconds: Seconds = 10.0
 
@@ -140,7 +140,7 @@ class FlipMapRequest(EpisodeRequest):
 class InfluenceRequest(EpisodeRequest):
     """How much the command matters at the steps of an episode."""
 
-    times: Steps = None
+    steps: Steps = None
     seconds: Seconds = 1.0
 
 

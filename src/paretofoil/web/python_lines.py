@@ -20,7 +20,7 @@ _DEFAULTS: dict[str, Any] = {
     "k": 1,
     "min_change": 0.0,
     "seed": 0,
-    "times": None,
+    "steps": None,
 }
 """The library's defaults: the lines name only what differs."""
 
@@ -28,7 +28,7 @@ _DEFAULTS: dict[str, Any] = {
 def answer_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.explain`."""
     seed = f", seed={request['seed']}" if request["seed"] else ""
-    decision = f"pf.decision_in(agent, {_numbers(request['command'])}, {request['time']}{seed})"
+    decision = f"pf.decision_in(agent, {_numbers(request['command'])}, {request['step']}{seed})"
     foil = repr(agent.actions[request["foil"]])
     names = ("search", "box", "kappa", "norm", "keep", "ranges", "sparse", "k", "min_change", "seed")
     call = f"answer = pf.explain(agent, decision, foil={foil}, {_limits(request)}{_options(request, names)})"
@@ -38,14 +38,14 @@ def answer_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
 def flip_map_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.explain_episode`."""
     call = f"pf.explain_episode(agent, {_numbers(request['command'])}, {_limits(request)}"
-    options = _options(request, ("times", "search", "seed"))
+    options = _options(request, ("steps", "search", "seed"))
     return "\n".join([*_load_lines(address), f"flips = {call}{options})", "print(flips)", ""])
 
 
 def influence_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.influence_episode`."""
     call = f"pf.influence_episode(agent, {_numbers(request['command'])}, seconds={request['seconds']:g}"
-    options = _options(request, ("times", "seed"))
+    options = _options(request, ("steps", "seed"))
     return "\n".join([*_load_lines(address), f"profile = {call}{options})", "print(profile)", ""])
 
 
@@ -67,7 +67,7 @@ def _limits(request: Mapping[str, Any]) -> str:
 
 def _options(request: Mapping[str, Any], names: Sequence[str]) -> str:
     options = ((name, request[name]) for name in names if request[name] != _DEFAULTS[name])
-    return "".join(f", {name}={value!r}" for name, value in options)
+    return "".join(f", {'times' if name == 'steps' else name}={value!r}" for name, value in options)
 
 
 def _numbers(command: Sequence[float]) -> str:

@@ -87,7 +87,7 @@ class _SavedEpisode:
         """The view that the page opens: the first step of the flip map."""
         command = ",".join(map(repr, self._spec.command))
         fields = {"agent": self._name, "command": command, "seed": self._spec.seed}
-        return f"#{urlencode({**fields, 'time': min(self._flip_map.steps, default=0)}, safe=',')}"
+        return f"#{urlencode({**fields, 'step': min(self._flip_map.steps, default=0)}, safe=',')}"
 
     @property
     def _episode_fields(self) -> dict[str, Any]:
@@ -108,7 +108,7 @@ class _SavedEpisode:
         total = len(self._flip_map.answers)
         for done, (step, answer) in enumerate(zip(self._flip_map.steps, self._flip_map.answers, strict=True)):
             report(done, total)
-            self._save_answer({**self._episode_fields, "time": step, "foil": answer.foil})
+            self._save_answer({**self._episode_fields, "step": step, "foil": answer.question.foil})
         report(total, total)
 
     def to_json(self) -> str:
@@ -136,13 +136,13 @@ class _SavedEpisode:
         quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
         for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):
             if issued is not None:
-                self._save_consequence(fields["time"], issued)
+                self._save_consequence(fields["step"], issued)
 
     def _save_consequence(self, step: int, issued: list[float]) -> None:
         spec = EpisodeSpec(self._name, self._spec.command, self._spec.seed, step, tuple(issued))
         result = consequence_document(self._cache, self._agent, spec)
         result["episode"] = self._episode_document(result["episode"], spec)
-        self._save("POST", "/api/consequences", result, {**self._episode_fields, "time": step, "issued": issued})
+        self._save("POST", "/api/consequences", result, {**self._episode_fields, "step": step, "issued": issued})
 
     def _episode_document(self, document: dict[str, Any], spec: EpisodeSpec) -> dict[str, Any]:
         """Replace the links to pictures by the pictures in the file."""

@@ -65,7 +65,7 @@ def _episode(agent: Agent, request: Request) -> Any:
 
 
 def _consequence(agent: Agent, request: Request) -> Any:
-    return consequence_document(_episodes(), agent, _spec({**request, "since": request["time"]}))
+    return consequence_document(_episodes(), agent, _spec({**request, "since": request["step"]}))
 
 
 def _start_picture(agent: Agent, request: Request) -> Any:
@@ -73,7 +73,7 @@ def _start_picture(agent: Agent, request: Request) -> Any:
 
 
 def _picture(agent: Agent, request: Request) -> Any:
-    return base64.b64encode(_episodes().picture(agent, _spec(request), request["time"])).decode("ascii")
+    return base64.b64encode(_episodes().picture(agent, _spec(request), request["step"])).decode("ascii")
 
 
 def _folded(agent: Agent, request: Request) -> Any:
@@ -92,7 +92,7 @@ def _probabilities(agent: Agent, request: Request) -> Any:
 
 def _check_answer(agent: Agent, request: Request) -> Any:
     """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
-    decision = _episodes().decision(agent, _spec(request), request["time"])
+    decision = _episodes().decision(agent, _spec(request), request["step"])
     foil = find_action(request["foil"], agent.actions, decision.valid_actions)
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
@@ -106,11 +106,11 @@ def _check_answer(agent: Agent, request: Request) -> Any:
 def _check_steps(agent: Agent, request: Request) -> Any:
     """Return the request with its steps sorted, each once."""
     choose_search(request.get("search", "auto"), agent.policy, request["seed"])
-    episode, steps = _episodes().episode(agent, _spec(request)), request["times"]
+    episode, steps = _episodes().episode(agent, _spec(request)), request["steps"]
     for step in steps or ():
         if step >= len(episode):
             raise InvalidInput.expected(f"steps from 0 to {len(episode) - 1} of this episode", step)
-    return {**request, "times": None if steps is None else sorted(set(steps))}
+    return {**request, "steps": None if steps is None else sorted(set(steps))}
 
 
 QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
@@ -129,7 +129,7 @@ QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
 
 
 def _answer(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
-    decision = decision_in(agent, request["command"], request["time"], seed=request["seed"])
+    decision = decision_in(agent, request["command"], request["step"], seed=request["seed"])
     names = ("search", "seed", "box", "kappa", "norm", "keep", "sparse", "k", "min_change")
     answer = explain(
         agent,
@@ -158,7 +158,7 @@ def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> d
     flip_map = explain_episode(
         agent,
         request["command"],
-        times=request["times"],
+        times=request["steps"],
         search=request["search"],
         limits=Limits(request["seconds"]),
         seed=request["seed"],
@@ -170,10 +170,10 @@ def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> d
 def _cell(answer: Answer) -> dict[str, Any]:
     """Return one cell of a flip map that is not complete yet."""
     return {
-        "step": answer.step,
-        "foil": answer.foil,
+        "step": answer.question.step,
+        "foil": answer.question.foil,
         "status": answer.status.value,
-        "distance": answer.distance,
+        "distance": None if answer.quoted is None else answer.quoted.distance,
         "sentence": str(answer),
     }
 
@@ -181,7 +181,7 @@ def _cell(answer: Answer) -> dict[str, Any]:
 def _influence(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
     moments: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])
-    steps = range(len(episode)) if request["times"] is None else request["times"]
+    steps = range(len(episode)) if request["steps"] is None else request["steps"]
     report(0.0, [])
     for done, step in enumerate(steps, start=1):  # one by one, to report each at once
         profile = influence_episode(agent, episode, times=[step], seconds=request["seconds"], seed=request["seed"])

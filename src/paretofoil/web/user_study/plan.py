@@ -8,15 +8,16 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from paretofoil.core.document import text
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import read_document
+from paretofoil.core.json import brief, read_document
 from paretofoil.web.models import Command, StrictModel, first_problem
 
 SCHEMA = "paretofoil/user-study/1"
 MAX_BYTES = 1 << 20
 MAX_ITEMS = 100
 """Tasks, conditions, ratings or paragraphs."""
+MAX_LINE = 10_000
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 END: Literal["end"] = "end"
 """The name of the last screen, with the ratings of the whole study."""
 Part = Literal["counterfactuals", "proofs", "influence", "regions"]
@@ -31,8 +32,8 @@ def _check_name(name: str) -> str:
 
 
 def _check_line(line: str) -> str:
-    if not text(line).strip():
-        raise InvalidInput.expected("a line of text", repr(line))
+    if not line.strip() or len(line) > MAX_LINE or _UNPRINTABLE.search(line):
+        raise InvalidInput.expected(f"one line of 1 to {MAX_LINE:,} printable characters", brief(line))
     return line
 
 
@@ -99,7 +100,15 @@ class OneAgentTask(BaseTask):
     """A task about a step of one agent. Its episode is watched up to that step."""
 
     agent: str
-    time: Step
+    step: Step
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_name(cls, values: Any) -> Any:
+        """Read `time`, as `step` was called in earlier versions."""
+        if isinstance(values, dict) and "time" in values and "step" not in values:
+            return {"step" if name == "time" else name: value for name, value in values.items()}
+        return values
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -118,8 +127,8 @@ class PredictTask(OneAgentTask):
 
     @model_validator(mode="after")
     def _check_explained(self) -> "PredictTask":
-        if any(step >= self.time for step in self.explained):
-            rule = f"explained steps before step {self.time}, which is to be predicted"
+        if any(step >= self.step for step in self.explained):
+            rule = f"explained steps before step {self.step}, which is to be predicted"
             raise InvalidInput.expected(rule, list(self.explained))
         return self
 

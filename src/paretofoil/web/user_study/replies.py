@@ -147,7 +147,7 @@ class Replies:
             if row is None:
                 connection.execute(f"INSERT INTO reply VALUES ({', '.join('?' * len(COLUMNS))})", reply.to_row())
             elif Reply.from_row(row).content != reply.content:
-                raise Conflict.expected("a step without a reply", f"{reply.step}, which has another one")
+                raise Conflict.expected("a screen without a reply", f"{reply.step}, which has another one")
 
     def close(self) -> None:
         self._database.close()

@@ -26,30 +26,30 @@ class StudyDescription(BaseModel):
     consent: Sequence[str]
     introduction: Sequence[str]
     thanks: Sequence[str]
-    steps: int
+    screens: int
 
 
 class Screen(BaseModel):
     """One screen of a participant: a task with its ratings, or the ratings at the end. The right reply is not in it."""
 
-    step: str
+    name: str
     kind: Literal["predict", "choose", "steer", "end"]
     text: str | None = None
-    films: Sequence[WatchedEpisode] = ()
+    episodes: Sequence[WatchedEpisode] = ()
     command: Sequence[float] | None = None
     foil: str | None = None
     ratings: Sequence[Rating]
 
     @property
     def agents(self) -> str:
-        return " ".join(film.agent for film in self.films)
+        return " ".join(episode.agent for episode in self.episodes)
 
 
 class ParticipantScreens(BaseModel):
     """A participant's screens. The name of the condition is not in it."""
 
     shows: Sequence[Part]
-    steps: Sequence[Screen]
+    screens: Sequence[Screen]
     next: int = Field(description="Index of the first screen without a reply; the number of screens if all have one.")
 
 
@@ -65,7 +65,7 @@ class Consent(StrictModel):
 class ReplyRequest(StrictModel):
     """What a participant replied on a screen, and how long it took."""
 
-    step: ScreenName
+    screen: ScreenName
     reply: Annotated[str, Field(max_length=200)] | Command | None = Field(
         default=None, description="An action, an agent or a command, depending on the screen; null at the end."
     )
@@ -92,7 +92,7 @@ class UserStudySession:
         study = self.study
         num_screens = len(study.tasks) + any(rating.asked == END for rating in study.ratings)
         texts = {name: getattr(study, name) for name in ("title", "consent", "introduction", "thanks")}
-        return StudyDescription(**texts, steps=num_screens)
+        return StudyDescription(**texts, screens=num_screens)
 
     def join(self, key: str) -> ParticipantScreens:
         """Add a participant. One who has joined before keeps condition, order and replies."""
@@ -104,14 +104,14 @@ class UserStudySession:
     def take(self, key: str, request: ReplyRequest) -> ParticipantScreens:
         """Store a reply to the next screen. The same reply may be sent again."""
         participant = self._replies.find(key)
-        screens = {screen.step: screen for screen in self._screens(participant)}
+        screens = {screen.name: screen for screen in self._screens(participant)}
         names = list(screens)
-        if request.step not in screens:
-            raise InvalidInput.expected(f"a step among {', '.join(names)}", brief(request.step))
-        position, num_replies = names.index(request.step), self._replies.count(participant)
+        if request.screen not in screens:
+            raise InvalidInput.expected(f"a screen among {', '.join(names)}", brief(request.screen))
+        position, num_replies = names.index(request.screen), self._replies.count(participant)
         if position > num_replies:
-            raise InvalidInput.expected(f"a reply to {names[num_replies]}, which is next", f"one to {request.step}")
-        self._replies.add(self._judge(participant, position, screens[request.step], request))
+            raise InvalidInput.expected(f"a reply to {names[num_replies]}, which is next", f"one to {request.screen}")
+        self._replies.add(self._judge(participant, position, screens[request.screen], request))
         return self._show(participant)
 
     def close(self) -> None:
@@ -125,34 +125,34 @@ class UserStudySession:
             episodes = self._tasks[participant.condition, task.name].episodes
             screens.append(
                 Screen(
-                    step=task.name,
+                    name=task.name,
                     kind=task.kind,
                     text=task.text,
-                    films=[episodes[side] for side in study.sides_of(number, task)],
+                    episodes=[episodes[side] for side in study.sides_of(number, task)],
                     command=task.command,
                     foil=getattr(task, "foil", None),
                     ratings=ratings,
                 )
             )
         last = study.ratings_of(number, END)
-        return [*screens, Screen(step=END, kind=END, ratings=last)] if last else screens
+        return [*screens, Screen(name=END, kind=END, ratings=last)] if last else screens
 
     def _show(self, participant: Participant) -> ParticipantScreens:
         [condition] = [c for c in self.study.conditions if c.name == participant.condition]
         screens, num_replies = self._screens(participant), self._replies.count(participant)
-        return ParticipantScreens(shows=condition.shows, steps=screens, next=num_replies)
+        return ParticipantScreens(shows=condition.shows, screens=screens, next=num_replies)
 
     def _judge(self, participant: Participant, position: int, screen: Screen, request: ReplyRequest) -> Reply:
         """Check a reply and compare it with the right one."""
         verdict = None
         if screen.kind != END:
-            verdict = self._tasks[participant.condition, screen.step].judge(request.reply)
+            verdict = self._tasks[participant.condition, screen.name].judge(request.reply)
         elif request.reply is not None:
             raise InvalidInput.expected("ratings alone at the end", brief(request.reply))
         return Reply(
             number=participant.number,
             position=position,
-            step=screen.step,
+            step=screen.name,
             kind=screen.kind,
             agents=screen.agents,
             reply=None if verdict is None else verdict.reply,

@@ -40,7 +40,7 @@ class Verdict:
 class ExplainedStep:
     """A step of a watched episode whose counterfactual is shown."""
 
-    time: int
+    step: int
     foil: str
 
 
@@ -96,12 +96,12 @@ def _prepare_task(task: Task, find: FindAgent, condition: Condition) -> Prepared
         name = condition.agent(task.agent)
         agent = find(name)
         episode = rollout(agent, task.watched, seed=task.seed)
-        if task.time >= len(episode):
-            raise InvalidInput.expected(f"a step from 0 to {len(episode) - 1} of the episode of {name}", task.time)
-        decision = episode[task.time]
+        if task.step >= len(episode):
+            raise InvalidInput.expected(f"a step from 0 to {len(episode) - 1} of the episode of {name}", task.step)
+        decision = episode[task.step]
         if len(decision.valid_actions) < 2:
-            raise InvalidInput.expected("a step with a choice", f"{task.time}, at which {name} has one valid action")
-        watched = _watched_episode(task, name, agent, episode, until=task.time)
+            raise InvalidInput.expected("a step with a choice", f"{task.step}, at which {name} has one valid action")
+        watched = _watched_episode(task, name, agent, episode, until=task.step)
         if isinstance(task, PredictTask):
             return _prepare_predict(task, agent, decision, watched)
         return _prepare_steer(task, agent, decision, watched)

@@ -1,28 +1,28 @@
-/** The answer: a sentence, the change as bars, what it rests on, and what can be done with it. */
+/** The answer: its sentence, the change as bars, what is proven, and what to do with it. */
 
 import { changePicture } from "./change.js";
-import { announce, button, el, kindly, refill } from "./dom.js";
+import { announce, button, el, errorBox, refill } from "./dom.js";
 import { answerDetails } from "./answer_details.js";
-import { wishes } from "./words.js";
+import { commandText } from "./text.js";
 
-/** What is known of an answer beyond itself; a quoted command is rounded, so that a smaller change may well be near. */
-function sealOf(answer) {
+/** Return what is proven about an answer. The quoted command is rounded: a slightly smaller change may exist. */
+function proofLabel(answer) {
   const restricted = ["kept", "held", "free"].some((name) => answer.question[name].length);
-  const within = restricted ? " under these restrictions" : "";
-  if (answer.status === "proven infeasible") return ["never", `Proven: no wish in its range does it${within}`];
-  if (answer.status === "not found") return ["open", "Not found; nothing is proven"];
-  if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found; a smaller change may exist"];
+  const within = restricted ? " with these options" : "";
+  if (answer.status === "proven infeasible") return ["never", `Proven: no command leads to this action${within}`];
+  if (answer.status === "not found") return ["open", "Not found. Nothing is proven"];
+  if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found. A smaller change may exist"];
   const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);
   return ["proven", `Proven: at most ${percentUp(larger)} larger than the smallest change${within}`];
 }
 
-/** A share in percent, rounded up: what is proven must stay true. */
+/** Return a share in percent, rounded up: a proven bound must stay true. */
 function percentUp(share) {
   return `${Math.ceil(1000 * share - 1e-9) / 10} %`;
 }
 
 /** @param {import("./state.js").Store} store */
-export function createAnswer(scope, store, journey) {
+export function createAnswer(scope, store, controller) {
   const root = el("section", { class: "card answer", "aria-label": "The answer", "aria-busy": "false" });
   scope.draw(["answer"], (state) => {
     const { status } = state.answer;
@@ -30,32 +30,34 @@ export function createAnswer(scope, store, journey) {
     root.setAttribute("aria-busy", String(status === "waiting"));
     if (status === "waiting" && root.dataset.status === "waiting") return progress(root, state.answer.progress);
     root.dataset.status = status;
-    refill(root, parts(state, journey));
+    refill(root, parts(state, controller));
   });
-  scope.draw(["shown"], ({ shown }) => {
-    for (const show of root.querySelectorAll("button.show")) show.disabled = shown?.status === "waiting";
+  scope.draw(["rollout"], ({ rollout }) => {
+    for (const show of /** @type {NodeListOf<HTMLButtonElement>} */ (root.querySelectorAll("button.show")))
+      show.disabled = rollout?.status === "waiting";
   });
   return root;
 }
 
-function parts(state, journey) {
+function parts(state, controller) {
   const { agent, foil, answer } = state;
   if (answer.status === "idle") return [];
   const question = el("h2", {}, `Why not ${agent.actions[foil]}?`);
-  if (answer.status === "waiting") return [question, waiting(answer.progress, journey)];
-  if (answer.status === "cancelled") return [question, el("p", {}, "The search was cancelled."), again(foil, journey)];
-  if (answer.status === "failed") return [question, kindly(answer.error, () => journey.ask(foil))];
-  return [question, ...told(state, journey)];
+  if (answer.status === "waiting") return [question, waiting(answer.progress, controller)];
+  if (answer.status === "cancelled")
+    return [question, el("p", {}, "The search was cancelled."), again(foil, controller)];
+  if (answer.status === "failed") return [question, errorBox(answer.error, () => controller.ask(foil))];
+  return [question, ...finished(state, controller)];
 }
 
-function waiting(share, journey) {
+function waiting(share, controller) {
   announce("Searching …");
   return el(
     "div",
     { class: "waiting" },
-    el("progress", { max: 1, value: share, "aria-label": "The search" }),
-    el("p", {}, "Looking for the smallest change of your wish …"),
-    button("Cancel", journey.cancel, { class: "cancel" }),
+    el("progress", { max: 1, value: share, "aria-label": "Progress of the search" }),
+    el("p", {}, "Searching for the smallest change of the command …"),
+    button("Cancel", controller.cancel, { class: "cancel" }),
   );
 }
 
@@ -63,22 +65,22 @@ function progress(root, share) {
   if (share !== null) root.querySelector("progress")?.setAttribute("value", share);
 }
 
-function again(foil, journey) {
-  return button("Ask again", () => journey.ask(foil));
+function again(foil, controller) {
+  return button("Ask again", () => controller.ask(foil));
 }
 
-/** What an answer says: shared with the comparison of two. */
-export function answerBody(agent, result) {
+/** Return the main parts of an answer, which the comparison shows, too. */
+export function answerParts(agent, result) {
   const { answer } = result;
-  const [kind, words] = sealOf(answer);
+  const [kind, label] = proofLabel(answer);
   return [
     el("p", { class: "sentence" }, result.sentence || answer.sentence),
     answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
-    el("p", { class: `seal ${kind}` }, words),
+    el("p", { class: `proof ${kind}` }, label),
   ];
 }
 
-function told(state, journey) {
+function finished(state, controller) {
   const {
     agent,
     answer: { result },
@@ -86,63 +88,64 @@ function told(state, journey) {
   const { answer } = result;
   announce(result.sentence || answer.sentence);
   return [
-    ...answerBody(agent, result),
+    ...answerParts(agent, result),
     answer.quoted &&
       el(
         "div",
-        { class: "deeds" },
-        button("Show me", () => journey.showMe(answer.quoted.command, "answer"), {
+        { class: "buttons" },
+        button("Show me", () => controller.showRollout(answer.quoted.command, "answer"), {
           class: "primary show",
-          title: "Issue this wish now, and watch",
+          title: "Issue this command now, and watch the rest of the episode",
         }),
-        button("See it on the map", () => journey.explore("space"), {}),
+        button("Show on the map", () => controller.explore("space"), {}),
       ),
-    attainable(agent, answer, journey),
-    alternatives(agent, answer, journey),
+    attainable(agent, answer, controller),
+    alternatives(agent, answer, controller),
     answerDetails(state, result),
   ];
 }
 
-/** A wish that also delivers what it asks for, where one is known; `asked` is what it asks of the whole episode. */
-function attainable(agent, answer, journey) {
+/** Return the attainable command: one whose rollout delivers what it asks for. */
+function attainable(agent, answer, controller) {
   const best = answer.rollouts?.attainable;
   if (!best) return null;
   if (!best.command) {
-    const words = `No wish is known that leads there and then delivers what it asks for; ${best.tried} tried.`;
-    return el("p", { class: "small" }, words);
+    const text = `No attainable command was found among ${best.tried} that were tried.`;
+    return el("p", { class: "small" }, text);
   }
   const nearly = best.missed > 1e-9 ? "nearly " : "";
   const same = answer.quoted && best.command.every((x, i) => Math.abs(x - answer.quoted.command[i]) < 1e-9);
   return el(
     "div",
     { class: "attainable" },
-    el("h3", {}, "A wish that delivers"),
+    el("h3", {}, "Attainable command"),
     el(
       "p",
       {},
       same
-        ? `That very wish also delivers ${nearly}what it asks for.`
-        : `To really get it: ask for ${wishes(agent.objectives, best.asked, 10)} in all. ` +
-            `Rolled out, it delivers ${nearly}that.`,
+        ? `If you ask for this, the agent delivers ${nearly || "exactly "}that.`
+        : `To get what you ask for, ask for ${commandText(agent.objectives, best.asked, 10)} in all: ` +
+            `the agent then delivers ${nearly || "exactly "}that.`,
     ),
-    !same && changePicture(agent.objectives, answer.question.command, best.command, "ask for"),
-    !same && button("Show me", () => journey.showMe(best.command, "attainable"), { class: "show" }),
+    !same && changePicture(agent.objectives, answer.question.command, best.command, "attainable command"),
+    !same && button("Show me", () => controller.showRollout(best.command, "attainable"), { class: "show" }),
   );
 }
 
-function alternatives(agent, answer, journey) {
+function alternatives(agent, answer, controller) {
   if (!answer.alternatives?.length) return null;
   return el(
     "div",
     { class: "alternatives" },
-    el("h3", {}, "Or"),
+    el("h3", {}, "Alternatives"),
     answer.alternatives.map((other) =>
       el(
         "div",
         {},
         el("p", {}, other.sentence),
         other.quoted && changePicture(agent.objectives, other.question.command, other.quoted.command),
-        other.quoted && button("Show me", () => journey.showMe(other.quoted.command, "answer"), { class: "show" }),
+        other.quoted &&
+          button("Show me", () => controller.showRollout(other.quoted.command, "answer"), { class: "show" }),
       ),
     ),
   );

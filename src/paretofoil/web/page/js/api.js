@@ -1,12 +1,16 @@
-/** Everything the page knows comes through here: from the server, or from what was saved into the page. */
+/** Requests to the server, or to the responses that were saved in the page. */
 
-import { savedAnswer } from "./saved.js";
+import { savedResponse } from "./saved.js";
 
 const POLL_FIRST = 120;
 const POLL_MOST = 900;
 
-/** A refusal, in the server's own sentence. */
-export class Refusal extends Error {
+/** An error response of the server, with its message and status. */
+export class RequestError extends Error {
+  /**
+   * @param {string} message
+   * @param {number} status 0 if the server cannot be reached
+   */
   constructor(message, status) {
     super(message);
     this.status = status;
@@ -14,51 +18,53 @@ export class Refusal extends Error {
 }
 
 async function call(method, path, body = undefined, signal = undefined) {
-  const saved = savedAnswer(method, path, body);
+  const saved = savedResponse(method, path, body);
   if (saved !== undefined) return saved;
-  const asked = { method, signal, headers: { accept: "application/json" } };
-  if (body !== undefined) {
-    asked.body = JSON.stringify(body);
-    asked.headers["content-type"] = "application/json";
-  }
-  const answer = await fetchOr(path, asked);
-  const told = await answer.json().catch(() => ({}));
-  if (!answer.ok) throw new Refusal(told.error || `The server answered ${answer.status}.`, answer.status);
-  return told;
+  const headers = { accept: "application/json", ...(body === undefined ? {} : { "content-type": "application/json" }) };
+  const response = await send(path, {
+    method,
+    signal,
+    headers,
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  const document = await response.json().catch(() => ({}));
+  if (!response.ok)
+    throw new RequestError(document.error || `The server answered with status ${response.status}.`, response.status);
+  return document;
 }
 
-async function fetchOr(path, asked) {
+async function send(path, request) {
   try {
-    return await fetch(path, asked);
+    return await fetch(path, request);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal("The server cannot be reached. Is `paretofoil serve` still running?", 0);
+    throw new RequestError("The server cannot be reached. Is `paretofoil serve` still running?", 0);
   }
 }
 
-const named = (name) => `/api/agents/${encodeURIComponent(name)}`;
+const agentPath = (name) => `/api/agents/${encodeURIComponent(name)}`;
 
-/** @returns {Promise<Array>} who can be asked */
+/** @returns {Promise<AgentSummary[]>} the agents */
 export const listAgents = () => call("GET", "/api/agents");
-/** @returns {Promise<Object>} one agent with its space and front */
-export const readAgent = async (name) => asAsked(await call("GET", named(name)));
-/** What preferences weigh may be a cost or a chance; the weights themselves are plain numbers. */
-function asAsked(agent) {
+/** @returns {Promise<Agent>} one agent with its space and front */
+export const readAgent = async (name) => withPlainWeights(await call("GET", agentPath(name)));
+/** Preferences are plain weights, even if the objective that they weigh is a cost or a probability. */
+function withPlainWeights(agent) {
   if (agent.space.kind !== "simplex") return agent;
   const plain = { unit: "", cost: false, probability: false };
   return { ...agent, objectives: agent.objectives.map((objective) => ({ ...objective, ...plain })) };
 }
 
-/** @returns {Promise<Array>} the searches by name */
+/** @returns {Promise<Search[]>} the searches */
 export const listSearches = () => call("GET", "/api/searches");
-/** @returns {Promise<Object>} an episode under a command */
+/** @returns {Promise<Episode>} the episode under a command */
 export const rollOut = (agent, command, seed) => call("POST", "/api/episodes", { agent, command, seed });
-/** @returns {Promise<Object>} what happens from a moment on under another command */
-export const rollOn = (where, issued) => call("POST", "/api/consequences", { ...where, issued });
+/** @returns {Promise<{episode: Episode}>} the rest of an episode after another command is issued at a step */
+export const rollOutFrom = (at, issued) => call("POST", "/api/consequences", { ...at, issued });
 /** @returns {Promise<Object>} the policy as a function of the command alone */
 export const readFolded = (agent, state) => call("POST", "/api/folded", { agent, state });
-/** @returns {Promise<Array>} probabilities of a policy that the page cannot compute */
-export const askPolicy = (agent, decision, commands, signal) =>
+/** @returns {Promise<number[][]>} the probabilities of a black-box policy under many commands */
+export const fetchProbabilities = (agent, decision, commands, signal) =>
   call(
     "POST",
     "/api/probabilities",
@@ -70,30 +76,29 @@ export const upload = (document) => call("POST", "/api/agents", document);
 
 const participant = (key) => `/api/study/participants/${encodeURIComponent(key)}`;
 
-/** @returns {Promise<Object>} what the user study is about */
+/** @returns {Promise<Object>} the description of the user study */
 export const readStudy = () => call("GET", "/api/study");
-/** @returns {Promise<Object>} a participant who has just agreed */
+/** @returns {Promise<Object>} the screens of a new participant */
 export const takePart = (key) => call("PUT", participant(key), { agreed: true });
-/** @returns {Promise<Object>} a participant who has begun */
+/** @returns {Promise<Object>} the screens of a participant who has joined before */
 export const readParticipant = (key) => call("GET", participant(key));
 /** @returns {Promise<Object>} the participant after a reply */
 export const sendReply = (key, reply) => call("POST", `${participant(key)}/replies`, reply);
 
-/** Whether the server can do a kind of work at all: an older one may not. */
+/** Return whether the server, or the saved page, has a kind of job. */
 export const offers = async (kind) => `/api/${kind}` in (await call("GET", "/api/openapi.json")).paths;
 
-/** The picture of an agent's world. */
-export const pictureOf = (agent) => agent.picture || `${named(agent.name)}/picture.png`;
+/** Return the address of the picture of an agent's environment. */
+export const pictureOf = (agent) => agent.picture || `${agentPath(agent.name)}/picture.png`;
 
 /**
- * Long work: an answer, a flip map, an influence.
- * Resolves with the result; an abort cancels the work on the server as well.
+ * Run a job on the server and return its result. An abort cancels the job on the server, too.
  * @param {"answers"|"flip-maps"|"influence"} kind
  * @param {Object} question
- * @param {{signal?: AbortSignal, onProgress?: function(number|null, Array): void}} listening
+ * @param {{signal?: AbortSignal, onProgress?: function(number|null, Array): void}} options
  */
 export async function work(kind, question, { signal, onProgress } = {}) {
-  // Not cut off: a job whose name is not known could not be cancelled.
+  // Without the signal: a job whose key is not known could not be cancelled.
   let job = await call("POST", `/api/${kind}`, question);
   const cancel = () => call("DELETE", `/api/jobs/${job.job}`).catch(() => {});
   signal?.addEventListener("abort", cancel, { once: true });
@@ -114,7 +119,7 @@ export async function work(kind, question, { signal, onProgress } = {}) {
   if (job.state === "done") return job.result;
   throw job.state === "cancelled"
     ? new DOMException("cancelled", "AbortError")
-    : new Refusal(job.error || "The search failed.", 500);
+    : new RequestError(job.error || "The job failed.", 500);
 }
 
 function pause(milliseconds, signal) {

@@ -1,35 +1,35 @@
-/** The small picture of a change: for each objective what was wished for, and what should have been. */
+/** A picture of a change of the command: for each objective the original and the new amount. */
 
 import { el } from "./dom.js";
-import { amount, quantity, short } from "./words.js";
+import { amount, quantity, short } from "./text.js";
 
 /**
  * @param {Object[]} objectives
  * @param {number[]} original
  * @param {number[]} changed
- * @param {string} label what the changed one is called
+ * @param {string} label of the new amount
  */
-export function changePicture(objectives, original, changed, label = "instead") {
+export function changePicture(objectives, original, changed, label = "new command") {
   const rows = objectives.map((objective, i) => changeRow(objective, original[i], changed[i], label));
-  return el("div", { class: "change", role: "list", "aria-label": "The change of the wish" }, rows);
+  return el("div", { class: "change", role: "list", "aria-label": "The change of the command" }, rows);
 }
 
 function changeRow(objective, before, after, label) {
-  const old = amount(objective, before),
-    fresh = amount(objective, after);
-  const stays = Math.abs(old - fresh) < 1e-9;
-  const most = Math.max(Math.abs(old), Math.abs(fresh)) || 1;
-  const told = quantity(objective, after, 10); // all its digits, as in the sentence
-  const numbers = stays ? `stays ${quantity(objective, before)}` : `${short(old)} → ${told}`;
+  const from = amount(objective, before),
+    to = amount(objective, after);
+  const unchanged = Math.abs(from - to) < 1e-9;
+  const most = Math.max(Math.abs(from), Math.abs(to)) || 1;
+  const text = quantity(objective, after, 10); // all digits, as in the sentence
+  const numbers = unchanged ? `unchanged: ${quantity(objective, before)}` : `${short(from)} → ${text}`;
   return el(
     "div",
-    { class: `change-row${stays ? " stays" : ""}`, role: "listitem" },
+    { class: `change-row${unchanged ? " unchanged" : ""}`, role: "listitem" },
     el("span", { class: "change-name" }, objective.name),
     el(
       "span",
       { class: "change-bars", "aria-hidden": "true" },
-      bar("asked", Math.abs(old) / most, "you asked"),
-      !stays && bar("fresh", Math.abs(fresh) / most, label),
+      bar("original", Math.abs(from) / most, "original command"),
+      !unchanged && bar("changed", Math.abs(to) / most, label),
     ),
     el("span", { class: "change-numbers" }, numbers),
   );

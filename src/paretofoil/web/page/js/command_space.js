@@ -1,8 +1,8 @@
-/** The command space, alive: drag the command and see what the agent would do, with no request. */
+/** The map of the command space: drag the command and see what the agent would do. No requests are needed. */
 
 import { colourOf, parts, themed } from "./colours.js";
 import { contour, marginsOf, placesOf } from "./contour.js";
-import { draftMap } from "./draft.js";
+import { draftMap } from "./draft_map.js";
 import { createSpaceControls } from "./space_controls.js";
 import { el } from "./dom.js";
 import { axisName, createFrame, ticksOf } from "./frame.js";
@@ -17,22 +17,22 @@ import {
   drawProbe,
   drawRange,
 } from "./marks.js";
-import { askMap } from "./black_box.js";
-import { axesOf, regionOf, zoomOf, zoomed } from "./region.js";
-import { PAINTED, computeMap, isOutside, paint } from "./regions.js";
+import { fetchMap } from "./black_box_map.js";
+import { axesOf, regionOf, zoomOf, zoomed } from "./search_region.js";
+import { PAINTED, computeMap, isOutside, paint } from "./action_map.js";
 import { decisionOf } from "./state.js";
-import { signed } from "./words.js";
+import { signed } from "./text.js";
 
 const KAPPA = 0.05;
-/** Milliseconds after which a hand counts as resting. */
+/** Milliseconds without a change after which the whole map is computed. */
 const REST = 150;
-/** Shares of a range that count as "in this slice". */
+/** Share of a range within which a point counts as being in this slice. */
 const NEAR = 0.02;
-/** How strongly a mark is drawn that lies in another slice. */
+/** Opacity of marks in other slices. */
 const FAINT = 0.4;
 
 /** @param {import("./state.js").Store} store */
-export function createCommandSpace(scope, store, journey) {
+export function createCommandSpace(scope, store, controller) {
   const canvas = el("canvas", { class: "space", tabindex: 0, role: "application" });
   const controls = createSpaceControls(scope, store, canvas);
   const painting = document.createElement("canvas");
@@ -40,10 +40,10 @@ export function createCommandSpace(scope, store, journey) {
   let slice = "",
     map = null,
     places = [],
-    asked = 0,
+    request = 0,
     resting = 0;
 
-  /** The map is computed only when the slice is another one; what lies on it is drawn each time. */
+  /** Draw everything. The map itself is computed only when the slice changes. */
   function draw(state) {
     const begun = performance.now();
     const region = regionOf(state.agent, decisionOf(state));
@@ -61,7 +61,7 @@ export function createCommandSpace(scope, store, journey) {
     const key = JSON.stringify([
       state.agent.name,
       state.episode.command,
-      state.time,
+      state.step,
       view,
       others,
       Boolean(state.folded),
@@ -75,11 +75,11 @@ export function createCommandSpace(scope, store, journey) {
     }
     map = null;
     places = [];
-    if (!state.agent.white_box) askServer(state, view, probe);
+    if (!state.agent.white_box) requestMap(state, view, probe);
     return false;
   }
 
-  /** Once the hand rests, the whole map takes the place of its draft. */
+  /** Replace the draft by the whole map once the command no longer moves. */
   function rest(compute) {
     clearTimeout(resting);
     window.paretofoil.lastWhole = null;
@@ -91,16 +91,16 @@ export function createCommandSpace(scope, store, journey) {
     }, REST);
   }
 
-  async function askServer(state, view, probe) {
-    const mine = ++asked;
-    const found = await askMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
-    if (mine !== asked || !found) return;
-    keep(found, view);
+  async function requestMap(state, view, probe) {
+    const mine = ++request;
+    const fetched = await fetchMap(state.agent, decisionOf(state), probe, view.axes, view).catch(() => null);
+    if (mine !== request || !fetched) return;
+    keep(fetched, view);
     draw(store.get());
   }
 
-  function keep(made, view) {
-    map = made;
+  function keep(newMap, view) {
+    map = newMap;
     const colours = Array.from({ length: map.actions }, (_, action) => parts(colourOf(action)));
     painting.getContext("2d").putImageData(paint(map, colours, parts(themed("--paper"))), 0, 0);
     places = placesOf(map, (node) => isOutside(node, view.axes, view));
@@ -131,18 +131,20 @@ export function createCommandSpace(scope, store, journey) {
     if (map && state.foil !== null)
       drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
-    const left = state.agent.front.map((point) => point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])));
+    const remaining = state.agent.front.map((point) =>
+      point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])),
+    );
     drawFront(
       pen,
       frame,
-      left,
-      left.map((point) => !near(view, point, probe)),
+      remaining,
+      remaining.map((point) => !near(view, point, probe)),
     );
     drawPath(
       pen,
       frame,
       state.episode.decisions.map(({ command }) => command),
-      state.time,
+      state.step,
     );
     const { answer } = state.answer.result || {};
     if (answer?.proven_range) drawRange(pen, frame, answer.proven_range, crosses(view, answer.proven_range, probe));
@@ -154,24 +156,24 @@ export function createCommandSpace(scope, store, journey) {
     pen.globalAlpha = 1;
   }
 
-  function take(event) {
+  function moveCommand(event) {
     const { left, top, width, height } = canvas.getBoundingClientRect();
     const state = store.get();
     const frame = createFrame(width, height, viewOf(state), viewOf(state).axes);
     controls.moveTo(frame.values(event.clientX - left, event.clientY - top));
   }
 
-  canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), take(event)));
-  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && take(event));
+  canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), moveCommand(event)));
+  canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && moveCommand(event));
   canvas.addEventListener("keydown", (event) => controls.nudge(event));
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
   scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
   scope.draw(
-    ["time", "episode", "foil", "answer", "gathered", "axes", "zoom", "probe", "folded", "options", "dark"],
+    ["step", "episode", "foil", "answer", "bySearch", "axes", "zoom", "probe", "folded", "options", "dark"],
     draw,
   );
-  journey.fold();
+  controller.fold();
   return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
 }
 
@@ -211,7 +213,7 @@ function drawAxes(pen, frame, state, view) {
   pen.restore();
 }
 
-/** Two weights leave something for the others: below the line on which they sum to 1. */
+/** Clip to the triangle in which two weights sum to at most 1. */
 function clipToPreferences(pen, frame, view) {
   const corner = (x, y) => frame.place(view.low.map((_, i) => (i === view.axes[0] ? x : i === view.axes[1] ? y : 0)));
   pen.beginPath();
@@ -219,20 +221,23 @@ function clipToPreferences(pen, frame, view) {
   pen.clip();
 }
 
-/** The part of the region that is drawn, and the two objectives that span it. */
+/** Return the part of the search region that is drawn, and its two axes. */
 function viewOf(state) {
   const decision = decisionOf(state);
   return { ...zoomed(regionOf(state.agent, decision), decision.command, zoomOf(state)), axes: axesOf(state) };
 }
 
-/** Every answer that is known here, by the search that gave it. */
-function answersOf({ answer: { result }, gathered }) {
-  const all = [result, ...Object.values(gathered)].map((told) => told?.answer).filter((answer) => answer?.quoted);
-  const deliver = result?.answer.rollouts?.attainable?.command;
-  return [...(deliver ? [["attainable", deliver]] : []), ...all.map(({ search, quoted }) => [search.name, quoted.command])];
+/** Return the commands of all answers at this step, each with its search. */
+function answersOf({ answer: { result }, bySearch }) {
+  const all = [result, ...Object.values(bySearch)].map((one) => one?.answer).filter((answer) => answer?.quoted);
+  const attainable = result?.answer.rollouts?.attainable?.command;
+  return [
+    ...(attainable ? [["attainable", attainable]] : []),
+    ...all.map(({ search, quoted }) => [search.name, quoted.command]),
+  ];
 }
 
-/** Whether a point lies in the slice that is drawn. */
+/** Return whether a point lies in the slice that is drawn. */
 function near(view, point, probe) {
   return point.every(
     (x, i) => view.axes.includes(i) || Math.abs(x - probe[i]) <= NEAR * (view.high[i] - view.low[i] || 1),

@@ -1,23 +1,23 @@
-/** Two at the same question: another search, or another agent of the same world under the same wish. */
+/** The comparison: another search, or another agent of the same environment under the same command. */
 
 import { rollOut, work } from "./api.js";
-import { answerBody } from "./answer.js";
-import { button, el, kindly, refill } from "./dom.js";
-import { questionOf } from "./journey.js";
+import { answerParts } from "./answer.js";
+import { button, el, errorBox, refill } from "./dom.js";
+import { questionOf } from "./controller.js";
 import { decisionOf } from "./state.js";
-import { percent, wishes } from "./words.js";
+import { percent, commandText } from "./text.js";
 
 /** @param {import("./state.js").Store} store */
-export function createCompare(scope, store, journey) {
+export function createCompare(scope, store, controller) {
   const choice = el("p", { class: "axis-choice" });
   const columns = el("div", { class: "duet" });
-  let work = new AbortController();
-  scope.onEnd(() => work.abort());
-  scope.draw(["searches", "beside"], (state) => refill(choice, chooser(state, store)));
-  scope.draw(["time", "foil", "answer", "beside"], (state) => {
-    work.abort();
-    work = new AbortController();
-    drawBoth(columns, state, work.signal, journey);
+  let request = new AbortController();
+  scope.onEnd(() => request.abort());
+  scope.draw(["searches", "comparison"], (state) => refill(choice, chooser(state, store)));
+  scope.draw(["step", "foil", "answer", "comparison"], (state) => {
+    request.abort();
+    request = new AbortController();
+    drawBoth(columns, state, request.signal, controller);
   });
   return el("div", {}, choice, columns);
 }
@@ -29,33 +29,30 @@ function chooser(state, store) {
   const select = el(
     "select",
     {
-      id: "beside",
-      on: { change: () => store.set({ beside: select.value === "" ? null : all[Number(select.value)].value }) },
+      id: "compare-with",
+      on: { change: () => store.set({ comparison: select.value === "" ? null : all[Number(select.value)].value }) },
     },
-    el("option", { value: "" }, "nothing yet"),
+    el("option", { value: "" }, "choose …"),
     all.map(({ label, value }, i) =>
-      el("option", { value: i, selected: JSON.stringify(value) === JSON.stringify(state.beside) }, label),
+      el("option", { value: i, selected: JSON.stringify(value) === JSON.stringify(state.comparison) }, label),
     ),
   );
-  return [el("label", { for: "beside" }, "Compare with "), select];
+  return [el("label", { for: "compare-with" }, "Compare with "), select];
 }
 
-function drawBoth(columns, state, signal, journey) {
-  const { agent, beside, options } = state;
-  if (!beside)
-    return refill(
-      columns,
-      el("p", { class: "note" }, "Pick another agent of this world, or another search, to put beside this one."),
-    );
+function drawBoth(columns, state, signal, controller) {
+  const { agent, comparison, options } = state;
+  if (!comparison)
+    return refill(columns, el("p", { class: "note" }, "Choose another agent of this environment, or another search."));
   const mine = column(agent.name, `search ${options.search}`);
-  const other = column(beside.agent || agent.name, `search ${beside.search || options.search}`);
+  const other = column(comparison.agent || agent.name, `search ${comparison.search || options.search}`);
   refill(columns, mine.node, other.node);
-  drawMine(mine, state, journey);
-  drawOther(other, state, signal).catch((error) => error.name !== "AbortError" && other.show(kindly(error)));
+  drawMine(mine, state, controller);
+  drawOther(other, state, signal).catch((error) => error.name !== "AbortError" && other.show(errorBox(error)));
 }
 
 function column(name, search) {
-  const body = el("div", {}, el("p", { class: "loading" }, "Asking …"));
+  const body = el("div", {}, el("p", { class: "loading" }, "Loading …"));
   return {
     node: el(
       "section",
@@ -68,61 +65,57 @@ function column(name, search) {
   };
 }
 
-function drawMine(mine, state, journey) {
+function drawMine(mine, state, controller) {
   const { agent, answer } = state;
   const decision = decisionOf(state);
   mine.show(
     scene(agent, decision),
-    foilsFirst(state, answer.result ? answerBody(agent, answer.result) : waiting(state, journey)),
+    orAskFirst(state, answer.result ? answerParts(agent, answer.result) : waiting(state, controller)),
   );
 }
 
-function waiting(state, journey) {
+function waiting(state, controller) {
   return state.answer.status === "waiting"
     ? el("p", {}, "Searching …")
-    : button("Ask again", () => journey.ask(state.foil));
+    : button("Ask again", () => controller.ask(state.foil));
 }
 
-/** Without a foil there is nothing to answer yet: the two are compared by what they do. */
-function foilsFirst(state, parts) {
-  return state.foil === null ? el("p", { class: "note" }, "Ask “Why not?” above, and both answer.") : parts;
+/** Without a foil the two are compared by the actions they choose. */
+function orAskFirst(state, parts) {
+  return state.foil === null ? el("p", { class: "note" }, "Ask “Why not?” above to compare the answers.") : parts;
 }
 
 async function drawOther(other, state, signal) {
-  const { agent, command, seed, time, beside, foil } = state;
-  const name = beside.agent || agent.name;
-  const episode = beside.agent ? await rollOut(name, command, seed) : state.episode;
+  const { agent, command, seed, step, comparison, foil } = state;
+  const name = comparison.agent || agent.name;
+  const episode = comparison.agent ? await rollOut(name, command, seed) : state.episode;
   signal.throwIfAborted();
-  const decision = episode.decisions[time];
+  const decision = episode.decisions[step];
   if (!decision)
     return other.show(
-      el(
-        "p",
-        {},
-        `Under this wish ${name} is done after ${episode.decisions.length} steps: it gets ${episode.achieved_text}.`,
-      ),
+      el("p", {}, `The episode of ${name} ends after ${episode.decisions.length} steps with ${episode.achieved_text}.`),
     );
-  const here = [scene(agent, decision), elsewhere(state, decision)];
+  const head = [scene(agent, decision), stateNote(state, decision)];
   if (foil === null || !decision.valid_actions.includes(foil))
-    return other.show(here, foilsFirst(state, el("p", {}, `It cannot do “${agent.actions[foil]}” there.`)));
+    return other.show(head, orAskFirst(state, el("p", {}, `“${agent.actions[foil]}” is not valid there.`)));
   if (decision.action === foil)
-    return other.show(here, el("p", { class: "sentence" }, `It does just that: ${agent.actions[foil]}.`));
-  other.show(here, el("p", { class: "loading" }, "Searching …"));
-  const options = beside.search ? { ...state.options, search: beside.search } : state.options;
+    return other.show(head, el("p", { class: "sentence" }, `It chooses ${agent.actions[foil]}.`));
+  other.show(head, el("p", { class: "loading" }, "Searching …"));
+  const options = comparison.search ? { ...state.options, search: comparison.search } : state.options;
   const result = await work("answers", { ...questionOf(state, foil, options), agent: name }, { signal });
-  other.show(here, answerBody(agent, result));
+  other.show(head, answerParts(agent, result));
 }
 
 function scene(agent, decision) {
   const name = agent.actions[decision.action];
   return [
-    el("img", { class: "scene", src: decision.picture, alt: "The world at this moment" }),
-    el("p", { class: "caption" }, `Does: ${name} (${percent(decision.probabilities[decision.action])})`),
+    el("img", { class: "scene", src: decision.picture, alt: "The environment at this step" }),
+    el("p", { class: "caption" }, `Chooses ${name} (${percent(decision.probabilities[decision.action])})`),
   ];
 }
 
-/** Two agents under the same wish may have come to different places by now, which is then said. */
-function elsewhere(state, decision) {
+/** Return a note if the other agent is in another state, or has another remaining command. */
+function stateNote(state, decision) {
   const mine = decisionOf(state);
   const same =
     mine.state.every((x, i) => x === decision.state[i]) &&
@@ -132,6 +125,6 @@ function elsewhere(state, decision) {
     : el(
         "p",
         { class: "small" },
-        `It has come to another place by now, with ${wishes(state.agent.objectives, decision.command)} still to get.`,
+        `It is in another state, with ${commandText(state.agent.objectives, decision.command)} still to get.`,
       );
 }

@@ -1,11 +1,11 @@
-/** Lines on the map: where a foil begins to win by a margin, and where each region has room for its name. */
+/** Lines and labels of the map: where the foil wins by a margin, and where each region has room for its name. */
 
-import { NODES } from "./regions.js";
+import { NODES } from "./action_map.js";
 
-/** Wins where there are no commands. */
+/** The winner of nodes that are outside. */
 const NOBODY = 255;
 
-/** By how much a foil wins at each node (negative where it loses). */
+/** Return by how much a foil wins at each node (negative where it loses). */
 export function marginsOf(map, foil) {
   const { scores, actions, valid } = map;
   const others = valid.filter((action) => action !== foil);
@@ -16,9 +16,9 @@ export function marginsOf(map, foil) {
 }
 
 /**
- * Marching squares: the line on which a field has a level.
+ * Return the line on which a field has a level (marching squares).
  * @param {Float64Array} field (NODES²)
- * @returns {Array<[number, number, number, number]>} segments from 0 to 1, down and to the right
+ * @returns {number[][]} segments x0, y0, x1, y1 from 0 to 1, down and to the right
  */
 export function contour(field, level) {
   const segments = [];
@@ -38,23 +38,24 @@ function crossingsOf(field, level, row, column) {
     [row + 1, column + 1],
     [row + 1, column],
   ];
-  const found = [];
+  const crossings = [];
   corners.forEach(([r, c], i) => {
     const [nextRow, nextColumn] = corners[(i + 1) % 4];
     const from = field[r * NODES + c] - level,
       to = field[nextRow * NODES + nextColumn] - level;
     if (from > 0 === to > 0) return;
     const share = from / (from - to);
-    found.push([c + share * (nextColumn - c), r + share * (nextRow - r)]);
+    crossings.push([c + share * (nextColumn - c), r + share * (nextRow - r)]);
   });
-  return found;
+  return crossings;
 }
 
 /**
- * For each action that wins somewhere: its share of the slice, and its roomiest place.
+ * Return, for each action that wins somewhere, its share of the slice and the place with the most room.
+ * @param {function(number): boolean} outside whether a node is outside
  * @returns {Array<{action: number, share: number, x: number, y: number, room: number}>} places from 0 to 1
  */
-export function placesOf(map, outside = () => false) {
+export function placesOf(map, outside) {
   const winners = map.winners.map((action, node) => (outside(node) ? NOBODY : action));
   const room = roomOf(winners);
   const places = new Map();
@@ -75,7 +76,7 @@ export function placesOf(map, outside = () => false) {
   return [...places.values()];
 }
 
-/** How many steps each node is from another region or the rim (two sweeps of a chamfer distance). */
+/** Return the distance of each node from other regions and the border (two sweeps of a chamfer distance). */
 function roomOf(winners) {
   const room = new Float64Array(winners.length);
   const look = (node, row, column, dr, dc) => {
@@ -89,8 +90,8 @@ function roomOf(winners) {
     for (let node = from; node !== to; node += step) {
       const row = Math.floor(node / NODES),
         column = node % NODES;
-      const found = Math.min(...places.map(([dr, dc]) => look(node, row, column, dr, dc)));
-      room[node] = step > 0 ? found : Math.min(room[node], found);
+      const nearest = Math.min(...places.map(([dr, dc]) => look(node, row, column, dr, dc)));
+      room[node] = step > 0 ? nearest : Math.min(room[node], nearest);
     }
   };
   sweep(0, winners.length, 1, [

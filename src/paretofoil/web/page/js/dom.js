@@ -1,29 +1,33 @@
-/** Making elements. Text comes in as text, never as markup: the names of uploaded agents are strangers' text. */
+/** Create elements. Text is always text, never markup: names of uploaded agents come from strangers. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
 /**
- * An element with its attributes and children.
- * `on` are listeners by event; `vars` are style properties, set through the CSSOM as the content policy wants it;
- * a value of false, null or undefined leaves an attribute out, true writes it without a value.
- * @param {string} tag
+ * Return an element.
+ * `on` holds listeners by event. `vars` holds style properties, set through the CSSOM as the content policy demands.
+ * An attribute that is false, null or undefined is left out; true writes it without a value.
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
  * @param {Object<string, any>} attributes
- * @param {...(Node|string|null|undefined|false|Array)} children
- * @returns {HTMLElement}
+ * @param {...any} children
+ * @returns {HTMLElementTagNameMap[Tag]}
  */
 export function el(tag, attributes = {}, ...children) {
-  return dress(document.createElement(tag), attributes, children);
+  return fill(document.createElement(tag), attributes, children);
 }
 
 /**
- * The same for SVG.
+ * Return an SVG element.
+ * @param {string} tag
+ * @param {Object<string, any>} attributes
+ * @param {...any} children
  * @returns {SVGElement}
  */
 export function svg(tag, attributes = {}, ...children) {
-  return dress(document.createElementNS(SVG, tag), attributes, children);
+  return fill(/** @type {SVGElement} */ (document.createElementNS(SVG, tag)), attributes, children);
 }
 
-function dress(node, attributes, children) {
+function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name === "on") for (const [event, run] of Object.entries(value)) node.addEventListener(event, run);
     else if (name === "vars")
@@ -31,60 +35,60 @@ function dress(node, attributes, children) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, String(value));
   }
-  node.append(...present(children));
+  node.append(...nonEmpty(children));
   return node;
 }
 
-function present(children) {
+function nonEmpty(children) {
   return children.flat(3).filter((child) => child !== null && child !== undefined && child !== false);
 }
 
-/** Other children instead of those that are there. */
+/** Replace the children of a node. */
 export function refill(node, ...children) {
-  node.replaceChildren(...present(children));
+  node.replaceChildren(...nonEmpty(children));
 }
 
-/** A button that says what it does. */
+/** Return a button. */
 export function button(label, run, attributes = {}) {
   return el("button", { type: "button", on: { click: run }, ...attributes }, label);
 }
 
-/** Words of which some are only spoken: those before and behind what is seen. */
-export function spoken(before, seen, behind) {
-  const made = document.createDocumentFragment();
-  if (before) made.append(el("span", { class: "hidden" }, before));
-  made.append(seen);
-  if (behind) made.append(el("span", { class: "hidden" }, behind));
-  return made;
+/** Return text with additions before and after it that only screen readers read. */
+export function withHiddenText(before, text, after) {
+  const fragment = document.createDocumentFragment();
+  if (before) fragment.append(el("span", { class: "hidden" }, before));
+  fragment.append(text);
+  if (after) fragment.append(el("span", { class: "hidden" }, after));
+  return fragment;
 }
 
-/** Say something to those who listen instead of look. */
+/** Announce text to screen readers. */
 export function announce(text) {
   const live = document.getElementById("live");
   if (live && live.textContent !== text) live.textContent = text;
 }
 
-/** A sentence about what went wrong, and what can be done about it. */
-export function kindly(error, retry = null) {
-  const words = error instanceof Error ? error.message : String(error);
-  announce(words);
-  return el("div", { class: "kindly", role: "alert" }, el("p", {}, words), retry && button("Try again", retry));
+/** Return a box with an error message, and a button that tries again. */
+export function errorBox(error, retry = null) {
+  const message = error instanceof Error ? error.message : String(error);
+  announce(message);
+  return el("div", { class: "error-box", role: "alert" }, el("p", {}, message), retry && button("Try again", retry));
 }
 
-/** Whether the person has asked their system for little motion. */
-export function calm() {
+/** Return whether the system is set to reduced motion. */
+export function prefersReducedMotion() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Save text or a blob under a name. */
-export function save(name, content, type) {
+/** Save text or a blob as a file. */
+export function save(name, content, type = "") {
   const blob = content instanceof Blob ? content : new Blob([content], { type });
   const url = URL.createObjectURL(blob);
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Copy text, and let the button say so for a moment. */
+/** Copy text and confirm it on the button. */
 export async function copy(text, from) {
   const label = from.textContent;
   try {

@@ -1,24 +1,24 @@
-/** One click deeper: the command space, the whole episode, comparisons and options, as tabs. */
+/** The panels below the episode, as tabs: command space, whole episode, comparison, options. */
 
 import { createCommandSpace } from "./command_space.js";
 import { createCompare } from "./compare.js";
 import { button, el } from "./dom.js";
 import { createOptions } from "./options.js";
 import { createScope } from "./state.js";
-import { createWhole } from "./whole.js";
+import { createWholeEpisode } from "./whole_episode.js";
 
 const TABS = [
-  { id: "space", label: "Command space", make: createCommandSpace },
-  { id: "episode", label: "Whole episode", make: createWhole },
-  { id: "compare", label: "Compare", make: createCompare },
-  { id: "options", label: "Options", make: createOptions },
+  { id: "space", label: "Command space", create: createCommandSpace },
+  { id: "episode", label: "Whole episode", create: createWholeEpisode },
+  { id: "compare", label: "Compare", create: createCompare },
+  { id: "options", label: "Options", create: createOptions },
 ];
 
 /** @param {import("./state.js").Store} store */
-export function createExplore(scope, store, journey) {
+export function createExplore(scope, store, controller) {
   const panel = el("div", { class: "panel", role: "tabpanel", id: "panel" });
   const tabs = TABS.map((tab) =>
-    button(tab.label, () => journey.explore(tab.id), {
+    button(tab.label, () => controller.explore(tab.id), {
       role: "tab",
       id: `tab-${tab.id}`,
       "aria-controls": "panel",
@@ -29,13 +29,13 @@ export function createExplore(scope, store, journey) {
     { class: "tabs", role: "tablist", "aria-label": "Explore", on: { keydown: (event) => move(event) } },
     tabs,
   );
-  const opener = button("", () => journey.explore(store.get().explore ? null : "space"), {
+  const opener = button("", () => controller.explore(store.get().explore ? null : "space"), {
     class: "opener",
     "aria-controls": "explore",
   });
   const body = el("div", { id: "explore", class: "card explore-body" }, bar, panel);
   let inner = null,
-    made = null;
+    open = null;
 
   function move(event) {
     const at = tabs.indexOf(event.target);
@@ -43,26 +43,26 @@ export function createExplore(scope, store, journey) {
     if (to === undefined) return;
     event.preventDefault();
     const next = (to + tabs.length) % tabs.length;
-    journey.explore(TABS[next].id);
+    controller.explore(TABS[next].id);
     tabs[next].focus();
   }
 
   scope.draw(["explore"], ({ explore }) => {
-    opener.textContent = explore ? "Close the explorer" : "Explore more";
+    opener.textContent = explore ? "Close" : "Explore";
     opener.setAttribute("aria-expanded", String(Boolean(explore)));
     body.hidden = !explore;
     TABS.forEach((tab, i) => {
       tabs[i].setAttribute("aria-selected", String(tab.id === explore));
       tabs[i].tabIndex = tab.id === explore ? 0 : -1;
     });
-    if (explore === made) return;
+    if (explore === open) return;
     inner?.end();
-    made = explore;
+    open = explore;
     const tab = TABS.find(({ id }) => id === explore);
     if (!tab) return panel.replaceChildren();
-    inner = createScope(store); // a tab that is left stops watching before the view does
+    inner = createScope(store); // ends when the tab is left, before the view ends
     panel.setAttribute("aria-labelledby", `tab-${tab.id}`);
-    panel.replaceChildren(tab.make(inner, store, journey));
+    panel.replaceChildren(tab.create(inner, store, controller));
   });
   scope.onEnd(() => inner?.end());
 

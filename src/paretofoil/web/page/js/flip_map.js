@@ -1,22 +1,22 @@
-/** The flip map: time across, actions down; the darker a cell, the smaller the change that it needs. */
+/** The flip map: steps in columns, actions in rows. The darker a cell, the smaller the change. */
 
 import { el } from "./dom.js";
-import { short, sign, signed } from "./words.js";
+import { short, sign, signed } from "./text.js";
 
 /**
  * @param {Object} state
- * @param {Array<{step: number, foil: number, status: string, distance: number|null}>} cells maybe not yet all
- * @param {function(number, number): void} pick with moment and foil
+ * @param {Array<{step: number, foil: number, status: string, distance: number|null}>} cells all, or those known so far
+ * @param {function(number, number): void} pick called with step and foil
  */
 export function flipMap(state, cells, pick) {
-  const { agent, episode, time } = state;
+  const { agent, episode, step } = state;
   const answers = new Map(cells.map((answer) => [`${answer.step}/${answer.foil}`, answer]));
   const farthest = Math.max(1e-9, ...cells.map((answer) => answer.distance ?? 0));
   const head = el(
     "tr",
     {},
     el("th", { scope: "col" }, el("span", { class: "hidden" }, "Action")),
-    episode.decisions.map((_, t) => el("th", { scope: "col", class: t === time ? "now" : null }, t + 1)),
+    episode.decisions.map((_, t) => el("th", { scope: "col", class: t === step ? "now" : null }, t + 1)),
   );
   const rows = agent.actions.map((name, action) =>
     el(
@@ -26,7 +26,7 @@ export function flipMap(state, cells, pick) {
       episode.decisions.map((decision, t) =>
         el(
           "td",
-          { class: t === time ? "now" : null },
+          { class: t === step ? "now" : null },
           cell(agent, decision, action, answers.get(`${t}/${action}`), farthest, () => pick(t, action)),
         ),
       ),
@@ -42,17 +42,22 @@ export function flipMap(state, cells, pick) {
 
 function cell(agent, decision, action, answer, farthest, run) {
   const name = agent.actions[action],
-    moment = `Step ${decision.step + 1}, ${name}`;
+    place = `Step ${decision.step + 1}, ${name}`;
   if (action === decision.action)
     return el(
       "span",
-      { class: "cell taken", role: "img", "aria-label": `${moment}: what it did`, title: `${moment}: what it did` },
+      {
+        class: "cell taken",
+        role: "img",
+        "aria-label": `${place}: the chosen action`,
+        title: `${place}: the chosen action`,
+      },
       mark(name),
     );
   if (!decision.valid_actions.includes(action))
-    return el("span", { class: "cell barred", role: "img", "aria-label": `${moment}: cannot be done here` });
-  if (!answer) return el("span", { class: "cell unknown", role: "img", "aria-label": `${moment}: not known yet` });
-  const words = `${moment}: ${wordsOf(answer)}`;
+    return el("span", { class: "cell barred", role: "img", "aria-label": `${place}: not valid here` });
+  if (!answer) return el("span", { class: "cell unknown", role: "img", "aria-label": `${place}: not known yet` });
+  const words = `${place}: ${cellText(answer)}`;
   const kind = kindOf(answer);
   const nearness = isFound(answer) ? 1 - Math.sqrt(answer.distance / farthest) : 0;
   return el(
@@ -69,20 +74,19 @@ function cell(agent, decision, action, answer, farthest, run) {
   );
 }
 
-/** An action that was taken: its arrow, if it has one. */
+/** Return the mark of a chosen action: its arrow, if it has one. */
 const mark = (name) => sign(name) || "●";
 
-const kindOf = (answer) =>
-  isFound(answer) ? "found" : answer.status === "proven infeasible" ? "never" : "unfound";
+const kindOf = (answer) => (isFound(answer) ? "found" : answer.status === "proven infeasible" ? "never" : "unfound");
 
 const isFound = (answer) => answer.distance !== null;
 
-function wordsOf(answer) {
+function cellText(answer) {
   if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
-  return answer.status === "proven infeasible" ? "proven: no wish in its range does it" : "none found";
+  return answer.status === "proven infeasible" ? "proven: no command makes it do this" : "none found";
 }
 
-/** What the cells of this map mean. */
+/** Return the legend of the cells. */
 function legend(taken, cells) {
   const item = (kind, text, words, nearness = 0) =>
     el("li", {}, el("span", { class: `cell ${kind}`, vars: { "--nearness": nearness } }, text), words);
@@ -93,7 +97,7 @@ function legend(taken, cells) {
     item("found", "", "large change", 0.1),
     item("never", "×", "proven impossible"),
     cells.some((answer) => kindOf(answer) === "unfound") && item("unfound", "?", "none found"),
-    item("taken", taken, "what it did"),
-    item("barred", "", "cannot be done"),
+    item("taken", taken, "chosen action"),
+    item("barred", "", "not valid"),
   );
 }

@@ -1,6 +1,6 @@
-/** Where things lie on the map: from commands to pixels and back, with ticks that people would write. */
+/** The frame of the map: from commands to pixels and back, and ticks at round numbers. */
 
-import { amount, number, short } from "./words.js";
+import { amount, fromAmount, short } from "./text.js";
 
 const LEFT = 58,
   RIGHT = 14,
@@ -23,7 +23,7 @@ export function createFrame(width, height, region, axes) {
       x: box.x + ((command[axes[0]] - across.low) / across.span) * box.width,
       y: box.y + (1 - (command[axes[1]] - up.low) / up.span) * box.height,
     }),
-    /** The values of the two objectives under a pixel, kept inside. */
+    /** Return the values of the two objectives under a pixel, clipped to the frame. */
     values: (x, y) => {
       const share = (from, length) => Math.max(0, Math.min(1, from / length));
       return [
@@ -34,7 +34,7 @@ export function createFrame(width, height, region, axes) {
   };
 }
 
-/** About five round amounts between two numbers: where they lie, and what is written there. */
+/** Return about five round amounts between two numbers, with their labels. */
 export function ticksOf(objective, low, high) {
   const ends = [amount(objective, low), amount(objective, high)].sort((a, b) => a - b);
   const rough = (ends[1] - ends[0]) / 6 || 1;
@@ -42,12 +42,12 @@ export function ticksOf(objective, low, high) {
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.7);
   const ticks = [];
   for (let k = Math.ceil(ends[0] / step - 1e-9); k * step <= ends[1] + 1e-9 * step; k++) {
-    ticks.push({ value: number(objective, k * step), label: short(k * step) });
+    ticks.push({ value: fromAmount(objective, k * step), label: short(k * step) });
   }
   return ticks;
 }
 
-/** The name of an axis with its unit, as in "time (steps)". */
+/** Return the name of an axis with its unit: "time (steps), a cost". */
 export function axisName(objective) {
   const unit = objective.probability ? "%" : objective.unit;
   return `${objective.name}${unit ? ` (${unit})` : ""}${objective.cost ? ", a cost" : ""}`;

@@ -1,7 +1,7 @@
-/** The front of two objectives as a picture: each point a goal that can be picked. */
+/** The front of two objectives as a picture. Each point is a goal that can be chosen. */
 
 import { svg, el } from "./dom.js";
-import { quantity } from "./words.js";
+import { quantity } from "./text.js";
 
 const WIDTH = 420,
   HEIGHT = 320,
@@ -12,7 +12,7 @@ const WIDTH = 420,
 
 /**
  * @param {Object} agent
- * @param {function(number): void} pick with the number of the point
+ * @param {function(number): void} pick called with the index of a point
  */
 export function frontPicture(agent, pick) {
   const [x, y] = [0, 1].map((i) =>
@@ -37,7 +37,7 @@ export function frontPicture(agent, pick) {
         viewBox: `0 0 ${WIDTH} ${HEIGHT}`,
         class: "front-picture",
         role: "group",
-        "aria-label": "The goals of the agent, drawn by their two objectives",
+        "aria-label": "The goals of the agent by their two objectives",
       },
       axes(agent.objectives, x, y),
       svg("path", { d: line, class: "front-line" }),
@@ -46,7 +46,7 @@ export function frontPicture(agent, pick) {
     el(
       "figcaption",
       {},
-      "Everything it has learned to reach: more of one costs some of the other. Pick a point, or a card.",
+      "Goals that the agent has learned. More of one objective means less of the other. Choose a point or a card.",
     ),
   );
 }

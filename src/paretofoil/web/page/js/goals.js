@@ -1,16 +1,16 @@
-/** Goals as cards: the points of the front in words and bars, on the front's picture where it is flat, or one's own. */
+/** The goals of an agent: the points of its front as cards, the front as a picture, and a command of your own. */
 
 import { pictureOf } from "./api.js";
 import { button, el, refill } from "./dom.js";
 import { frontPicture } from "./front_picture.js";
 import { commandSliders } from "./sliders.js";
-import { amount, quantity, title, wishes } from "./words.js";
+import { amount, quantity, title, commandText } from "./text.js";
 
-/** Cards that are shown before one asks for all. */
+/** Cards that are shown at first. */
 const FIRST = 12;
 
 /** @param {HTMLElement} root */
-export function showGoals(root, store, journey) {
+export function showGoals(root, store, controller) {
   const { agent } = store.get();
   const order = ordered(agent.front);
   const list = el("ul", { class: "goals" });
@@ -18,7 +18,7 @@ export function showGoals(root, store, journey) {
   const fill = (shown) =>
     refill(
       list,
-      shown.map((i) => el("li", {}, goalCard(agent, i, journey))),
+      shown.map((i) => el("li", {}, goalCard(agent, i, controller))),
     );
   const more =
     few.length < order.length &&
@@ -28,7 +28,7 @@ export function showGoals(root, store, journey) {
     el(
       "section",
       { class: "goal-head" },
-      el("img", { class: "goal-world", src: pictureOf(agent), alt: `The world of ${agent.name} at the start` }),
+      el("img", { class: "goal-picture", src: pictureOf(agent), alt: `The environment of ${agent.name} at the start` }),
       el("div", {}, el("h1", {}, "What do you want?"), el("p", { class: "lead" }, agent.about || ""), badges(agent)),
     ),
     el(
@@ -36,17 +36,17 @@ export function showGoals(root, store, journey) {
       { class: agent.objectives.length === 2 ? "goal-body with-front" : "goal-body" },
       agent.objectives.length === 2 &&
         agent.front.length > 2 &&
-        frontPicture(agent, (i) => journey.setOut(agent.front[i])),
-      el("div", {}, list, more, ownGoal(agent, journey)),
+        frontPicture(agent, (i) => controller.startEpisode(agent.front[i])),
+      el("div", {}, list, more, ownCommand(agent, controller)),
     ),
   );
 }
 
 function badges(agent) {
   const words = [
-    agent.environment === agent.name ? null : title(agent.name),
-    agent.early && "stopped early in its training",
-    agent.stochastic && "chance plays a part",
+    agent.environment !== agent.name && title(agent.name),
+    agent.early && "under-trained",
+    agent.stochastic && "stochastic environment",
   ];
   return el(
     "p",
@@ -55,7 +55,7 @@ function badges(agent) {
   );
 }
 
-/** By the first objective, so that neighbours are alike. */
+/** Return the indices of the front, sorted by the objectives. */
 function ordered(front) {
   return front
     .map((_, i) => i)
@@ -65,15 +65,15 @@ function ordered(front) {
     });
 }
 
-/** Some of many, from all over; all if there are only a few more. */
+/** Return `count` indices spread over the order, or all if there are only a few more. */
 function spread(order, count) {
   if (order.length <= count + 2) return order;
   return Array.from({ length: count }, (_, k) => order[Math.round((k * (order.length - 1)) / (count - 1))]);
 }
 
-function goalCard(agent, i, journey) {
+function goalCard(agent, i, controller) {
   const point = agent.front[i];
-  const card = button(el("span", { class: "hidden" }, "Ask for "), () => journey.setOut(point), {
+  const card = button(el("span", { class: "hidden" }, "Ask for "), () => controller.startEpisode(point), {
     class: "card goal",
     title: agent.front_texts[i],
   });
@@ -87,7 +87,7 @@ function goalCard(agent, i, journey) {
   return card;
 }
 
-/** One objective of a wish as a bar. */
+/** Return one objective of a command as a bar. */
 export function goalRow(agent, objective, value, j) {
   const all = agent.front.map((point) => Math.abs(amount(objective, point[j])));
   const share = Math.abs(amount(objective, value)) / (Math.max(...all) || 1);
@@ -100,14 +100,14 @@ export function goalRow(agent, objective, value, j) {
   );
 }
 
-function ownGoal(agent, journey) {
+function ownCommand(agent, controller) {
   let command = [...(agent.front[Math.floor(agent.front.length / 2)] || agent.space.low)];
-  const told = el("p", { class: "own-words" }, wishes(agent.objectives, command));
+  const text = el("p", { class: "own-command" }, commandText(agent.objectives, command));
   const sliders = commandSliders(agent, agent.space, (changed) => {
     command = changed;
-    told.textContent = wishes(agent.objectives, command);
+    text.textContent = commandText(agent.objectives, command);
   });
   sliders.show(command);
-  const go = button("Ask for this", () => journey.setOut(command), { class: "primary" });
-  return el("details", { class: "card own" }, el("summary", {}, "A wish of your own"), sliders.node, told, go);
+  const go = button("Ask for this", () => controller.startEpisode(command), { class: "primary" });
+  return el("details", { class: "card own" }, el("summary", {}, "Your own command"), sliders.node, text, go);
 }

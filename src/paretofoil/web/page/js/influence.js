@@ -1,22 +1,22 @@
-/** The profile of influence along the episode: at each moment, the shares of all wishes that lead to each action. */
+/** The influence of the command along the episode: for each step, the share of commands that lead to each action. */
 
 import { colourOf } from "./colours.js";
 import { el } from "./dom.js";
-import { join, percent, signed } from "./words.js";
+import { join, percent, signed } from "./text.js";
 
-/** What is known of the profile: all of it, or the moments that have come so far. */
-export function momentsOf({ result, partial }) {
+/** Return the influence at all steps, or at those known so far. */
+export function influenceSteps({ result, partial }) {
   return result?.influence.moments || partial || [];
 }
 
 /**
  * @param {Object} state
- * @param {Object[]} moments the library's influence at each
- * @param {function(number): void} pick with a moment
+ * @param {Object[]} moments the library's influence at each step
+ * @param {function(number): void} pick called with a step
  */
 export function influenceProfile(state, moments, pick) {
   if (!moments.length) return null;
-  const here = moments.find((moment) => moment.time === state.time);
+  const here = moments.find((moment) => moment.time === state.step);
   return el(
     "div",
     { class: "influence" },
@@ -31,26 +31,27 @@ export function influenceProfile(state, moments, pick) {
         ),
       ),
     ),
-    here && el("p", { class: "influence-words" }, `Step ${here.time + 1}: ${wordsOf(state.agent, here)}`),
+    here && el("p", { class: "influence-text" }, `Step ${here.time + 1}: ${influenceText(state.agent, here)}`),
     legend(state.agent, moments),
   );
 }
 
-/** A stack of what is proven of each action; what is not decided stays hatched above it. */
+/** Return a stack of the proven shares. The undecided rest above it is hatched. */
 function column(state, moment, run) {
-  const { agent, time } = state;
-  const label = `Step ${moment.time + 1}, ${agent.actions[moment.chosen]}: ${wordsOf(agent, moment)}`;
-  const own = [...moment.shares].sort((a, b) => (b.action === moment.chosen) - (a.action === moment.chosen));
+  const { agent, step } = state;
+  const label = `Step ${moment.time + 1}, ${agent.actions[moment.chosen]}: ${influenceText(agent, moment)}`;
+  const isChosen = (share) => Number(share.action === moment.chosen);
+  const shares = [...moment.shares].sort((a, b) => isChosen(b) - isChosen(a));
   return el(
     "button",
     {
       type: "button",
-      class: `column${moment.time === time ? " now" : ""}`,
+      class: `column${moment.time === step ? " now" : ""}`,
       "aria-label": label,
       title: label,
       on: { click: run },
     },
-    own.map((share) =>
+    shares.map((share) =>
       el("span", {
         class: "part",
         vars: { "--share": sizeOf(moment, share).toFixed(4), "--colour": colourOf(share.action) },
@@ -59,19 +60,19 @@ function column(state, moment, run) {
   );
 }
 
-/** Of a black box nothing is proven: what samples say is drawn instead. */
+/** Return the proven share, or for a black box the sampled one. */
 function sizeOf(moment, share) {
   return moment.proven ? share.lower : share.sampled / moment.samples;
 }
 
-function wordsOf(agent, moment) {
-  if (moment.inert) return "no wish in its range changes what it does; this is proven.";
+function influenceText(agent, moment) {
+  if (moment.inert) return "no command changes the action (proven).";
   const [least, most] = moment.changed;
-  const told = most - least < 0.005 ? percent(least) : `${percent(least)} to ${percent(most)}`;
+  const share = most - least < 0.005 ? percent(least) : `${percent(least)} to ${percent(most)}`;
   const matters = (moment.alone || [])
     .filter((one) => one.down || one.up)
     .map((one) => agent.objectives[one.objective].name);
-  return `${told} of all wishes lead elsewhere${matters.length ? `; ${join(matters)} alone can turn it` : ""}.`;
+  return `${share} of the commands lead to another action${matters.length ? `; ${join(matters)} alone can change it` : ""}.`;
 }
 
 function legend(agent, moments) {
@@ -89,6 +90,6 @@ function legend(agent, moments) {
         signed(agent.actions[action]),
       ),
     ),
-    el("li", {}, el("span", { class: "patch open" }), "not decided"),
+    el("li", {}, el("span", { class: "patch open" }), "undecided"),
   );
 }

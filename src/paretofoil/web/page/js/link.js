@@ -1,69 +1,73 @@
-/** The permanent link: what is looked at, as the part of the address behind the #. */
+/** The permanent link: the view as the fragment of the address. */
 
-import { PLAIN_OPTIONS } from "./state.js";
+import { DEFAULT_OPTIONS } from "./state.js";
 
 const TABS = ["space", "episode", "compare", "options"];
 
-/** @returns {string} the part behind the # */
+/**
+ * Return the fragment, without its #.
+ * @param {State} state
+ */
 export function writeLink(state) {
-  if (!state.agent || state.view === "worlds") return "";
-  const parts = new URLSearchParams({ agent: state.agent.name });
+  if (!state.agent || state.view === "environments") return "";
+  const fields = new URLSearchParams({ agent: state.agent.name });
   if (state.view === "episode" && state.episode) {
-    parts.set("command", state.command.join(","));
-    if (state.seed) parts.set("seed", state.seed);
-    parts.set("time", state.time);
-    if (state.foil !== null) parts.set("foil", state.agent.actions[state.foil]);
-    for (const [name, value] of changedOptions(state.options)) parts.set(name, value);
-    if (state.explore) parts.set("explore", state.explore);
-    if (state.explore === "space" && state.axes) parts.set("axes", state.axes.join(","));
-    if (state.explore === "space" && state.zoom) parts.set("zoom", state.zoom);
+    fields.set("command", state.command.join(","));
+    if (state.seed) fields.set("seed", String(state.seed));
+    fields.set("step", String(state.step));
+    if (state.foil !== null) fields.set("foil", state.agent.actions[state.foil]);
+    for (const [name, value] of changedOptions(state.options)) fields.set(name, value);
+    if (state.explore) fields.set("explore", state.explore);
+    if (state.explore === "space" && state.axes) fields.set("axes", state.axes.join(","));
+    if (state.explore === "space" && state.zoom) fields.set("zoom", String(state.zoom));
     if (state.explore === "space" && state.probe)
-      parts.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
-    if (state.explore === "compare" && state.beside) parts.set("beside", JSON.stringify(state.beside));
+      fields.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
+    if (state.explore === "compare" && state.comparison) fields.set("compare", JSON.stringify(state.comparison));
   }
-  return parts.toString().replaceAll("%2C", ",");
+  return fields.toString().replaceAll("%2C", ",");
 }
 
 function changedOptions(options) {
   return Object.entries(options)
-    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(PLAIN_OPTIONS[name]))
+    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(DEFAULT_OPTIONS[name]))
     .map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]);
 }
 
+/** @typedef {ReturnType<typeof readLink>} Link */
+
 /**
- * What a link asks for; what cannot be read of it is left out, since links are typed and cut.
+ * Return what a link shows. Fields that cannot be read are left out, since people edit links and cut them off.
  * @param {string} hash with or without its #
  */
 export function readLink(hash) {
-  const parts = new URLSearchParams(hash.replace(/^#/, ""));
-  if (!parts.get("agent")) return null;
-  const options = { ...PLAIN_OPTIONS };
-  for (const name of Object.keys(PLAIN_OPTIONS)) {
-    if (parts.has(name)) options[name] = readOption(name, parts.get(name));
+  const fields = new URLSearchParams(hash.replace(/^#/, ""));
+  if (!fields.get("agent")) return null;
+  const options = { ...DEFAULT_OPTIONS };
+  for (const name of Object.keys(DEFAULT_OPTIONS)) {
+    if (fields.has(name)) options[name] = readOption(name, fields.get(name));
   }
-  const explore = parts.get("explore");
+  const explore = fields.get("explore");
   return {
-    agent: parts.get("agent"),
-    command: numbers(parts.get("command")),
-    seed: whole(parts.get("seed")) ?? 0,
-    time: whole(parts.get("time")) ?? 0,
-    foil: parts.get("foil"),
+    agent: fields.get("agent"),
+    command: readNumbers(fields.get("command")),
+    seed: readWhole(fields.get("seed")) ?? 0,
+    step: readWhole(fields.get("step") ?? fields.get("time")) ?? 0, // links of earlier versions have a time
+    foil: fields.get("foil"),
     options,
     explore: TABS.includes(explore) ? explore : null,
-    axes: pair(parts.get("axes")),
-    zoom: whole(parts.get("zoom")),
-    probe: numbers(parts.get("probe")),
-    beside: structured(parts.get("beside"), null),
+    axes: readPair(fields.get("axes")),
+    zoom: readWhole(fields.get("zoom")),
+    probe: readNumbers(fields.get("probe")),
+    comparison: readJson(fields.get("compare") ?? fields.get("beside"), null),
   };
 }
 
 function readOption(name, text) {
-  const plain = PLAIN_OPTIONS[name];
-  if (typeof plain === "string") return text;
-  return structured(text, plain);
+  const usual = DEFAULT_OPTIONS[name];
+  return typeof usual === "string" ? text : readJson(text, usual);
 }
 
-function structured(text, otherwise) {
+function readJson(text, otherwise) {
   try {
     return text === null ? otherwise : JSON.parse(text);
   } catch {
@@ -71,17 +75,17 @@ function structured(text, otherwise) {
   }
 }
 
-function numbers(text) {
+function readNumbers(text) {
   if (!text) return null;
-  const read = text.split(",").map(Number);
-  return read.every(Number.isFinite) ? read : null;
+  const numbers = text.split(",").map(Number);
+  return numbers.every(Number.isFinite) ? numbers : null;
 }
 
-function pair(text) {
-  const read = numbers(text);
-  return read?.length === 2 && read[0] !== read[1] ? read : null;
+function readPair(text) {
+  const numbers = readNumbers(text);
+  return numbers?.length === 2 && numbers[0] !== numbers[1] ? numbers : null;
 }
 
-function whole(text) {
+function readWhole(text) {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : null;
 }

@@ -1,101 +1,99 @@
-/** The page begins here: one state, one view at a time, and the address that follows them. */
+/** The entry point of the page: one state, one view at a time, and the address that follows them. */
 
-import { button, calm, copy, el, kindly } from "./dom.js";
+import { button, copy, el, errorBox, prefersReducedMotion } from "./dom.js";
+import { createController } from "./controller.js";
+import { showEnvironments } from "./environments.js";
 import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
-import { createJourney } from "./journey.js";
 import { readLink, writeLink } from "./link.js";
 import { createScope, createStore } from "./state.js";
-import { isDark, startTheme, turnTheme } from "./theme.js";
-import { title } from "./words.js";
-import { showWorlds } from "./worlds.js";
+import { title } from "./text.js";
+import { isDark, startTheme, toggleTheme } from "./theme.js";
 
 const store = createStore();
-const journey = createJourney(store);
+const controller = createController(store);
 const root = document.getElementById("view");
 let scope = createScope(store);
 
 function drawView(state) {
   scope.end();
   scope = createScope(store);
-  if (state.view === "worlds") showWorlds(root, store, journey);
-  if (state.view === "goals") showGoals(root, store, journey);
-  if (state.view === "episode") showEpisode(root, scope, store, journey);
-  drawCrumbs(state);
+  if (state.view === "environments") showEnvironments(root, store, controller);
+  if (state.view === "goals") showGoals(root, store, controller);
+  if (state.view === "episode") showEpisode(root, scope, store, controller);
+  drawBreadcrumbs(state);
   window.scrollTo(0, 0);
   root.focus({ preventScroll: true });
 }
 
-function drawCrumbs({ view, agent, episode }) {
-  const crumbs = [button("Worlds", () => journey.showWorlds(), { "aria-current": view === "worlds" ? "page" : null })];
-  if (agent)
-    crumbs.push(
-      button(agent.title || title(agent.name), () => journey.openAgent(agent.name), {
-        "aria-current": view === "goals" ? "page" : null,
-      }),
-    );
-  if (agent && episode && view === "episode") crumbs.push(el("span", { "aria-current": "page" }, episode.command_text));
-  document.getElementById("crumbs").replaceChildren(...crumbs);
-  document.title = agent ? `${agent.title || title(agent.name)} · Paretofoil` : "Paretofoil: why not?";
+function drawBreadcrumbs({ view, agent, episode }) {
+  const current = (name) => ({ "aria-current": view === name ? "page" : null });
+  const name = agent && (agent.title || title(agent.name));
+  const links = [button("Environments", () => controller.showEnvironments(), current("environments"))];
+  if (agent) links.push(button(name, () => controller.openAgent(agent.name), current("goals")));
+  const last = agent && episode && view === "episode" && el("span", { "aria-current": "page" }, episode.command_text);
+  document.getElementById("crumbs").replaceChildren(...links, ...(last ? [last] : []));
+  document.title = agent ? `${name} · Paretofoil` : "Paretofoil: why not?";
 }
 
-/** A new view is a step that one can go back from; everything else changes the address in place. */
+/** Another agent or command is a new entry of the history. Everything else changes the address in place. */
 function drawLink(state) {
-  const wanted = writeLink(state);
-  if (wanted === window.location.hash.slice(1)) return;
+  const link = writeLink(state);
+  if (link === window.location.hash.slice(1)) return;
   const before = readLink(window.location.hash);
-  const now = readLink(wanted);
-  const step = before?.agent !== now?.agent || String(before?.command) !== String(now?.command);
-  window.history[step ? "pushState" : "replaceState"](null, "", wanted ? `#${wanted}` : window.location.pathname);
+  const now = readLink(link);
+  const isNew = before?.agent !== now?.agent || String(before?.command) !== String(now?.command);
+  window.history[isNew ? "pushState" : "replaceState"](null, "", link ? `#${link}` : window.location.pathname);
 }
 
-/** What went wrong; trying again helps only where the same request may succeed. */
+/** Show an error. Trying again is offered only where the same request may succeed. */
 function drawProblem({ problem }) {
   document.getElementById("problem")?.remove();
   if (!problem) return;
-  const again = !problem.error.status || problem.error.status >= 500;
-  const box = kindly(problem.error, again ? problem.retry : null);
+  const mayRetry = !problem.error.status || problem.error.status >= 500;
+  const box = errorBox(problem.error, mayRetry ? problem.retry : null);
   box.id = "problem";
-  box.append(button("To the worlds", () => journey.showWorlds()));
+  box.append(button("Show all environments", () => controller.showEnvironments()));
   root.before(box);
   root.querySelector(".loading")?.remove();
 }
 
-function follow() {
+function openAddress() {
   const link = readLink(window.location.hash);
-  return link ? journey.restore(link) : journey.showWorlds();
+  return link ? controller.openLink(link) : controller.showEnvironments();
 }
 
 function drawTools() {
-  const turn = button("", () => (turnTheme(), show()), { class: "round theme" });
+  const toggle = button("", () => (toggleTheme(), show()), { class: "round theme" });
   const show = () => {
-    turn.textContent = isDark() ? "☀" : "☾";
-    turn.setAttribute("aria-label", isDark() ? "Turn the page light" : "Turn the page dark");
+    toggle.textContent = isDark() ? "☀" : "☾";
+    toggle.setAttribute("aria-label", isDark() ? "Switch to the light theme" : "Switch to the dark theme");
     store.set({ dark: isDark() });
   };
   startTheme(show);
   show();
-  const link = button("Copy link", () => copy(window.location.href, link), {
-    title: "This very view, for somebody else",
-  });
-  store.watch(["view"], ({ view }) => (link.hidden = view === "worlds"));
+  const link = button("Copy link", () => copy(window.location.href, link), { title: "A link to this view" });
+  store.watch(["view"], ({ view }) => (link.hidden = view === "environments"));
   link.hidden = true;
-  document.getElementById("tools").replaceChildren(link, turn);
+  document.getElementById("tools").replaceChildren(link, toggle);
 }
 
-/** What tests and benchmarks look at; the milliseconds of the map's last draft, and of the whole map behind it. */
-window.paretofoil = { store, journey, lastRedraw: null, lastWhole: null };
+/** For tests and benchmarks; the times are milliseconds of the map's last draft, and of the last whole map. */
+window.paretofoil = { store, controller, lastRedraw: null, lastWhole: null };
 
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);
 store.watch(
-  ["view", "agent", "episode", "time", "foil", "options", "explore", "axes", "zoom", "probe", "beside"],
+  ["view", "agent", "episode", "step", "foil", "options", "explore", "axes", "zoom", "probe", "comparison"],
   drawLink,
 );
 store.watch(["problem"], drawProblem);
-document.getElementById("home").addEventListener("click", (event) => (event.preventDefault(), journey.showWorlds()));
-window.addEventListener("hashchange", () => {
-  if (window.location.hash.slice(1) !== writeLink(store.get())) follow();
+document.getElementById("home").addEventListener("click", (event) => {
+  event.preventDefault();
+  controller.showEnvironments();
 });
-if (calm()) document.documentElement.classList.add("calm");
-follow();
+window.addEventListener("hashchange", () => {
+  if (window.location.hash.slice(1) !== writeLink(store.get())) openAddress();
+});
+if (prefersReducedMotion()) document.documentElement.classList.add("reduced-motion");
+openAddress();

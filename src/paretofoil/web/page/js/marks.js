@@ -1,10 +1,10 @@
-/** What lies on the map: front points, the command's path, answers, the proven range, and the command in hand. */
+/** Marks on the map: front points, the path of the command, answers, the proven range, and the draggable command. */
 
 import { markOf, themed } from "./colours.js";
 
 const TURN = 2 * Math.PI;
 
-/** Front points as far as they lie in this slice; the others are faint. */
+/** Draw front points. Those of other slices are faint. */
 export function drawFront(pen, frame, points, faint) {
   points.forEach((point, i) => {
     const { x, y } = frame.place(point);
@@ -15,7 +15,7 @@ export function drawFront(pen, frame, points, faint) {
   pen.globalAlpha = 1;
 }
 
-/** The remaining command, moment by moment. */
+/** Draw the remaining command of every step as a path. */
 export function drawPath(pen, frame, commands, now) {
   pen.save();
   pen.strokeStyle = themed("--ink");
@@ -41,7 +41,7 @@ export function drawPath(pen, frame, commands, now) {
   pen.restore();
 }
 
-/** A box of commands that are proven to do the same. */
+/** Draw the proven range. */
 export function drawRange(pen, frame, range, crosses) {
   const low = frame.place(range.low),
     high = frame.place(range.high);
@@ -54,7 +54,7 @@ export function drawRange(pen, frame, range, crosses) {
   pen.restore();
 }
 
-/** Segments of the line from which on the foil wins by its margin. */
+/** Draw the line beyond which the foil wins by the margin. */
 export function drawContour(pen, frame, segments) {
   pen.save();
   pen.strokeStyle = themed("--ink");
@@ -68,7 +68,7 @@ export function drawContour(pen, frame, segments) {
   pen.restore();
 }
 
-/** The name of each region where it has room. */
+/** Draw the name of each action where its region has room. */
 export function drawNames(pen, frame, places, names) {
   pen.save();
   pen.font = `600 14px ${themed("--font")}`;
@@ -89,7 +89,7 @@ export function drawNames(pen, frame, places, names) {
   pen.restore();
 }
 
-/** A line from the command to the answer. */
+/** Draw a line from the command to the answer. */
 export function drawAnswer(pen, frame, original, answer) {
   const from = frame.place(original),
     to = frame.place(answer);
@@ -103,13 +103,13 @@ export function drawAnswer(pen, frame, original, answer) {
   pen.restore();
 }
 
-/** The mark of a search. */
+/** Draw the mark of a search. */
 export function drawMark(pen, x, y, search, size = 8) {
   const mark = markOf(search);
   outlined(pen, mark.colour, () => FORMS[mark.form](pen, x, y, size), "#ffffff");
 }
 
-/** The command in hand: a ring that can be taken. */
+/** Draw the draggable command as a ring. */
 export function drawProbe(pen, frame, command) {
   const { x, y } = frame.place(command);
   pen.save();
@@ -126,7 +126,7 @@ export function drawProbe(pen, frame, command) {
   pen.restore();
 }
 
-/** The command that the agent has at this moment. */
+/** Draw the current command of the agent. */
 export function drawOriginal(pen, frame, command) {
   const { x, y } = frame.place(command);
   outlined(pen, themed("--ink"), () => pen.arc(x, y, 5, 0, TURN), themed("--paper"));
@@ -183,15 +183,7 @@ function bars(size) {
 const FORMS = {
   dot: (pen, x, y, size) => pen.arc(x, y, size * 0.8, 0, TURN),
   plus: (pen, x, y, size) => polygon(pen, x, y, bars(size * 0.85)),
-  cross: (pen, x, y, size) =>
-    polygon(
-      pen,
-      x,
-      y,
-      bars(size * 0.85).map(([a, b]) => [(a - b) * 0.71, (a + b) * 0.71]),
-    ),
   star: (pen, x, y, size) => polygon(pen, x, y, around(10, size * 1.15, -TURN / 4, 0.45)),
   diamond: (pen, x, y, size) => polygon(pen, x, y, around(4, size, -TURN / 4)),
   triangle: (pen, x, y, size) => polygon(pen, x, y, around(3, size, -TURN / 4)),
-  wedge: (pen, x, y, size) => polygon(pen, x, y, around(3, size, TURN / 4)),
 };

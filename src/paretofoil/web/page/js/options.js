@@ -1,8 +1,8 @@
-/** How one asks: which search, what may change, and how many answers. */
+/** The panel of options: search, limits, and what may change. */
 
 import { button, el } from "./dom.js";
-import { PLAIN_OPTIONS, decisionOf } from "./state.js";
-import { amount, number, short } from "./words.js";
+import { DEFAULT_OPTIONS, decisionOf } from "./state.js";
+import { amount, fromAmount, short } from "./text.js";
 
 const NORMS = [
   ["l2", "straight line (l2)"],
@@ -11,26 +11,26 @@ const NORMS = [
 ];
 
 /** @param {import("./state.js").Store} store */
-export function createOptions(scope, store, journey) {
+export function createOptions(scope, store, controller) {
   const root = el("form", { class: "options", on: { submit: (event) => event.preventDefault() } });
-  scope.draw(["options", "searches", "time"], (state) => {
+  scope.draw(["options", "searches", "step"], (state) => {
     const focused = document.activeElement?.id;
     root.replaceChildren(
-      searchField(state, journey),
-      limitFields(state, journey),
-      ...fieldsOfChange(state, journey),
-      foot(journey),
+      searchField(state, controller),
+      limitFields(state, controller),
+      ...fieldsOfChange(state, controller),
+      foot(controller),
     );
     if (focused && root.querySelector(`#${CSS.escape(focused)}`)) document.getElementById(focused).focus();
   });
   return root;
 }
 
-function searchField(state, journey) {
+function searchField(state, controller) {
   const known = [{ name: "auto", about: "proves where it can, samples where it cannot" }, ...state.searches];
   const select = el(
     "select",
-    { id: "option-search", on: { change: () => journey.setOptions({ search: select.value }) } },
+    { id: "option-search", on: { change: () => controller.setOptions({ search: select.value }) } },
     known.map((search) =>
       el(
         "option",
@@ -42,7 +42,7 @@ function searchField(state, journey) {
   return field("Search", "option-search", select);
 }
 
-function limitFields({ options }, journey) {
+function limitFields({ options }, controller) {
   const numeric = (id, label, value, key, least, most, step) => {
     const input = el("input", {
       id,
@@ -51,11 +51,11 @@ function limitFields({ options }, journey) {
       max: most,
       step,
       value: value ?? "",
-      placeholder: "usual",
+      placesetRangeer: "default",
       on: {
         change: () =>
-          journey.setOptions({
-            [key]: input.value === "" ? PLAIN_OPTIONS[key] : Math.max(least, Math.min(most, Number(input.value))),
+          controller.setOptions({
+            [key]: input.value === "" ? DEFAULT_OPTIONS[key] : Math.max(least, Math.min(most, Number(input.value))),
           }),
       },
     });
@@ -63,14 +63,14 @@ function limitFields({ options }, journey) {
   };
   const norm = el(
     "select",
-    { id: "option-norm", on: { change: () => journey.setOptions({ norm: norm.value }) } },
+    { id: "option-norm", on: { change: () => controller.setOptions({ norm: norm.value }) } },
     NORMS.map(([value, label]) => el("option", { value, selected: value === options.norm }, label)),
   );
   const sparse = el("input", {
     id: "option-sparse",
     type: "checkbox",
     checked: options.sparse,
-    on: { change: () => journey.setOptions({ sparse: sparse.checked }) },
+    on: { change: () => controller.setOptions({ sparse: sparse.checked }) },
   });
   return el(
     "div",
@@ -83,19 +83,19 @@ function limitFields({ options }, journey) {
   );
 }
 
-function fieldsOfChange(state, journey) {
+function fieldsOfChange(state, controller) {
   return [
     el(
       "fieldset",
       {},
       el("legend", {}, "What may change"),
-      state.agent.objectives.map((objective, i) => row(state, objective, i, journey)),
+      state.agent.objectives.map((objective, i) => row(state, objective, i, controller)),
     ),
   ];
 }
 
-/** An objective may change freely, be kept, or stay in a range of one's own. */
-function row(state, objective, i, journey) {
+/** Return the controls of one objective: free, kept, or within a range. */
+function row(state, objective, i, controller) {
   const { options, agent } = state;
   const kept = options.keep.includes(objective.name);
   const range = options.ranges[objective.name];
@@ -106,7 +106,7 @@ function row(state, objective, i, journey) {
     on: {
       change: () => {
         const names = options.keep.filter((name) => name !== objective.name);
-        journey.setOptions({ keep: keep.checked ? [...names, objective.name] : names });
+        controller.setOptions({ keep: keep.checked ? [...names, objective.name] : names });
       },
     },
   });
@@ -121,24 +121,27 @@ function row(state, objective, i, journey) {
       value: short(ends[k]),
       "aria-label": `${objective.name} ${word}`,
       disabled: kept,
-      on: { change: hold },
+      on: { change: setRange },
     }),
   );
 
-  /** A range has to hold the wish itself: it is widened to it. */
-  function hold() {
-    const [low, high] = inputs.map((input) => number(objective, Number(input.value))).sort((a, b) => a - b);
+  /** Set the range. It is widened to contain the command. */
+  function setRange() {
+    const [low, high] = inputs.map((input) => fromAmount(objective, Number(input.value))).sort((a, b) => a - b);
     const now = decisionOf(state).command[i];
-    journey.setOptions({ ranges: { ...options.ranges, [objective.name]: [Math.min(low, now), Math.max(high, now)] } });
+    controller.setOptions({
+      ranges: { ...options.ranges, [objective.name]: [Math.min(low, now), Math.max(high, now)] },
+    });
   }
 
   const free =
     range &&
     button(
-      "free again",
+      "remove the range",
       () => {
-        const { [objective.name]: _, ...ranges } = options.ranges;
-        journey.setOptions({ ranges });
+        const ranges = { ...options.ranges };
+        delete ranges[objective.name];
+        controller.setOptions({ ranges });
       },
       { class: "quiet" },
     );
@@ -146,7 +149,7 @@ function row(state, objective, i, journey) {
     "div",
     { class: "option-row" },
     el("span", { class: "option-name" }, objective.name),
-    el("label", { for: `keep-${i}` }, keep, " keep as it is"),
+    el("label", { for: `keep-${i}` }, keep, " keep"),
     el("span", { class: "option-range" }, inputs[0], " to ", inputs[1]),
     free,
   );
@@ -156,10 +159,10 @@ function field(label, id, input) {
   return el("p", { class: "field" }, el("label", { for: id }, label), input);
 }
 
-function foot(journey) {
+function foot(controller) {
   return el(
     "div",
-    { class: "deeds" },
-    button("Ask plainly again", () => journey.setOptions(PLAIN_OPTIONS)),
+    { class: "buttons" },
+    button("Reset to the defaults", () => controller.setOptions(DEFAULT_OPTIONS)),
   );
 }

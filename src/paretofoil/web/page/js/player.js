@@ -1,71 +1,72 @@
-/** The stage: the picture of the moment, the steps below it, and what plays them. */
+/** The player: the picture of the current step, the steps below it, and the buttons that play them. */
 
 import { announce, button, el } from "./dom.js";
-import { momentsOf } from "./influence.js";
-import { sign, signed } from "./words.js";
+import { influenceSteps } from "./influence.js";
+import { sign, signed } from "./text.js";
 
-/** Milliseconds per step: a short episode slower than a long one. */
+/** Return the milliseconds per step. Long episodes play faster. */
 const pace = (count) => Math.max(180, Math.min(650, 9000 / count));
 
 /** @param {import("./state.js").Store} store */
-export function createPlayer(scope, store, journey) {
+export function createPlayer(scope, store, controller) {
   const { agent, episode } = store.get();
   const last = episode.decisions.length - 1;
   const picture = el("img", { class: "scene" });
-  const play = button("", () => turn(), { class: "primary play" });
+  const play = button("", () => togglePlay(), { class: "primary play" });
   const slider = el("input", {
     type: "range",
     min: 0,
     max: last,
     step: 1,
-    class: "time",
-    "aria-label": "Moment of the episode",
+    class: "step-slider",
+    "aria-label": "Step of the episode",
     on: { input: () => go(Number(slider.value)) },
   });
-  const steps = el(
+  const marks = el(
     "div",
     { class: "steps", "aria-hidden": "true" },
-    episode.decisions.map((decision, i) => step(agent, decision, () => go(i))),
+    episode.decisions.map((decision, i) => stepMark(agent, decision, () => go(i))),
   );
   let timer = 0;
 
-  function go(time) {
+  function go(step) {
     store.set({ playing: false });
-    journey.goTo(time);
+    controller.goToStep(step);
   }
 
-  function turn() {
+  function togglePlay() {
     if (store.get().playing) return store.set({ playing: false });
-    if (store.get().time === last) journey.goTo(0);
+    if (store.get().step === last) controller.goToStep(0);
     store.set({ playing: true });
   }
 
-  function tick() {
-    if (store.get().time >= last) return store.set({ playing: false });
-    journey.goTo(store.get().time + 1);
+  function playOn() {
+    if (store.get().step >= last) return store.set({ playing: false });
+    controller.goToStep(store.get().step + 1);
   }
 
-  scope.draw(["time"], ({ time }) => {
-    const decision = episode.decisions[time];
+  scope.draw(["step"], ({ step }) => {
+    const decision = episode.decisions[step];
+    const label = `step ${step + 1} of ${last + 1}, ${agent.actions[decision.action]}`;
     picture.src = decision.picture;
-    const step = `step ${time + 1} of ${last + 1}, ${agent.actions[decision.action]}`;
-    picture.alt = `The world at ${step}`;
-    slider.value = time;
-    slider.setAttribute("aria-valuetext", step);
-    [...steps.children].forEach((mark, i) => mark.classList.toggle("now", i === time));
-    if (last > 24) steps.children[time].scrollIntoView?.({ block: "nearest", inline: "nearest" });
-    preload(episode.decisions[time + 1]);
+    picture.alt = `The environment at ${label}`;
+    slider.value = String(step);
+    slider.setAttribute("aria-valuetext", label);
+    [...marks.children].forEach((mark, i) => mark.classList.toggle("now", i === step));
+    if (last > 24) marks.children[step].scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    preload(episode.decisions[step + 1]);
   });
-  scope.draw(["playing"], ({ playing, time }) => {
+  scope.draw(["playing"], ({ playing, step }) => {
     clearInterval(timer);
-    if (playing) timer = setInterval(tick, pace(last + 1));
-    play.textContent = playing ? "Pause" : time === last ? "Watch again" : "Watch";
-    if (!playing && time === last && last > 0) announce(`The episode is over. It got ${episode.achieved_text}.`);
+    if (playing) timer = setInterval(playOn, pace(last + 1));
+    play.textContent = playing ? "Pause" : step === last ? "Play again" : "Play";
+    if (!playing && step === last && last > 0) announce(`The episode ends with ${episode.achieved_text}.`);
   });
   scope.draw(["influence"], ({ influence }) => {
-    for (const moment of momentsOf(influence)) {
-      steps.children[moment.time].classList.add("measured");
-      steps.children[moment.time].style.setProperty("--influence", moment.changed[1].toFixed(3));
+    for (const { time: step, changed } of influenceSteps(influence)) {
+      const mark = /** @type {HTMLElement} */ (marks.children[step]);
+      mark.classList.add("measured");
+      mark.style.setProperty("--influence", changed[1].toFixed(3));
     }
   });
   scope.onEnd(() => clearInterval(timer));
@@ -73,9 +74,9 @@ export function createPlayer(scope, store, journey) {
   const controls = el(
     "div",
     { class: "controls" },
-    button("◀", () => go(store.get().time - 1), { "aria-label": "One step back", class: "round" }),
+    button("◀", () => go(store.get().step - 1), { "aria-label": "One step back", class: "round" }),
     play,
-    button("▶", () => go(store.get().time + 1), { "aria-label": "One step forward", class: "round" }),
+    button("▶", () => go(store.get().step + 1), { "aria-label": "One step forward", class: "round" }),
     slider,
   );
   return el(
@@ -83,11 +84,11 @@ export function createPlayer(scope, store, journey) {
     { class: "card stage", "aria-label": "The episode" },
     el("div", { class: "frame" }, picture),
     controls,
-    steps,
+    marks,
   );
 }
 
-function step(agent, decision, run) {
+function stepMark(agent, decision, run) {
   const name = agent.actions[decision.action];
   return el(
     "span",

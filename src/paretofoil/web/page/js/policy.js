@@ -1,14 +1,14 @@
 /**
- * The policy at one state, computed here: affine layers with activations between, of the command alone.
+ * The policy at one state as a function of the command: affine layers with activations between.
  *
- * The weights arrive as float32. They are kept as float64: the engine computes in float64 anyway, and would convert
- * each number each time it is read.
+ * The weights arrive as float32 and are stored as float64. JavaScript computes in float64, and would otherwise convert
+ * each number whenever it is read.
  */
 
 /** @typedef {{weight: Float64Array, bias: Float64Array, inputs: number, outputs: number, activation: string}} Layer */
 /** @typedef {{layers: Layer[], size: number, actions: number}} Policy */
 
-/** Rows that are computed together, so that each weight is read once for all of them. */
+/** Rows that are computed together: each weight is read once for all of them. */
 const ROWS = 4;
 
 /**
@@ -20,7 +20,7 @@ export function readPolicy(folded) {
   return { layers, size: layers[0].inputs, actions: layers.at(-1).outputs };
 }
 
-/** Base64 of little-endian float32. */
+/** Decode base64 of little-endian float32. */
 function decode(text) {
   const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   const view = new DataView(bytes.buffer);
@@ -43,7 +43,7 @@ export function logits(policy, commands, count) {
   return hidden.subarray(0, count * policy.actions);
 }
 
-/** Four rows and two outputs at a time: most of the work of a map is done here, and eight sums fill the registers. */
+/** Compute four rows and two outputs at a time. This takes most of the time of a map; eight sums fit the registers. */
 function affine(rows, count, { weight, bias, inputs, outputs }) {
   const made = new Float64Array(count * outputs);
   for (let row = 0; row < count; row += ROWS) {
@@ -94,7 +94,7 @@ function affine(rows, count, { weight, bias, inputs, outputs }) {
   return made;
 }
 
-/** In place; one loop for each kind, since a call for each number would take longer than the number. */
+/** Apply an activation in place. Each kind has its own loop: a call for each number would be slower. */
 function activate(values, kind) {
   if (kind === "relu") for (let i = 0; i < values.length; i++) values[i] = values[i] > 0 ? values[i] : 0;
   else if (kind === "sigmoid") for (let i = 0; i < values.length; i++) values[i] = 1 / (1 + Math.exp(-values[i]));
@@ -104,12 +104,11 @@ function activate(values, kind) {
   else if (kind === "softplus")
     for (let i = 0; i < values.length; i++)
       values[i] = Math.max(values[i], 0) + Math.log1p(Math.exp(-Math.abs(values[i])));
-  else if (kind === "silu")
-    for (let i = 0; i < values.length; i++) values[i] = values[i] / (1 + Math.exp(-values[i]));
+  else if (kind === "silu") for (let i = 0; i < values.length; i++) values[i] = values[i] / (1 + Math.exp(-values[i]));
 }
 
 /**
- * The probabilities of all actions under one command; those that are not valid have 0.
+ * Return the probabilities of all actions under a command. Invalid actions have 0.
  * @param {Policy} policy
  * @param {number[]} command
  * @param {number[]} valid
@@ -119,7 +118,7 @@ export function probabilities(policy, command, valid) {
   return shares(logits(policy, Float64Array.from(command), 1), 0, policy.actions, valid);
 }
 
-/** From the logits that begin at a place to probabilities over the valid actions. */
+/** Return probabilities over the valid actions from the logits that start at an index. */
 export function shares(scores, start, actions, valid) {
   const most = Math.max(...valid.map((action) => scores[start + action]));
   const made = new Array(actions).fill(0);

@@ -1,28 +1,28 @@
 /**
- * A page that was saved with its episode brings the server's answers along, in a script element of JSON:
- * `{"pictures": ["data:...", ...], "answers": [{"method", "path", "body", "result"}, ...]}`. A request is answered by
- * the first entry whose method and path are the same and whose body agrees in every field that the entry names; null is
- * a field that is not said. In results, "saved:3" stands for a picture, which is in the file only once.
+ * Responses that were saved in the page (`paretofoil episode ... --html`), in a script element of JSON:
+ * `{"pictures": ["data:...", ...], "answers": [{"method", "path", "body", "result"}, ...]}`. A request gets the first
+ * entry with the same method and path whose body has the same value in every field of the entry; null matches a missing
+ * field. In results, "saved:3" stands for a picture, which the file holds once.
  */
 
-const UNSAVED = "This page was saved without its server: it can show only what was saved with it.";
+const UNSAVED = "This page was saved and has no server. It can show only what was saved with it.";
 
 let saved = null;
 
-/** Whether this page was saved, and has no server behind it. */
+/** Return whether this page was saved and has no server. */
 export function isSaved() {
   return document.getElementById("episode") !== null;
 }
 
-/** @returns {any|undefined} what was saved for a request; undefined if there is a server to ask */
-export function savedAnswer(method, path, body) {
+/** @returns {any|undefined} the saved response to a request; undefined if there is a server */
+export function savedResponse(method, path, body) {
   if (!isSaved()) return undefined;
   saved ??= readSaved(document.getElementById("episode").textContent);
-  const found = saved.answers.find(
-    (entry) => entry.method === method && entry.path === path && agrees(entry.body, body),
+  const match = saved.answers.find(
+    (entry) => entry.method === method && entry.path === path && matches(entry.body, body),
   );
-  if (!found) throw new Error(UNSAVED);
-  return found.result;
+  if (!match) throw new Error(UNSAVED);
+  return match.result;
 }
 
 function readSaved(text) {
@@ -32,8 +32,8 @@ function readSaved(text) {
   );
 }
 
-function agrees(named, asked) {
-  return Object.entries(named || {}).every(([key, value]) => same(value, asked?.[key]));
+function matches(entry, body) {
+  return Object.entries(entry || {}).every(([key, value]) => same(value, body?.[key]));
 }
 
 function same(a, b) {

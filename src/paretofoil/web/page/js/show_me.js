@@ -1,45 +1,51 @@
-/** "Show me": what follows under the new wish, beside what follows under the old one. */
+/** The rollout of a new command beside the original episode ("Show me"). */
 
-import { announce, button, calm, el, kindly } from "./dom.js";
-import { wishes } from "./words.js";
+import { announce, button, prefersReducedMotion, el, errorBox } from "./dom.js";
+import { commandText } from "./text.js";
 
 const PACE = 600;
-const TITLES = { answer: "With the new wish", attainable: "With the wish that delivers" };
+const TITLES = { answer: "New command", attainable: "Attainable command" };
 
-/** @param {import("./state.js").Store} store */
-export function createShowMe(scope, store) {
+export function createShowMe(scope) {
   const root = el("section", { class: "card show-me", "aria-label": "Show me", hidden: true });
   let timer = 0;
   scope.onEnd(() => clearInterval(timer));
-  scope.draw(["shown"], (state) => {
+  scope.draw(["rollout"], (state) => {
     clearInterval(timer);
-    const { shown } = state;
-    root.hidden = !shown;
-    if (!shown) return;
-    if (shown.status === "waiting") return root.replaceChildren(el("p", { class: "loading" }, "Rolling on …"));
-    if (shown.status === "failed") return root.replaceChildren(kindly(shown.error));
+    const { rollout } = state;
+    root.hidden = !rollout;
+    if (!rollout) return;
+    if (rollout.status === "waiting")
+      return root.replaceChildren(el("p", { class: "loading" }, "Computing the rollout …"));
+    if (rollout.status === "failed") return root.replaceChildren(errorBox(rollout.error));
     const duet = createDuet(state);
     root.replaceChildren(duet.node);
-    root.scrollIntoView({ block: "nearest", behavior: calm() ? "auto" : "smooth" });
+    root.scrollIntoView({ block: "nearest", behavior: prefersReducedMotion() ? "auto" : "smooth" });
     const run = () => {
       clearInterval(timer);
       duet.show(0);
       timer = setInterval(() => duet.next() || clearInterval(timer), PACE);
     };
     duet.onAgain(run);
-    if (calm()) duet.show(duet.length);
+    if (prefersReducedMotion()) duet.show(duet.length);
     else run();
   });
   return root;
 }
 
 function createDuet(state) {
-  const { agent, episode, time, shown } = state;
-  const original = [...episode.decisions.slice(time).map(frameOf), lastFrame(episode)];
-  const changed = [...shown.tail.decisions.map(frameOf), lastFrame(shown.tail)];
+  const { agent, episode, step, rollout } = state;
+  const original = [...episode.decisions.slice(step).map(frameOf), lastFrame(episode)];
+  const changed = [...rollout.rest.decisions.map(frameOf), lastFrame(rollout.rest)];
   const columns = [
-    strip("As it went", agent, original, `Your wish: ${episode.decisions[time].command_text} from here on.`),
-    strip(TITLES[shown.kind], agent, changed, `Asked now: ${wishes(agent.objectives, shown.issued, 10)}.`, shown.kind),
+    strip("Original command", agent, original, `${episode.decisions[step].command_text} from here on.`),
+    strip(
+      TITLES[rollout.kind],
+      agent,
+      changed,
+      `${commandText(agent.objectives, rollout.issued, 10)} from here on.`,
+      rollout.kind,
+    ),
   ];
   const length = Math.max(original.length, changed.length) - 1;
   const slider = el("input", {
@@ -48,15 +54,15 @@ function createDuet(state) {
     max: length,
     step: 1,
     value: 0,
-    "aria-label": "Step since then",
+    "aria-label": "Steps since the new command",
     on: { input: () => show(Number(slider.value)) },
   });
   const again = button("Play again", () => {}, { class: "again" });
   let at = 0;
 
-  function show(step) {
-    at = Math.min(step, length);
-    slider.value = at;
+  function show(count) {
+    at = Math.min(count, length);
+    slider.value = String(at);
     slider.setAttribute("aria-valuetext", `${at} steps later`);
     for (const column of columns) column.show(at);
     if (at === length) announce(columns.map((column) => column.ending).join(" "));
@@ -65,7 +71,7 @@ function createDuet(state) {
   const node = el(
     "div",
     {},
-    el("h2", {}, "What would have happened"),
+    el("h2", {}, "What happens with the new command"),
     el(
       "div",
       { class: "duet" },
@@ -90,7 +96,7 @@ function lastFrame(episode) {
 
 function endingOf(episode) {
   const got = episode.achieved_text;
-  return episode.terminated === false ? `It never ends by itself; so far: ${got}.` : `In the end: ${got}.`;
+  return episode.terminated === false ? `It reaches the step limit with ${got}.` : `It ends with ${got}.`;
 }
 
 function strip(heading, agent, frames, about, kind = "original") {
@@ -106,10 +112,10 @@ function strip(heading, agent, frames, about, kind = "original") {
       picture,
       caption,
     ),
-    show(step) {
-      const frame = frames[Math.min(step, frames.length - 1)];
+    show(count) {
+      const frame = frames[Math.min(count, frames.length - 1)];
       picture.src = frame.picture;
-      picture.alt = `${heading}, ${Math.min(step, frames.length - 1)} steps later`;
+      picture.alt = `${heading}, ${Math.min(count, frames.length - 1)} steps later`;
       caption.textContent = frame.action === null ? ending : `Next: ${agent.actions[frame.action]}`;
       caption.classList.toggle("end", frame.action === null);
     },

@@ -1,13 +1,13 @@
-/** A slider for each objective of a command. */
+/** Sliders for the objectives of a command. */
 
 import { el } from "./dom.js";
-import { quantity } from "./words.js";
+import { quantity } from "./text.js";
 
 const STEPS = 400;
 let serial = 0;
 
 /**
- * Sliders that stay in place while they are moved; preferences are kept at a sum of 1.
+ * Return a slider for each objective. Preferences always sum to 1.
  * @param {{objectives: Object[]}} agent
  * @param {{low: number[], high: number[], kind?: string}} region
  * @param {function(number[]): void} onChange
@@ -18,8 +18,8 @@ export function commandSliders(agent, region, onChange) {
     limits = region;
   const rows = agent.objectives.map((objective, i) =>
     sliderRow(objective, (share) => {
-      const asked = limits.low[i] + share * (limits.high[i] - limits.low[i]);
-      command = region.kind === "simplex" ? balanced(command, i, asked) : command.map((x, j) => (j === i ? asked : x));
+      const value = limits.low[i] + share * (limits.high[i] - limits.low[i]);
+      command = region.kind === "simplex" ? balanced(command, i, value) : command.map((x, j) => (j === i ? value : x));
       show(command);
       onChange([...command]);
     }),
@@ -45,7 +45,7 @@ export function commandSliders(agent, region, onChange) {
 
 function sliderRow(objective, move) {
   const id = `slider-${++serial}`;
-  const told = el("output", { for: id, class: "slider-value" });
+  const text = el("output", { for: id, class: "slider-value" });
   const input = el("input", {
     type: "range",
     id,
@@ -53,24 +53,24 @@ function sliderRow(objective, move) {
     max: STEPS,
     step: 1,
     on: {
-      // A cost grows to the right, as people think of it, though its number falls.
-      input: () => move(objective.cost ? 1 - input.value / STEPS : input.value / STEPS),
+      // Costs grow to the right, although their number falls.
+      input: () => move(objective.cost ? 1 - Number(input.value) / STEPS : Number(input.value) / STEPS),
     },
   });
-  const node = el("div", { class: "slider" }, el("label", { for: id }, objective.name), input, told);
+  const node = el("div", { class: "slider" }, el("label", { for: id }, objective.name), input, text);
   return {
     node,
     show(value, share) {
-      input.value = Math.round(STEPS * (objective.cost ? 1 - share : share));
-      told.textContent = quantity(objective, value);
+      input.value = String(Math.round(STEPS * (objective.cost ? 1 - share : share)));
+      text.textContent = quantity(objective, value);
       input.setAttribute("aria-valuetext", quantity(objective, value));
     },
   };
 }
 
-/** One weight as asked, the others in their proportions, all of them 1. */
-export function balanced(weights, i, asked) {
-  const weight = Math.max(0, Math.min(1, asked));
+/** Return weights that sum to 1: one has the given value, the others keep their proportions. */
+export function balanced(weights, i, value) {
+  const weight = Math.max(0, Math.min(1, value));
   const others = weights.reduce((sum, x, j) => (j === i ? sum : sum + x), 0);
   return weights.map((x, j) =>
     j === i ? weight : others > 0 ? (x / others) * (1 - weight) : (1 - weight) / (weights.length - 1),

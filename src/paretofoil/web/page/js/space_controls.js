@@ -1,42 +1,46 @@
-/** Beside the map: which two objectives it shows, sliders for all, what the agent would do, and what the marks mean. */
+/** The controls of the map: its axes, a slider for each objective, the resulting probabilities, and the legend. */
 
 import { work } from "./api.js";
 import { colourOf, markOf } from "./colours.js";
 import { announce, button, el, refill, save } from "./dom.js";
-import { questionOf } from "./journey.js";
+import { questionOf } from "./controller.js";
 import { drawMark } from "./marks.js";
 import { probabilities } from "./policy.js";
-import { axesOf, regionOf, within, zoomOf } from "./region.js";
+import { axesOf, regionOf, within, zoomOf } from "./search_region.js";
 import { balanced, commandSliders } from "./sliders.js";
 import { decisionOf } from "./state.js";
-import { percent, sign, signed, wishes } from "./words.js";
+import { percent, sign, signed, commandText } from "./text.js";
 
-/** Searches whose answers are put side by side on the map. */
-const GATHERED = ["exact", "boundary", "cf-zoo", "nearest-front", "local-zoo"];
-/** Of a range, for one press of an arrow key. */
+/** Searches whose answers can be shown together on the map. */
+const COMPARED = ["exact", "boundary", "cf-zoo", "nearest-front"];
+/** Share of a range that one press of an arrow key moves. */
 const NUDGE = 1 / 60;
 
 /** @param {import("./state.js").Store} store */
 export function createSpaceControls(scope, store, canvas) {
   const { agent } = store.get();
   const sliders = commandSliders(agent, agent.space, (probe) => store.set({ probe }));
-  const told = el("p", { class: "probe-words" });
+  const text = el("p", { class: "probe-text" });
   const bars = el("ul", { class: "probe-bars" });
   const axes = agent.objectives.length > 2 ? axisChoice(agent, store) : null;
-  const legend = el("ul", { class: "legend", "aria-label": "What the marks mean" });
-  const gather = button("Ask every search", () => gatherAll(store, gather), {
-    title: "Put the answer of each search on the map",
+  const legend = el("ul", { class: "legend", "aria-label": "Legend" });
+  const compare = button("Ask every search", () => askAll(store, compare), {
+    title: "Show the answer of each search on the map",
   });
-  const reach = button("To the answer", () => store.set({ probe: store.get().answer.result.answer.quoted.command }), {
-    title: "Take the answer in hand: the map becomes the slice through it",
-  });
-  const reset = button("Back to the agent's wish", () => store.set({ probe: null }));
+  const reach = button(
+    "Go to the answer",
+    () => store.set({ probe: store.get().answer.result.answer.quoted.command }),
+    {
+      title: "Take the answer in hand: the map becomes the slice through it",
+    },
+  );
+  const reset = button("Reset", () => store.set({ probe: null }));
 
   const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
   const closer = button("+", () => zoom(2), { class: "round", "aria-label": "Zoom in" });
   const wider = button("−", () => zoom(0.5), { class: "round", "aria-label": "Zoom out" });
 
-  /** Move the command in hand to these values of the two objectives. */
+  /** Move the draggable command to these values of the two axes. */
   function moveTo(values) {
     const state = store.get();
     let probe = [...(state.probe || decisionOf(state).command)];
@@ -62,10 +66,10 @@ export function createSpaceControls(scope, store, canvas) {
     sliders.limit(region);
     sliders.show(probe);
     axes?.show(axesOf(state));
-    gather.hidden = state.foil === null;
+    compare.hidden = state.foil === null;
     reset.hidden = !state.probe;
     reach.hidden = !state.answer.result?.answer.quoted;
-    told.textContent = `Asked for ${wishes(agent.objectives, probe)}`;
+    text.textContent = `Asked for ${commandText(agent.objectives, probe)}`;
     const shares = sharesOf(state, probe);
     if (shares) fillBars(bars, state, shares);
     fillLegend(legend, state, places);
@@ -74,26 +78,26 @@ export function createSpaceControls(scope, store, canvas) {
     const best = shares ? agent.actions[shares.indexOf(Math.max(...shares))] : "";
     canvas.setAttribute(
       "aria-label",
-      `Map of what the agent would do. ${told.textContent}: ${best}. Arrow keys move the wish.`,
+      `Map of what the agent would do. ${text.textContent}: ${best}. Arrow keys move the command.`,
     );
-    if (document.activeElement === canvas) announce(`${told.textContent}: ${best}`);
+    if (document.activeElement === canvas) announce(`${text.textContent}: ${best}`);
   }
 
   const node = el(
     "div",
     { class: "space-controls" },
     axes?.node,
-    told,
+    text,
     bars,
     sliders.node,
     el(
       "div",
-      { class: "deeds" },
+      { class: "buttons" },
       closer,
       wider,
       reach,
       reset,
-      gather,
+      compare,
       button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob))),
     ),
   );
@@ -133,8 +137,8 @@ function fillBars(list, state, shares) {
 }
 
 function fillLegend(list, state, places) {
-  const searches = [state.answer.result?.answer, ...Object.values(state.gathered).map(({ answer }) => answer)];
-  const found = [...new Set(searches.filter((answer) => answer?.quoted).map((answer) => answer.search.name))];
+  const answers = [state.answer.result?.answer, ...Object.values(state.bySearch).map(({ answer }) => answer)];
+  const searches = [...new Set(answers.filter((answer) => answer?.quoted).map((answer) => answer.search.name))];
   refill(
     list,
     [...places]
@@ -147,11 +151,11 @@ function fillLegend(list, state, places) {
           `${signed(state.agent.actions[action])} ${percent(share)}`,
         ),
       ),
-    el("li", {}, el("span", { class: "dot-now" }), "the wish now"),
-    el("li", {}, el("span", { class: "ring" }), "the wish in your hand"),
-    el("li", {}, el("span", { class: "square" }), "learned goals"),
+    el("li", {}, el("span", { class: "dot-now" }), "current command"),
+    el("li", {}, el("span", { class: "ring" }), "command that you move"),
+    el("li", {}, el("span", { class: "square" }), "goals the agent has learned"),
     state.agent.objectives.length > 2 && el("li", {}, "(faint: in another slice)"),
-    found.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
+    searches.map((search) => el("li", {}, markPicture(search), `answer of ${markOf(search).label}`)),
     state.answer.result?.answer.rollouts?.attainable?.command &&
       el("li", {}, markPicture("attainable"), markOf("attainable").label),
     state.answer.result?.answer.proven_range && el("li", {}, el("span", { class: "dashed" }), "proven range"),
@@ -165,15 +169,15 @@ function markPicture(search) {
 }
 
 function axisChoice(agent, store) {
-  const selects = ["across", "up"].map((label, k) => {
+  const selects = ["horizontal", "vertical"].map((label, k) => {
     const select = el(
       "select",
-      { "aria-label": `Objective that runs ${label}`, on: { change: () => choose(k, Number(select.value)) } },
+      { "aria-label": `Objective on the ${label} axis`, on: { change: () => choose(k, Number(select.value)) } },
       agent.objectives.map((objective, i) => el("option", { value: i }, objective.name)),
     );
     return select;
   });
-  /** Picking the objective of the other axis swaps the two. */
+  /** Choosing the objective of the other axis swaps the two. */
   function choose(k, i) {
     const axes = [...axesOf(store.get())];
     if (axes[1 - k] === i) axes[1 - k] = axes[k];
@@ -181,19 +185,19 @@ function axisChoice(agent, store) {
     store.set({ axes });
   }
   return {
-    node: el("p", { class: "axis-choice" }, "Across ", selects[0], " up ", selects[1]),
+    node: el("p", { class: "axis-choice" }, "Horizontal ", selects[0], " vertical ", selects[1]),
     show: (axes) => selects.forEach((select, k) => (select.value = String(axes[k]))),
   };
 }
 
-async function gatherAll(store, from) {
+async function askAll(store, from) {
   const state = store.get();
   from.disabled = true;
-  for (const search of GATHERED) {
+  for (const search of COMPARED) {
     try {
       const result = await work("answers", questionOf(state, state.foil, { ...state.options, search }));
       if (store.get().answer !== state.answer) break;
-      store.set({ gathered: { ...store.get().gathered, [search]: result } });
+      store.set({ bySearch: { ...store.get().bySearch, [search]: result } });
     } catch (error) {
       announce(`${search}: ${error.message}`);
     }

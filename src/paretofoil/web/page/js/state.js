@@ -1,10 +1,10 @@
-/** What the page shows, in one place: parts of the page watch the keys they draw. */
+/** The state of the page. Parts of the page watch the keys that they draw. */
 
-/** Nothing asked, nothing running. */
+/** A job that has not started. */
 export const IDLE = Object.freeze({ status: "idle", progress: null, result: null, error: null });
 
-/** How one asks if one asks plainly. */
-export const PLAIN_OPTIONS = Object.freeze({
+/** The default options of a question. */
+export const DEFAULT_OPTIONS = Object.freeze({
   search: "auto",
   norm: "l2",
   kappa: null,
@@ -18,22 +18,23 @@ export const PLAIN_OPTIONS = Object.freeze({
   queries: null,
 });
 
+/** @type {State} */
 const START = {
-  view: "worlds",
+  view: "environments",
   agents: [],
   searches: [],
   agent: null,
   command: null,
   seed: 0,
   episode: null,
-  time: 0,
+  step: 0,
   playing: false,
   foil: null,
-  options: PLAIN_OPTIONS,
+  options: DEFAULT_OPTIONS,
   answer: IDLE,
-  foreseen: {},
-  gathered: {},
-  shown: null,
+  precomputed: {},
+  bySearch: {},
+  rollout: null,
   explore: null,
   axes: null,
   zoom: null,
@@ -41,46 +42,60 @@ const START = {
   folded: null,
   flips: IDLE,
   influence: IDLE,
-  beside: null,
+  comparison: null,
   problem: null,
   dark: false,
 };
 
 /** @typedef {ReturnType<typeof createStore>} Store */
+/** @typedef {ReturnType<typeof createScope>} Scope */
 
-/** A store: `get`, `set` with what changes, and `watch` some keys. */
+/** Return a store: `get` the state, `set` changes, and `watch` some keys. */
 export function createStore() {
   let state = { ...START };
   const watchers = new Set();
 
+  /** @param {Partial<State>} changes */
   function set(changes) {
     const changed = new Set(Object.keys(changes).filter((key) => !Object.is(state[key], changes[key])));
     if (!changed.size) return;
     state = { ...state, ...changes };
     for (const watcher of [...watchers]) {
-      // One that an earlier one has removed no longer has anything to draw on.
+      // A watcher that an earlier one has removed must not draw any more.
       if (watchers.has(watcher) && watcher.keys.some((key) => changed.has(key))) watcher.run(state);
     }
   }
 
+  /**
+   * @param {Array<keyof State>} keys
+   * @param {function(State): void} run
+   */
   function watch(keys, run) {
     const watcher = { keys, run };
     watchers.add(watcher);
     return () => watchers.delete(watcher);
   }
 
-  return { get: () => state, set, watch, start: () => ({ ...START }) };
+  return { get: () => state, set, watch };
 }
 
-/** What a view needs as long as it is shown: everything that it watches ends with it. */
+/**
+ * Return a scope. Everything that a view watches ends with its scope.
+ * @param {Store} store
+ */
 export function createScope(store) {
   const ends = [];
   return {
-    /** Draw now, and whenever one of the keys changes. */
+    /**
+     * Draw now, and whenever one of the keys changes.
+     * @param {Array<keyof State>} keys
+     * @param {function(State): any} run
+     */
     draw(keys, run) {
       ends.push(store.watch(keys, run));
       run(store.get());
     },
+    /** @param {function(): any} run */
     onEnd(run) {
       ends.push(run);
     },
@@ -90,17 +105,29 @@ export function createScope(store) {
   };
 }
 
-/** The decision that is looked at. */
+/**
+ * Return the decision of the current step.
+ * @param {State} state
+ */
 export function decisionOf(state) {
-  return state.episode ? state.episode.decisions[state.time] : null;
+  return state.episode ? state.episode.decisions[state.step] : null;
 }
 
-/** What is known of the flip map: all of it, or what has come so far. */
+/**
+ * Return the cells of the flip map: all of them, or those known so far.
+ * @param {Task<any>} flips
+ * @returns {Cell[]}
+ */
 export function cellsOf({ result, partial }) {
   const map = result?.flip_map;
   return map ? map.answers.map((answer, i) => cellOf(answer, map.steps[i])) : partial || [];
 }
 
+/**
+ * @param {Answer} answer
+ * @param {number} step
+ * @returns {Cell}
+ */
 function cellOf({ status, sentence, question, quoted }, step) {
   return { step, foil: question.foil, status, distance: quoted ? quoted.distance : null, sentence };
 }

@@ -1,4 +1,4 @@
-/** One of several, picked with the pointer or the arrow keys: an action, an agent, a point of a scale. */
+/** Radio buttons: an action, an agent, a point of a scale. */
 
 import { el } from "./dom.js";
 
@@ -8,13 +8,14 @@ let serial = 0;
  * @param {string} legend
  * @param {Array<{value: any, label: (Node|string), spoken?: string}>} options
  * @param {Object} attributes of the fieldset
- * @returns {{node: HTMLElement, value: function(): any, focus: function(): void}} a value of null: nothing was picked
+ * @param {Node[]} ends labels at both ends
+ * @returns {{node: HTMLElement, value: function(): any, focus: function(): void}} the value is null if nothing is chosen
  */
 export function createChoice(legend, options, attributes = {}, ends = []) {
   const name = `choice-${++serial}`;
   const inputs = options.map(({ spoken }) => el("input", { type: "radio", name, "aria-label": spoken }));
   const labels = options.map(({ label }, i) => el("label", { class: "choice" }, inputs[i], el("span", {}, label)));
-  const picked = () => inputs.findIndex((input) => input.checked);
+  const chosen = () => inputs.findIndex((input) => input.checked);
   return {
     node: el(
       "fieldset",
@@ -22,12 +23,12 @@ export function createChoice(legend, options, attributes = {}, ends = []) {
       el("legend", {}, legend),
       el("div", { class: "choices" }, ends[0], labels, ends[1]),
     ),
-    value: () => (picked() < 0 ? null : options[picked()].value),
+    value: () => (chosen() < 0 ? null : options[chosen()].value),
     focus: () => inputs[0].focus(),
   };
 }
 
-/** A rating: points from one end to the other. */
+/** Return a rating: a scale of points. */
 export function createRating({ name, text, low, high, points }) {
   const options = Array.from({ length: points }, (_, i) => ({
     value: i + 1,
@@ -37,7 +38,7 @@ export function createRating({ name, text, low, high, points }) {
   const ends = [low, high].map((words, i) =>
     el("span", { class: `scale-end ${i ? "high" : "low"}`, "aria-hidden": "true" }, words),
   );
-  return { name, wanted: `Please rate: ${text}`, ...createChoice(text, options, { class: "rating" }, ends) };
+  return { name, missing: `Please rate: ${text}`, ...createChoice(text, options, { class: "rating" }, ends) };
 }
 
 function spokenPoint(point, points, low, high) {

@@ -1,26 +1,26 @@
-/** A user study: consent, an introduction, one step after another, thanks. A reload goes on where one was. */
+/** A user study: consent, introduction, one screen after another, thanks. A reload returns to the same screen. */
 
 import { readParticipant, readStudy, takePart } from "./api.js";
-import { announce, button, calm, el, kindly, refill } from "./dom.js";
-import { keptKey, newKey } from "./study_memory.js";
-import { showStep } from "./study_step.js";
+import { announce, button, prefersReducedMotion, el, errorBox, refill } from "./dom.js";
+import { storedKey, newKey } from "./study_session.js";
+import { showScreen } from "./study_screen.js";
 import { startTheme } from "./theme.js";
 
 const root = document.getElementById("view");
 
-/** Show a screen from its top, and put those who listen at its start. */
+/** Show a screen from its top, and move the focus there. */
 function show(...parts) {
   refill(root, ...parts);
   window.scrollTo(0, 0);
   root.focus({ preventScroll: true });
 }
 
-/** Do what may fail; what went wrong is told, and can be tried again. */
+/** Run something; show an error, with a button that tries again. */
 async function attempt(run) {
   try {
     await run();
   } catch (error) {
-    show(kindly(error, () => attempt(run)));
+    show(errorBox(error, () => attempt(run)));
   }
 }
 
@@ -28,40 +28,40 @@ function paragraphs(lines) {
   return lines.map((line) => el("p", {}, line));
 }
 
-function screen(heading, lines, deed) {
-  show(el("section", { class: "card page-of-text" }, el("h1", {}, heading), paragraphs(lines), deed));
+function textScreen(heading, lines, action) {
+  show(el("section", { class: "card page-of-text" }, el("h1", {}, heading), paragraphs(lines), action));
 }
 
 function showConsent(about) {
   const join = () =>
     attempt(async () => {
-      const key = keptKey() ?? newKey();
+      const key = storedKey() ?? newKey();
       introduce(about, key, await takePart(key));
     });
-  screen(about.title, about.consent, button("I agree and take part", join, { class: "primary" }));
+  textScreen(about.title, about.consent, button("I agree and take part", join, { class: "primary" }));
 }
 
 function introduce(about, key, participant) {
-  if (participant.next || !about.introduction.length) return go(about, key, participant);
-  screen(
+  if (participant.next || !about.introduction.length) return showNext(about, key, participant);
+  textScreen(
     "Before you begin",
     about.introduction,
-    button("Begin", () => go(about, key, participant), { class: "primary" }),
+    button("Begin", () => showNext(about, key, participant), { class: "primary" }),
   );
 }
 
-function go(about, key, participant) {
-  const { steps, next } = participant;
-  drawProgress(next, steps.length);
-  if (next >= steps.length) {
+function showNext(about, key, participant) {
+  const { screens, next } = participant;
+  drawProgress(next, screens.length);
+  if (next >= screens.length) {
     announce(about.thanks.join(" "));
-    return screen("Thank you", about.thanks, null);
+    return textScreen("Thank you", about.thanks, null);
   }
-  return attempt(() => showStep(show, key, participant, (later) => go(about, key, later)));
+  return attempt(() => showScreen(show, key, participant, (later) => showNext(about, key, later)));
 }
 
 function drawProgress(next, count) {
-  const words = next < count ? `Step ${next + 1} of ${count}` : "Done";
+  const words = next < count ? `Screen ${next + 1} of ${count}` : "Done";
   refill(
     document.getElementById("study-progress"),
     el("span", {}, words),
@@ -69,8 +69,8 @@ function drawProgress(next, count) {
   );
 }
 
-/** Where somebody was who has begun; null for a newcomer, also if this server knows nothing of them. */
-async function known(key) {
+/** Return the screens of a participant; null for a new one, or for one that this server does not know. */
+async function findParticipant(key) {
   try {
     return key && (await readParticipant(key));
   } catch (error) {
@@ -79,18 +79,18 @@ async function known(key) {
   }
 }
 
-async function begin() {
+async function start() {
   const about = await readStudy();
   document.title = about.title;
   document.getElementById("study-title").textContent = about.title;
-  const participant = await known(keptKey());
-  if (participant) introduce(about, keptKey(), participant);
+  const participant = await findParticipant(storedKey());
+  if (participant) introduce(about, storedKey(), participant);
   else showConsent(about);
 }
 
-/** The map of regions tells here how long it took. */
+/** The map writes its timing here. */
 window.paretofoil = { lastRedraw: null };
 
 startTheme(() => {});
-if (calm()) document.documentElement.classList.add("calm");
-attempt(begin);
+if (prefersReducedMotion()) document.documentElement.classList.add("reduced-motion");
+attempt(start);

@@ -1,44 +1,44 @@
-/** The three tasks: predict the action, choose the agent, set the wish so that the foil happens. */
+/** The three kinds of tasks: predict the action, choose the agent, change the command so that the foil is chosen. */
 
 import { createCommandSpace } from "./command_space.js";
 import { el } from "./dom.js";
 import { goalRow } from "./goals.js";
-import { createJourney } from "./journey.js";
-import { regionOf } from "./region.js";
+import { createController } from "./controller.js";
+import { regionOf } from "./search_region.js";
 import { commandSliders } from "./sliders.js";
 import { createScope, createStore } from "./state.js";
 import { createChoice } from "./study_choice.js";
-import { explanations } from "./study_explained.js";
-import { createFilm } from "./study_film.js";
-import { signed, wishes } from "./words.js";
+import { explanations } from "./study_explanations.js";
+import { createEpisodeView } from "./study_episode.js";
+import { signed, commandText } from "./text.js";
 
 const LETTERS = ["A", "B"];
 
-/** What will it do next? */
-export function createPredict(step, [gathered], shows, scope) {
-  const { agent, film, episode } = gathered;
-  const { valid_actions: valid } = episode.decisions[film.until];
+/** Return the task: what does the agent do next? */
+export function createPredict(screen, [loaded], shows, scope) {
+  const { agent, watched, episode } = loaded;
+  const { valid_actions: valid } = episode.decisions[watched.until];
   const options = valid.map((action) => ({
     value: agent.actions[action],
     label: signed(agent.actions[action]),
     spoken: agent.actions[action],
   }));
-  const choice = createChoice("It will take", options, { class: "card reply" });
-  return { ...choice, node: layout(gathered, shows, scope, choice.node), wanted: "Please pick what it will do." };
+  const choice = createChoice("It will choose", options, { class: "card reply" });
+  return { ...choice, node: layout(loaded, shows, scope, choice.node), missing: "Please choose an action." };
 }
 
-/** Which of the two will serve better? */
-export function createChoose(step, gathered, shows, scope) {
-  const [{ agent }] = gathered;
-  const options = gathered.map(({ film }, i) => ({ value: film.agent, label: `Agent ${LETTERS[i]}` }));
+/** Return the task: which agent does better? */
+export function createChoose(screen, loaded, shows, scope) {
+  const [{ agent }] = loaded;
+  const options = loaded.map(({ watched }, i) => ({ value: watched.agent, label: `Agent ${LETTERS[i]}` }));
   const choice = createChoice("Your choice", options, { class: "card reply" });
-  const columns = gathered.map((one, i) =>
+  const columns = loaded.map((one, i) =>
     el(
       "section",
       { class: "strip", "aria-label": `Agent ${LETTERS[i]}` },
       el("h2", {}, `Agent ${LETTERS[i]}`),
       el("p", { class: "small" }, `Asked for ${one.episode.command_text}.`),
-      createFilm(one, `agent ${LETTERS[i]}`, scope),
+      createEpisodeView(one, `agent ${LETTERS[i]}`, scope),
       explanations(one, shows),
     ),
   );
@@ -46,70 +46,71 @@ export function createChoose(step, gathered, shows, scope) {
     "div",
     { class: "task" },
     el("div", { class: "duet" }, columns),
-    wishCard("The new wish", agent, step.command),
+    commandCard("The new command", agent, screen.command),
     choice.node,
   );
-  return { ...choice, node, wanted: "Please choose one of the two." };
+  return { ...choice, node, missing: "Please choose one of the agents." };
 }
 
-/** Set the wish so that it takes the foil. */
-export function createSteer(step, [gathered], shows, scope) {
-  const hand = shows.includes("regions") ? mapOfWishes(gathered, scope) : slidersOfWishes(gathered);
+/** Return the task: change the command so that the agent chooses the foil. */
+export function createSteer(screen, [loaded], shows, scope) {
+  const input = shows.includes("regions") ? commandMap(loaded, scope) : commandInputs(loaded);
   const node = el(
     "section",
-    { class: "card reply", "aria-label": "Your wish", tabindex: -1 },
-    el("h2", {}, `What is left of the wish, so that it takes ${step.foil}`),
-    hand.node,
+    { class: "card reply", "aria-label": "Your command", tabindex: -1 },
+    el("h2", {}, `Change the rest of the command so that it chooses ${screen.foil}`),
+    input.node,
   );
   return {
-    node: layout(gathered, shows, scope, node),
-    value: hand.value,
-    focus: () => node.querySelector("input, canvas").focus(),
-    wanted: "Please change the wish.",
+    node: layout(loaded, shows, scope, node),
+    value: input.value,
+    focus: () => /** @type {HTMLElement} */ (node.querySelector("input, canvas")).focus(),
+    missing: "Please change the command.",
   };
 }
 
-function slidersOfWishes({ agent, episode, film }) {
-  const decision = episode.decisions[film.until];
-  const told = el("p", { class: "own-words" }, wishes(agent.objectives, decision.command));
+function commandInputs({ agent, episode, watched }) {
+  const decision = episode.decisions[watched.until];
+  const text = el("p", { class: "own-command" }, commandText(agent.objectives, decision.command));
   let chosen = null;
   const sliders = commandSliders(agent, { ...agent.space, ...regionOf(agent, decision) }, (command) => {
     chosen = command;
-    told.textContent = wishes(agent.objectives, command);
+    text.textContent = commandText(agent.objectives, command);
   });
   sliders.show(decision.command);
-  return { node: el("div", {}, sliders.node, told), value: () => chosen };
+  return { node: el("div", {}, sliders.node, text), value: () => chosen };
 }
 
-/** The page's own map, on a state of its own. */
-function mapOfWishes({ agent, episode, film }, scope) {
+/** Return the map of the command space, with a state of its own. */
+function commandMap({ agent, episode, watched }, scope) {
   const store = createStore();
-  store.set({ agent, episode, command: film.command, seed: film.seed, time: film.until, view: "episode" });
+  const { command, seed, until: step } = watched;
+  store.set({ agent, episode, command, seed, step, view: "episode" });
   const inner = createScope(store);
   scope.onEnd(() => inner.end());
-  return { node: createCommandSpace(inner, store, createJourney(store)), value: () => store.get().probe };
+  return { node: createCommandSpace(inner, store, createController(store)), value: () => store.get().probe };
 }
 
-function layout(gathered, shows, scope, reply) {
-  const { agent, film } = gathered;
+function layout(loaded, shows, scope, reply) {
+  const { agent, watched } = loaded;
   return el(
     "div",
     { class: "task one" },
-    el("section", { class: "card stage" }, createFilm(gathered, "the agent", scope)),
+    el("section", { class: "card stage" }, createEpisodeView(loaded, "the agent", scope)),
     el(
       "div",
       { class: "right" },
-      wishCard("The wish at the start", agent, film.command),
-      explanations(gathered, shows),
+      commandCard("The command at the start", agent, watched.command),
+      explanations(loaded, shows),
     ),
     reply,
   );
 }
 
-function wishCard(heading, agent, command) {
+function commandCard(heading, agent, command) {
   return el(
     "section",
-    { class: "card goal wish-card" },
+    { class: "card goal command-card" },
     el("h2", {}, heading),
     el(
       "div",

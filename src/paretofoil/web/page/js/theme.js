@@ -1,44 +1,44 @@
-/** Light or dark: as the system has it, until one turns it here. */
+/** The theme: that of the system, until the user chooses another one. */
 
 const KEY = "paretofoil-theme";
 const SYSTEM = window.matchMedia("(prefers-color-scheme: dark)");
 
-/** Whether the page is dark now. */
+/** Return whether the theme is dark. */
 export function isDark() {
   return document.documentElement.dataset.theme === "dark";
 }
 
 /**
- * Follow the system, or what was chosen here before.
- * @param {function(): void} onTurn
+ * Use the theme that was chosen before, or follow the system.
+ * @param {function(): void} onChange
  */
-export function startTheme(onTurn) {
-  wear(kept() || system());
+export function startTheme(onChange) {
+  setTheme(stored() || system());
   SYSTEM.addEventListener("change", () => {
-    if (kept()) return;
-    wear(system());
-    onTurn();
+    if (stored()) return;
+    setTheme(system());
+    onChange();
   });
 }
 
-/** From light to dark, or back. */
-export function turnTheme() {
+/** Switch between light and dark. */
+export function toggleTheme() {
   const theme = isDark() ? "light" : "dark";
-  wear(theme);
+  setTheme(theme);
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // A browser that keeps nothing still turns the page for now.
+    // Without storage the theme changes for now only.
   }
 }
 
-function wear(theme) {
+function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
 }
 
 const system = () => (SYSTEM.matches ? "dark" : "light");
 
-function kept() {
+function stored() {
   try {
     return localStorage.getItem(KEY);
   } catch {

@@ -1,46 +1,46 @@
-/** An agent of one's own: its two files, as `paretofoil train` and `paretofoil import` write them. */
+/** The form that uploads an agent: the two files that `paretofoil train` and `paretofoil import` write. */
 
 import { upload } from "./api.js";
-import { button, el, kindly } from "./dom.js";
+import { button, el, errorBox } from "./dom.js";
 
-/** @param {import("./journey.js").Journey} journey */
-export function uploadCard(journey) {
+/** @param {import("./controller.js").Controller} controller */
+export function uploadCard(controller) {
   const description = fileField("agent.json", ".json");
   const weights = fileField("weights.safetensors", ".safetensors");
   const name = el("input", { type: "text", id: "file-name", placeholder: "as in the file", maxlength: 63 });
-  const trouble = el("div", {});
-  const send = button(
-    "Bring it",
+  const problem = el("div", {});
+  const submit = button(
+    "Upload",
     async () => {
-      send.disabled = true;
-      trouble.replaceChildren();
+      submit.disabled = true;
+      problem.replaceChildren();
       try {
-        await journey.welcome(await bring(name.value, description.input.files[0], weights.input.files[0]));
+        await controller.openUploaded(await send(name.value, description.input.files[0], weights.input.files[0]));
       } catch (error) {
-        trouble.replaceChildren(kindly(error));
+        problem.replaceChildren(errorBox(error));
       }
-      send.disabled = false;
+      submit.disabled = false;
     },
     { class: "primary" },
   );
   return el(
     "details",
     { class: "card own" },
-    el("summary", {}, "Bring an agent of your own"),
+    el("summary", {}, "Upload your own agent"),
     el(
       "p",
       { class: "small" },
-      "The two files of an agent in Paretofoil's own format. They stay on this server, and are gone when it stops.",
+      "The two files of an agent in Paretofoil's format. The server deletes them when it stops.",
     ),
-    el("div", { class: "files" }, description.node, weights.node, named(name), send),
-    trouble,
+    el("div", { class: "files" }, description.node, weights.node, nameField(name), submit),
+    problem,
   );
 }
 
-async function bring(name, description, weights) {
+async function send(name, description, weights) {
   if (!description || !weights) throw new Error("Please choose both files.");
-  const described = await readJson(description);
-  return upload({ name: name || described.name, description: described, weights: await base64(weights) });
+  const document = await readJson(description);
+  return upload({ name: name || document.name, description: document, weights: await base64(weights) });
 }
 
 async function readJson(file) {
@@ -54,13 +54,13 @@ async function readJson(file) {
 function base64(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
-    reader.onload = () => resolve(reader.result.slice(reader.result.indexOf(",") + 1));
-    reader.onerror = () => reject(new Error(`${file.name} could not be read.`));
+    reader.onload = () => resolve(String(reader.result).split(",")[1]);
+    reader.onerror = () => reject(new Error(`${file.name} cannot be read.`));
     reader.readAsDataURL(file);
   });
 }
 
-function named(input) {
+function nameField(input) {
   return el("p", { class: "field" }, el("label", { for: input.id }, "Name"), input);
 }
 

@@ -1,19 +1,19 @@
 /**
- * A draft of the map, for as long as the hand moves: every second node is asked about first, and the nodes between them
- * only where they could matter. Where the same action wins clearly all around, scores are interpolated.
+ * A draft of the map while the command moves. Every second node is evaluated, and the nodes between them only where
+ * the winner may change. Where one action wins clearly on all sides, scores are interpolated.
  */
 
 import { logits } from "./policy.js";
-import { NODES, mapOf, nodesOf } from "./regions.js";
+import { NODES, mapOf, nodesOf } from "./action_map.js";
 
-/** @returns {Object} a map as `computeMap` makes it, from fewer questions */
+/** @returns {Object} a map like that of `computeMap`, from fewer evaluations */
 export function draftMap(policy, valid, probe, axes, region) {
   const commands = nodesOf(probe, axes, region);
   const scores = new Float64Array(NODES * NODES * policy.actions);
-  askAt(policy, commands, scores, every(2));
-  const needed = doubtful(scores, policy.actions, valid);
+  evaluateAt(policy, commands, scores, every(2));
+  const needed = uncertainNodes(scores, policy.actions, valid);
   interpolate(scores, policy.actions, needed);
-  askAt(
+  evaluateAt(
     policy,
     commands,
     scores,
@@ -29,16 +29,16 @@ function every(step) {
   return nodes;
 }
 
-function askAt(policy, commands, scores, nodes) {
+function evaluateAt(policy, commands, scores, nodes) {
   const { size, actions } = policy;
-  const asked = new Float64Array(nodes.length * size);
-  nodes.forEach((node, i) => asked.set(commands.subarray(node * size, (node + 1) * size), i * size));
-  const told = logits(policy, asked, nodes.length);
-  nodes.forEach((node, i) => scores.set(told.subarray(i * actions, (i + 1) * actions), node * actions));
+  const rows = new Float64Array(nodes.length * size);
+  nodes.forEach((node, i) => rows.set(commands.subarray(node * size, (node + 1) * size), i * size));
+  const values = logits(policy, rows, nodes.length);
+  nodes.forEach((node, i) => scores.set(values.subarray(i * actions, (i + 1) * actions), node * actions));
 }
 
-/** The nodes between those that are known, wherever a cell of four known ones is not clearly won. */
-function doubtful(scores, actions, valid) {
+/** Return which nodes between known ones must be evaluated: those of cells that no action wins clearly. */
+function uncertainNodes(scores, actions, valid) {
   const needed = new Uint8Array(NODES * NODES);
   for (let row = 0; row < NODES - 1; row += 2) {
     for (let column = 0; column < NODES - 1; column += 2) {
@@ -50,7 +50,7 @@ function doubtful(scores, actions, valid) {
   return needed;
 }
 
-/** Whether one action wins at all corners, each time by more than its lead differs between them. */
+/** Return whether one action wins at all corners by more than its lead varies between them. */
 function isClear(scores, actions, valid, corners) {
   const start = corners[0] * actions;
   let best = valid[0];
@@ -69,7 +69,7 @@ function isClear(scores, actions, valid, corners) {
   return true;
 }
 
-/** Between two known nodes, or four, their mean. */
+/** Set the other nodes to the mean of their known neighbours. */
 function interpolate(scores, actions, needed) {
   for (let row = 0; row < NODES; row++) {
     for (let column = row % 2 ? 0 : 1; column < NODES; column += row % 2 ? 1 : 2) {

@@ -1,21 +1,21 @@
-/** The whole episode at once: where the wish matters, and where a small change of it would have changed the course. */
+/** The panel about the whole episode: the flip map and the influence of the command. */
 
 import { offers, work } from "./api.js";
-import { button, el, kindly, refill } from "./dom.js";
+import { button, el, errorBox, refill } from "./dom.js";
 import { flipMap } from "./flip_map.js";
-import { influenceProfile, momentsOf } from "./influence.js";
+import { influenceProfile, influenceSteps } from "./influence.js";
 import { IDLE, cellsOf } from "./state.js";
 
-/** Seconds that each question of the map may take. */
+/** Time limit of each question, in seconds. */
 const SECONDS = 2;
 
 /** @param {import("./state.js").Store} store */
-export function createWhole(scope, store, journey) {
+export function createWholeEpisode(scope, store, controller) {
   const flips = el("div", { class: "whole-part" });
   const influence = el("div", { class: "whole-part" });
   const running = {};
 
-  /** Long work that is kept in the state, shown while it goes on, and stopped when one leaves. */
+  /** Run a job, show its progress, and stop it when the panel closes. */
   async function run(key, kind, extra) {
     const { agent, command, seed, episode } = store.get();
     running[key] = new AbortController();
@@ -35,30 +35,30 @@ export function createWhole(scope, store, journey) {
   }
 
   const askFlips = () => run("flips", "flip-maps", { search: "auto", seconds: SECONDS });
-  const askInfluence = () => run("influence", "influence", { times: null, seconds: SECONDS });
+  const askInfluence = () => run("influence", "influence", { steps: null, seconds: SECONDS });
   const stop = (key) => running[key]?.abort();
 
-  scope.draw(["flips", "time"], (state) =>
+  scope.draw(["flips", "step"], (state) =>
     refill(
       flips,
-      el("h3", {}, "How far the wish would have to move"),
+      el("h3", {}, "The smallest change for every step and action"),
       el(
         "p",
         { class: "small" },
-        "Every moment against everything else it could have done. Pick a cell to ask about it.",
+        "Each cell is a question: why not this action at this step? Choose a cell to see its answer.",
       ),
-      offer(state.flips, "Ask about every moment", askFlips, () => stop("flips")),
+      startOrProgress(state.flips, "Ask about every step", askFlips, () => stop("flips")),
       state.flips.status !== "idle" &&
-        flipMap(state, cellsOf(state.flips), (time, foil) => (journey.goTo(time), journey.ask(foil))),
+        flipMap(state, cellsOf(state.flips), (step, foil) => (controller.goToStep(step), controller.ask(foil))),
     ),
   );
-  scope.draw(["influence", "time"], (state) =>
+  scope.draw(["influence", "step"], (state) =>
     refill(
       influence,
-      el("h3", {}, "Does the wish matter here?"),
-      el("p", { class: "small" }, "At each moment, of all wishes: how many lead to which action."),
-      offer(state.influence, "Measure the influence", askInfluence, () => stop("influence")),
-      influenceProfile(state, momentsOf(state.influence), journey.goTo),
+      el("h3", {}, "Does the command matter?"),
+      el("p", { class: "small" }, "For each step: the share of commands that lead to each action."),
+      startOrProgress(state.influence, "Measure the influence", askInfluence, () => stop("influence")),
+      influenceProfile(state, influenceSteps(state.influence), controller.goToStep),
     ),
   );
   influence.hidden = true;
@@ -70,7 +70,7 @@ export function createWhole(scope, store, journey) {
   return el("div", { class: "whole" }, flips, influence);
 }
 
-function offer(job, label, start, stop) {
+function startOrProgress(job, label, start, stop) {
   if (job.status === "waiting") {
     return el(
       "div",
@@ -79,6 +79,6 @@ function offer(job, label, start, stop) {
       button("Cancel", stop, { class: "cancel" }),
     );
   }
-  if (job.status === "failed") return kindly(job.error, start);
+  if (job.status === "failed") return errorBox(job.error, start);
   return job.status === "done" ? null : button(label, start, { class: "primary" });
 }

@@ -1,4 +1,4 @@
-/** The map of all actions' regions: a slice through the command space, asked at the nodes of a grid. */
+/** The map of actions: a slice through the command space, evaluated at the nodes of a grid. */
 
 import { logits } from "./policy.js";
 
@@ -9,11 +9,11 @@ const FINE = 6;
 /** Pixels on each side of the painted map. */
 export const PAINTED = (NODES - 1) * FINE + 1;
 const LEVELS = 32;
-/** Shades from an action that barely wins to one that is sure. */
+/** Shades between an action that barely wins and one that is certain. */
 
 /**
- * The commands at the nodes: two objectives run, the others stay as in the probe. Rows go from the highest value of
- * the second objective down, as a picture is painted.
+ * Return the commands at the nodes. Two objectives vary, the others are those of the probe. The first row has the
+ * highest value of the second objective, as in a picture.
  * @param {{low: number[], high: number[], simplex: boolean}} region
  * @returns {Float64Array} (NODES² x size)
  */
@@ -38,8 +38,8 @@ function between(region, i, share) {
 }
 
 /**
- * Preferences sum to 1: the others share what the two leave, in their own proportions. Where the two leave less than
- * nothing there is no preference; what lies there is clipped away, and the nearest one is asked about instead.
+ * Make preferences sum to 1: the other weights share the rest in proportion. Where the two weights sum to more than 1,
+ * the nearest preferences are evaluated instead; that part of the map is clipped.
  */
 function balance(commands, start, size, across, up) {
   if (size === 2) return void (commands[start + up] = 1 - commands[start + across]);
@@ -53,7 +53,7 @@ function balance(commands, start, size, across, up) {
   }
 }
 
-/** Whether a node of the map lies where there are no preferences. */
+/** Return whether a node lies outside the simplex of preferences. */
 export function isOutside(node, [across, up], region) {
   if (!region.simplex || region.low.length === 2) return false;
   const x = between(region, across, (node % NODES) / (NODES - 1));
@@ -62,14 +62,14 @@ export function isOutside(node, [across, up], region) {
 }
 
 /**
- * A map from scores at the nodes.
+ * Return a map from scores at the nodes.
  * @param {Float64Array} scores (NODES² x actions)
  * @param {number[]} valid
  */
 export function mapOf(scores, actions, valid) {
   const count = NODES * NODES;
   const winners = new Uint8Array(count);
-  const surety = new Float64Array(count);
+  const certainty = new Float64Array(count);
   for (let node = 0; node < count; node++) {
     const start = node * actions;
     let best = valid[0];
@@ -77,20 +77,20 @@ export function mapOf(scores, actions, valid) {
     let sum = 0;
     for (const action of valid) sum += Math.exp(scores[start + action] - scores[start + best]);
     winners[node] = best;
-    surety[node] = 1 / sum;
+    certainty[node] = 1 / sum;
   }
-  return { scores, actions, valid, winners, surety };
+  return { scores, actions, valid, winners, certainty };
 }
 
-/** The map of a policy that the page can compute. */
+/** Return the map of a white-box policy. */
 export function computeMap(policy, valid, probe, axes, region) {
   return mapOf(logits(policy, nodesOf(probe, axes, region), NODES * NODES), policy.actions, valid);
 }
 
 /**
- * Paint a map, between the nodes by interpolated scores, so that borders are smooth.
+ * Paint a map. Scores are interpolated between the nodes, which makes borders smooth.
  * @param {number[][]} colours red, green, blue of each action
- * @param {number[]} paper what a colour fades into where its action is unsure
+ * @param {number[]} paper the colour that an uncertain action fades into
  * @returns {ImageData}
  */
 export function paint(map, colours, paper) {
@@ -116,7 +116,7 @@ function paintCell(map, pixels, shades, row, column) {
     b = a + 1,
     c = a + NODES,
     d = c + 1;
-  const { winners, surety, scores, actions, valid } = map;
+  const { winners, certainty, scores, actions, valid } = map;
   const alike = winners[a] === winners[b] && winners[a] === winners[c] && winners[a] === winners[d];
   for (let y = 0; y <= FINE; y++) {
     const v = y / FINE;
@@ -138,8 +138,8 @@ function paintCell(map, pixels, shades, row, column) {
           if (score > most) [most, best] = [score, action];
         }
       }
-      const sure = wa * surety[a] + wb * surety[b] + wc * surety[c] + wd * surety[d];
-      pixels[(row * FINE + y) * PAINTED + column * FINE + x] = shades[best][(sure * LEVELS) | 0];
+      const certain = wa * certainty[a] + wb * certainty[b] + wc * certainty[c] + wd * certainty[d];
+      pixels[(row * FINE + y) * PAINTED + column * FINE + x] = shades[best][(certain * LEVELS) | 0];
     }
   }
 }

@@ -1,0 +1,79 @@
+/** The start view: environments as cards with pictures. Each card has the trained agent first, then its variants. */
+
+import { pictureOf } from "./api.js";
+import { button, el, refill, withHiddenText } from "./dom.js";
+import { isSaved } from "./saved.js";
+import { title } from "./text.js";
+import { uploadCard } from "./upload.js";
+
+const LEAD =
+  "Each of these agents acts on a command: what it should achieve. Choose an environment and a command, watch the " +
+  "episode, and ask why the agent did not choose another action. The answer is the smallest change of the command " +
+  "that makes it choose that action.";
+
+/** @param {HTMLElement} root */
+export function showEnvironments(root, store, controller) {
+  const { agents } = store.get();
+  const first = inOrder(agents.filter((agent) => !isVariant(agent, agents)));
+  refill(
+    root,
+    el("section", { class: "hero" }, el("h1", {}, "Ask an agent: why not?"), el("p", { class: "lead" }, LEAD)),
+    el(
+      "ul",
+      { class: "environments" },
+      first.map((agent) => el("li", {}, environmentCard(agent, variantsOf(agent, agents), controller))),
+    ),
+    !isSaved() && uploadCard(controller),
+  );
+}
+
+/** Environments that need the least explanation come first. */
+const EASY = ["deep-sea-treasure", "minecart", "resource-gathering", "breakable-bottles"];
+
+function inOrder(agents) {
+  const rank = ({ environment }) => (EASY.includes(environment) ? EASY.indexOf(environment) : EASY.length);
+  return [...agents].sort((a, b) => rank(a) - rank(b));
+}
+
+function isVariant(agent, agents) {
+  return agent.name !== agent.environment && agents.some((other) => other.name === agent.environment);
+}
+
+function variantsOf(agent, agents) {
+  return agents.filter(
+    (other) => other !== agent && other.environment === agent.environment && isVariant(other, agents),
+  );
+}
+
+function environmentCard(agent, variants, controller) {
+  const open = button("", () => controller.openAgent(agent.name), { class: "environment" });
+  open.append(
+    el("span", { class: "environment-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
+    el("span", { class: "environment-name" }, agent.title || title(agent.name)),
+    el("span", { class: "environment-about" }, agent.about || ""),
+    el(
+      "span",
+      { class: "chips" },
+      agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
+    ),
+  );
+  const more = variants.length > 0 && variantButtons(agent, variants, controller);
+  return el("article", { class: "card environment-card" }, open, more);
+}
+
+function variantButtons(agent, variants, controller) {
+  const buttons = variants.map((variant) =>
+    button(withHiddenText("", shortName(agent, variant), ` ${agent.title}`), () => controller.openAgent(variant.name), {
+      class: "quiet",
+      title: variant.name,
+    }),
+  );
+  return el("p", { class: "variants" }, el("span", {}, "Also: "), buttons);
+}
+
+/** Return how a variant differs. */
+function shortName(agent, variant) {
+  if (variant.early) return "under-trained";
+  if (variant.name === `${agent.name}-realised`) return "trained on realised returns";
+  return variant.name;
+}

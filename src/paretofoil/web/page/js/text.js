@@ -1,0 +1,82 @@
+/** Commands and returns as text, in the words of the library's sentences. */
+
+/** Return a number as people think of it: costs are positive, probabilities in percent. */
+export function amount(objective, value) {
+  const size = Math.abs(value) < 1e-9 ? 0 : objective.cost ? -value : value;
+  return objective.probability ? 100 * size : size;
+}
+
+/** Return the inverse of `amount`. */
+export function fromAmount(objective, shown) {
+  const size = objective.probability ? shown / 100 : shown;
+  return objective.cost ? -size : size;
+}
+
+/** Return a number with few digits, but all digits before the decimal point. */
+export function short(value, digits = 4) {
+  if (Math.abs(value) < 1e-9) return "0";
+  const rounded = Number(value.toPrecision(digits));
+  return Math.abs(rounded) >= 10 ** digits ? value.toFixed(0) : String(rounded);
+}
+
+/** Return the amount with its unit: "8", "3 steps", "9.7 %". */
+export function quantity(objective, value, digits = 3) {
+  const shown = short(amount(objective, value), digits);
+  if (objective.probability) return `${shown} %`;
+  return objective.unit ? `${shown} ${unit(objective, shown)}` : shown;
+}
+
+/** Return one objective of a command: "8 treasure", "3 steps of time", "a 9.7 % risk of death". */
+export function quantityText(objective, value, digits = 3) {
+  if (amount(objective, value) === 0) return `no ${chance(objective)}`;
+  const text = quantity(objective, value, digits);
+  if (objective.probability) return `${/^(8|11\b|18\b)/.test(text) ? "an" : "a"} ${text} ${chance(objective)}`;
+  return objective.unit || /\d$/.test(objective.name) ? `${text} of ${objective.name}` : `${text} ${objective.name}`;
+}
+
+/** Return a whole command: "8 treasure and 3 steps of time". */
+export function commandText(objectives, command, digits = 3) {
+  const texts = objectives.map((objective, i) => quantityText(objective, command[i], digits));
+  const some = texts.filter((text) => !text.startsWith("no "));
+  const plain = objectives.every((objective) => !objective.cost && !objective.probability);
+  if (plain && texts.length - some.length > 1) return join(some.length ? [...some, "nothing else"] : ["nothing"]);
+  return join(texts);
+}
+
+/** Return "a, b and c". */
+export function join(words) {
+  return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+/** Return a share in percent, never rounded to certainty. */
+export function percent(share) {
+  if (share >= 0.9995) return share < 1 ? "over 99.9 %" : "100 %";
+  if (share > 0 && share < 0.0005) return "under 0.1 %";
+  return `${Number((100 * share).toFixed(1))} %`;
+}
+
+/** Return "deep-sea-treasure" as a heading. */
+export function title(name) {
+  const words = name.replaceAll("-", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const ARROWS = { up: "↑", down: "↓", left: "←", right: "→" };
+
+/** Return the arrow of an action, or "" if it has none. */
+export function sign(action) {
+  return ARROWS[action.toLowerCase()] || "";
+}
+
+/** Return "→ right". */
+export function signed(action) {
+  return sign(action) ? `${sign(action)} ${action}` : action;
+}
+
+function unit(objective, shown) {
+  return shown === "1" ? objective.unit.replace(/s$/, "") : objective.unit;
+}
+
+function chance(objective) {
+  return objective.probability ? `${objective.cost ? "risk" : "chance"} of ${objective.name}` : objective.name;
+}

@@ -1,0 +1,200 @@
+/** Types of the server's JSON and of the page's state, for `make check-js`. The browser does not load this file. */
+
+interface Objective {
+  name: string;
+  unit: string;
+  cost: boolean;
+  probability: boolean;
+  natural_low: number | null;
+  natural_high: number | null;
+}
+
+interface AgentSummary {
+  name: string;
+  title: string;
+  environment: string;
+  about: string;
+  objectives: Objective[];
+  actions: string[];
+  front_size: number;
+  early: boolean;
+  uploaded: boolean;
+  siblings: string[];
+  picture: string;
+}
+
+interface Region {
+  low: number[];
+  high: number[];
+  simplex?: boolean;
+}
+
+interface Agent extends AgentSummary {
+  phrases: string[];
+  space: Region & { kind: "box" | "simplex"; scale: number[] };
+  front: number[][];
+  front_texts: string[];
+  stochastic: boolean;
+  white_box: boolean;
+}
+
+interface Decision {
+  step: number;
+  state: number[];
+  command: number[];
+  valid_actions: number[];
+  action: number;
+  collected: number[];
+  probabilities: number[];
+  values: number[] | null;
+  command_text: string;
+  picture: string;
+}
+
+interface Episode {
+  command: number[];
+  decisions: Decision[];
+  achieved: number[];
+  terminated?: boolean;
+  command_text: string;
+  achieved_text: string;
+  delivered: boolean | null;
+  end_picture: string;
+}
+
+interface Search {
+  name: string;
+  about: string;
+  needs: string;
+  proves: boolean;
+}
+
+/** A job of the server as the page sees it. */
+interface Task<Result> {
+  status: "idle" | "waiting" | "done" | "failed" | "cancelled";
+  progress: number | null;
+  result: Result | null;
+  error: Error | null;
+  partial?: any[];
+}
+
+interface Rollout {
+  kind: "answer" | "attainable";
+  status: "waiting" | "done" | "failed";
+  rest?: Episode;
+  issued?: number[];
+  error?: Error;
+}
+
+interface State {
+  view: "environments" | "goals" | "episode";
+  agents: AgentSummary[];
+  searches: Search[];
+  agent: Agent | null;
+  command: number[] | null;
+  seed: number;
+  episode: Episode | null;
+  step: number;
+  playing: boolean;
+  foil: number | null;
+  options: Record<string, any>;
+  answer: Task<AnswerResult>;
+  precomputed: Record<number, AnswerResult>;
+  bySearch: Record<string, AnswerResult>;
+  rollout: Rollout | null;
+  explore: string | null;
+  axes: [number, number] | null;
+  zoom: number | null;
+  probe: number[] | null;
+  folded: any;
+  flips: Task<any>;
+  influence: Task<any>;
+  comparison: { agent?: string; search?: string } | null;
+  problem: { error: any; retry: () => void } | null;
+  dark: boolean;
+}
+
+interface Counterfactual {
+  command: number[];
+  distance: number;
+  margin: number;
+  probabilities: number[];
+  values: number[] | null;
+}
+
+interface Consequence {
+  achieved: number[];
+  steps: number;
+}
+
+interface Attainable {
+  tried: number;
+  command: number[] | null;
+  asked: number[] | null;
+  missed: number | null;
+}
+
+/** The library's answer (schema paretofoil/answer/2), as far as the page reads it. */
+interface Answer {
+  status: "found" | "proven closest" | "proven infeasible" | "not found";
+  question: {
+    command: number[];
+    chosen: number;
+    foil: number;
+    norm: string;
+    probabilities: number[];
+    low: number[];
+    high: number[];
+    step: number | null;
+    kept: number[];
+    held: number[];
+    free: number[];
+  };
+  search: { name: string; queries: Record<string, number>; seconds: number };
+  quoted: Counterfactual | null;
+  proof: { status: string; lower: number; boxes: number; assumptions: string } | null;
+  proven_range: Region | null;
+  rollouts: { quoted: Consequence | null; original: Consequence | null; attainable: Attainable | null } | null;
+  alternatives: Answer[];
+  sentence: string;
+  lower_bound: number;
+}
+
+/** A question of the flip map and its answer. */
+interface Cell {
+  step: number;
+  foil: number;
+  status: Answer["status"];
+  distance: number | null;
+  sentence: string;
+}
+
+interface AnswerResult {
+  answer: Answer;
+  sentence: string;
+  paragraph?: string;
+  python?: string;
+}
+
+interface Window {
+  /** For tests and benchmarks. */
+  paretofoil: { store?: any; controller?: any; lastRedraw: number | null; lastWhole?: number | null };
+}
+
+interface WatchedEpisode {
+  agent: string;
+  command: number[];
+  seed: number;
+  until: number | null;
+  explained: Array<{ step: number; foil: string }>;
+}
+
+interface StudyScreen {
+  name: string;
+  kind: "predict" | "choose" | "steer" | "end";
+  text: string | null;
+  episodes: WatchedEpisode[];
+  command: number[] | null;
+  foil: string | null;
+  ratings: any[];
+}
