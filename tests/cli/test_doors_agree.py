@@ -45,7 +45,7 @@ def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run
     typed = run("explain", "weighing:agent", "--command", "0.3,0.7", "--foil", FOIL, "--json").out
     along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--steps", "0", "--json", "--quiet").out
     maps = [flips, json.loads(along), by_the_page("flip-map", ask_for_a_flip_map)["flip_map"]]
-    answers = [a for m in maps for a in m["answers"] if m["actions"][a["foil"]] == FOIL]
+    answers = [a for m in maps for a in m["answers"] if m["actions"][a["question"]["foil"]] == FOIL]
     answers += [*json.loads(typed)["answers"], by_the_page("answer", ask_for_an_answer)["answer"]]
     assert [told(answer) for answer in answers] == [expected] * 5
 
