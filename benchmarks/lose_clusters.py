@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-ROWS = Path(__file__).parents[1] / "tests" / "study" / "test_study_rows.py"
+ROWS = Path(__file__).parents[1] / "tests" / "study" / "test_rows.py"
 ENGINES = ("local", "dask", "ray")
 TESTS = (
     *(f"test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error[{engine}]" for engine in ENGINES),

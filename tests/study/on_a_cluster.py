@@ -1,6 +1,6 @@
 """Run as a script: start a cluster of two workers on this machine, and a verb of the command line on its address.
 
-python on_a_cluster.py dask reproduce stress --only branch-path --out OUT
+python on_a_cluster.py dask study run branch-path --out FILE
 """
 
 import subprocess

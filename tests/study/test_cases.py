@@ -1,15 +1,12 @@
-"""Cases, statistics and tables."""
+"""Cases, studies and their progress."""
 
-import csv
-import io
-import json
 import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from studies import small_agent, small_study
+from studies import FAST, small_agent, small_study
 from weighing import agent as weighing
 
 from paretofoil.core.answer import Answer
@@ -19,10 +16,20 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.pose import pose
 from paretofoil.search import Boundary, Exact, NearestFront
-from paretofoil.study import COMPARISON, CaseRule, enumerate_cases, make_study, read_about, read_rows, run_study
-from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study import (
+    COMPARISON,
+    CaseRule,
+    StudyProgress,
+    enumerate_cases,
+    make_study,
+    read_about,
+    read_rows,
+    read_runs,
+    run_study,
+)
+from paretofoil.study.case import evenly
+from paretofoil.study.runner import _without_timings
 from paretofoil.study.study import fingerprint
-from paretofoil.study.table import Table, rows_table
 
 
 def test_every_front_command_moment_and_valid_foil_is_a_case_once() -> None:
@@ -133,76 +140,6 @@ def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
     assert fingerprint(small_agent(seed=1)) != before
 
 
-@pytest.mark.parametrize(
-    ("successes", "cases", "text"),
-    [
-        (7, 35, "20.0 [10.0,35.9]"),
-        (136, 136, "100.0 [97.3,100.0]"),
-        (0, 10, "0.0 [0.0,27.8]"),
-        (2422, 3195, "75.8 [74.3,77.3]"),
-    ],
-)
-def test_intervals_are_those_of_the_paper(successes: int, cases: int, text: str) -> None:
-    assert str(Proportion(successes, cases)) == text
-
-
-def test_no_cases_give_no_rate() -> None:
-    assert str(Proportion(0, 0)) == "–"
-    assert summarise([]).closest_distance is None
-    with pytest.raises(InvalidInput):
-        Proportion(3, 2)
-
-
-TABLE = Table("A & B", ("name", "n", "rate"), (("x_1", 1234, Proportion(1, 2)), ("y", None, None)), "50 % of it.", (1,))
-
-
-def test_a_table_as_html_says_a_group_once_and_escapes() -> None:
-    table = Table("A & B", ("who", "n"), (("x", 1), ("x", 2), ("<y>", 3)), rules=(2,))
-    html = table.to("html")
-    assert html.count("<td>x</td>") == 1
-    assert '<tr class="begins"><td>&lt;y&gt;</td><td class="number">3</td></tr>' in html
-    assert "A &amp; B" in html
-
-
-def test_a_table_as_markdown() -> None:
-    assert "| x_1 | 1,234 | 50.0 [9.5,90.5] |" in TABLE.to("markdown")
-    assert "| y | – | – |" in TABLE.to("markdown")
-    assert "| --- | ---: | ---: |" in TABLE.to("markdown")
-
-
-def test_a_table_as_latex_has_booktabs_and_escapes() -> None:
-    latex = TABLE.to("latex")
-    for part in (r"\toprule", r"\midrule", r"\bottomrule", r"x\_1 & 1,234", r"A \& B. 50 \% of it."):
-        assert part in latex
-    assert latex.count(r"\midrule") == 2
-
-
-def test_a_table_as_csv_and_json_keeps_numbers() -> None:
-    lines = list(csv.DictReader(io.StringIO(TABLE.to("csv"))))
-    assert lines[0]["n"] == "1234"
-    assert float(lines[0]["rate rate"]) == 0.5
-    assert lines[1]["rate rate"] == ""
-    rows = json.loads(TABLE.to("json"))["rows"]
-    assert rows[0]["rate"]["successes"] == 1
-    assert rows[1]["rate"] is None
-
-
-def test_a_table_with_a_ragged_row_or_an_unknown_format_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="rows of 2 cells"):
-        Table("", ("a", "b"), ((1,),))
-    with pytest.raises(InvalidInput, match="a format among"):
-        TABLE.to("word")
-
-
-def test_rows_are_exported_whole(tmp_path: Path) -> None:
-    run_study(small_study(tmp_path, {"front": NearestFront()}), tmp_path / "s.sqlite", workers=1)
-    rows = read_rows(tmp_path / "s.sqlite")
-    lines = list(csv.DictReader(io.StringIO(rows_table("s", rows).to("csv"))))
-    assert len(lines) == len(rows)
-    assert [line["status"] for line in lines] == [row.status.value for row in rows]
-    assert json.loads(lines[0]["answer"])["schema"].startswith("paretofoil/answer")
-
-
 def test_a_kappa_that_is_left_out_is_stored_as_the_number_that_it_is() -> None:
     for given in (None, 0.05):  # files of both are the same study, as those that were written before are
         assert make_study([small_agent()], ["auto"], kappa=given).configuration()["kappa"] == 0.05
@@ -225,3 +162,48 @@ def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decis
     assert len(asked) > len(posed)
     assert all(question.kappa == 0.1 * (1 + case.step) for case, question in asked)
     assert all(question.foil == case.foil for case, question in asked)
+
+
+def test_a_configuration_lists_its_cases_in_their_order() -> None:
+    cases = [case for case, _ in enumerate_cases(small_agent())]
+    listed = make_study([small_agent()], FAST, only=reversed(cases)).configuration()["only"]
+    assert len(listed) > 10
+    assert listed == sorted(listed)
+
+
+def test_cases_are_spread_evenly_with_both_ends() -> None:
+    assert evenly(10, 4) == [0, 3, 6, 9]
+    assert evenly(3, 5) == [0, 1, 2]
+    assert evenly(5, 1) == [0]
+    assert evenly(0, 3) == []
+
+
+def test_progress_tells_what_was_found_and_what_is_left() -> None:
+    progress = StudyProgress(done=30, total=40, found=5, asked=20, seconds=10.0)
+    assert progress.rate == 2.0
+    assert progress.left == 5.0
+    assert str(progress) == "2.0/s, 25% found, 0:05 left"
+    assert StudyProgress(30, 40, 0, 0, 10.0).left == np.inf
+
+
+@pytest.mark.parametrize(("left", "told"), [(5, "0:05"), (90, "1:30"), (3600, "60:00")])
+def test_the_time_left_is_told_in_minutes_and_seconds(left: int, told: str) -> None:
+    assert str(StudyProgress(done=10, total=10 + left, found=5, asked=10, seconds=10.0)).endswith(f", {told} left")
+
+
+def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:
+    path, seen = tmp_path / "study.sqlite", []
+    study = small_study(tmp_path, {"front": NearestFront()}, CaseRule(commands=2, steps=4))
+    done = run_study(study, path, workers=1, chunk=4, show=seen.append)
+    rows = read_rows(path)
+    found = sum(row.found for row in rows)
+    assert 0 < found < len(rows)
+    assert (done.found, done.asked, done.done, done.total) == (found, len(rows), len(rows), len(rows))
+    assert [line.done for line in seen] == [min(4 * i, len(rows)) for i in range(len(seen))]
+    [run] = read_runs(path)
+    assert (run.asked, run.total) == (len(rows), len(rows))
+
+
+def test_timings_are_taken_out_at_every_depth() -> None:
+    timed = {"seconds": 3.0, "other": [{"seconds": 2.0, "n": 1}], "inside": {"seconds": 1.0}}
+    assert _without_timings(timed) == {"seconds": 0.0, "other": [{"seconds": 0.0, "n": 1}], "inside": {"seconds": 0.0}}

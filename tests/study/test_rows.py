@@ -1,27 +1,19 @@
 """Rows never depend on workers, engines, chunks, or on having been interrupted."""
 
 import importlib.util
-import os
 import socket
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from sessions import processes_of
+from sessions import run_process, run_script
 from studies import SMALL, rows_without_timings, small_study
 
 from paretofoil.study import StudyProgress, cluster, read_rows, run_study
 from paretofoil.study.cluster import WorkersFailed
 from paretofoil.study.runner import run_all
 
-SRC, TESTS = Path(__file__).parents[2] / "src", Path(__file__).parents[1]
-
-HANGS = 3600
-"""Seconds after which a process is taken to hang, on the busiest of machines."""
-
-STRESS = ("reproduce", "stress", "--only", "branch-path", "--out")
+TESTS = Path(__file__).parents[1]
+STRESS = ("study", "run", "branch-path", "--search", "cf-zoo", "--out")
 
 
 @pytest.fixture(scope="module")
@@ -69,8 +61,8 @@ def test_a_cluster_of_two_workers_gives_the_same_bytes(once: list[tuple], tmp_pa
 def stress(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
     """The shipped Branch-Path agent's stress test at the paper's budget, by one worker."""
     folder = tmp_path_factory.mktemp("stress")
-    run_script(["-m", "paretofoil", *STRESS, folder, "--workers", 1, "--quiet"])
-    return rows_without_timings(folder / "rows" / "stress.sqlite")
+    run_script(["-m", "paretofoil", *STRESS, folder / "stress.sqlite", "--workers", 1, "--quiet"])
+    return rows_without_timings(folder / "stress.sqlite")
 
 
 @pytest.mark.long
@@ -79,13 +71,13 @@ def test_branch_path_on_two_workers_and_on_clusters_that_were_there_before(
     stress: list[tuple], tmp_path: Path, engine: str
 ) -> None:
     need(engine)
+    path = tmp_path / "stress.sqlite"
     if engine == "local":
-        run_script(["-m", "paretofoil", *STRESS, tmp_path, "--workers", 2, "--quiet"])
+        run_script(["-m", "paretofoil", *STRESS, path, "--workers", 2, "--quiet"])
     else:
-        run_script([TESTS / "study" / "on_a_cluster.py", engine, *STRESS, tmp_path])
-    assert rows_without_timings(tmp_path / "rows" / "stress.sqlite") == stress
+        run_script([TESTS / "study" / "on_a_cluster.py", engine, *STRESS, path])
+    assert rows_without_timings(path) == stress
     assert len(stress) > 40
-    assert "Made by `paretofoil reproduce stress --only branch-path`" in (tmp_path / "stress.md").read_text()
 
 
 def need(engine: str) -> None:
@@ -113,19 +105,21 @@ def test_an_interrupted_study_goes_on_where_it_was(once: list[tuple], tmp_path: 
     assert rows_without_timings(path) == once
 
 
-@pytest.mark.long
-def test_kill_9_at_twenty_random_moments_loses_no_case_and_doubles_none(once: list[tuple], tmp_path: Path) -> None:
-    killed = run_script([TESTS / "study" / "kill_often.py", tmp_path, 20, 1, 0.6])
-    assert int(killed) >= 20
+@pytest.mark.parametrize(
+    ("kills", "workers", "longest"),
+    [
+        (3, 1, 0.6),
+        pytest.param(20, 1, 0.6, marks=pytest.mark.long),
+        pytest.param(2, 2, 4.0, marks=pytest.mark.long),
+    ],
+)
+def test_kill_9_at_random_times_loses_no_case_and_doubles_none(
+    once: list[tuple], tmp_path: Path, kills: int, workers: int, longest: float
+) -> None:
+    assert int(run_script([TESTS / "study" / "kill_often.py", tmp_path, kills, workers, longest])) >= kills
     studies = sorted(tmp_path.glob("killed-*.sqlite"))
     assert studies
     for path in studies:
-        assert rows_without_timings(path) == once
-
-
-def test_kill_9_of_a_study_with_two_workers(once: list[tuple], tmp_path: Path) -> None:
-    assert int(run_script([TESTS / "study" / "kill_often.py", tmp_path, 2, 2, 4.0])) == 2
-    for path in tmp_path.glob("killed-*.sqlite"):
         assert rows_without_timings(path) == once
 
 
@@ -134,7 +128,7 @@ def test_kill_9_of_a_study_with_two_workers(once: list[tuple], tmp_path: Path) -
 def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
     once: list[tuple], tmp_path: Path, engine: str
 ) -> None:
-    assert lose_workers(tmp_path, engine, "always").startswith("workers were lost 3 times in a row")
+    assert lose_workers(tmp_path, engine, "always").startswith("workers failed 3 times in a row")
     kept = rows_without_timings(tmp_path / "study.sqlite")
     assert set() < set(kept) < set(once)
 
@@ -144,7 +138,7 @@ def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
     once: list[tuple], tmp_path: Path
 ) -> None:
     """Dask fetches results when they are finished: these are then gone, and computed again until no worker is left."""
-    assert lose_workers(tmp_path, "dask", "late").startswith("workers were lost 3 times in a row")
+    assert lose_workers(tmp_path, "dask", "late").startswith("workers failed 3 times in a row")
     assert set(rows_without_timings(tmp_path / "study.sqlite")) < set(once)
 
 
@@ -178,7 +172,7 @@ def run_and_lose(arguments: list[object]) -> str:
     done = run_process(arguments)
     complaints = done.stderr.splitlines()
     assert complaints
-    assert [line for line in complaints if not line.startswith("workers were lost (")] == []
+    assert [line for line in complaints if not line.startswith("workers failed (")] == []
     return done.stdout.splitlines()[-1]  # Ray has printed its own words before
 
 
@@ -193,26 +187,3 @@ def test_an_address_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch
             server.close()
         with pytest.raises(WorkersFailed, match=f"expected a cluster that answers at {address} within 1 s"):
             list(run_all(abs, [1], engine=engine, address=address))
-
-
-def run_script(arguments: list[object]) -> str:
-    return run_process(arguments).stdout
-
-
-def run_process(arguments: list[object]) -> subprocess.CompletedProcess:
-    """Python with these arguments; it must end well and leave no process behind. The time-outs only end what hangs."""
-    places = [str(SRC), str(TESTS), str(TESTS / "study"), os.environ.get("PYTHONPATH", "")]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(places),
-        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
-    }
-    command, output = [sys.executable, *map(str, arguments)], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment, text=True, start_new_session=True, **output) as script:  # type: ignore[call-overload]
-        told, complained = script.communicate(timeout=HANGS)
-    assert script.returncode == 0, told + complained
-    until = time.monotonic() + HANGS
-    while (left := processes_of(script.pid)) and time.monotonic() < until:
-        time.sleep(0.1)
-    assert left == {}
-    return subprocess.CompletedProcess(command, script.returncode, told, complained)
