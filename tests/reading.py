@@ -3,6 +3,7 @@
 A sentence that no pattern matches is an error, so that every sentence is tested.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,58 +12,63 @@ from paretofoil.core.command import Objective
 
 SHARE = r"(?:under |over )?[\d.]+ %"
 ACTION = r'"?(?P<{}>[^"]+?)"?'
-RESTRICTED = r"(?:the wish(?:es)? about (?P<kept>.+?) kept)?(?: and )?(?:only (?P<held>.+?) allowed)?"
-SMALLEST = rf"(?: of (?P<alone>.+?) alone)?(?:, with {RESTRICTED},)? that lets {ACTION.format('wins')} win"
-BY = r"(?: by a margin of (?P<margin>[\d.]+))?"
-SIZE = r"its scaled size(?: \((?P<norm>\w+)\))? is (?P<size>[\d.e-]+)"
-DELIVERY = r"(?:rolled out, it|in (?P<each>each|the mean) of (?P<runs>[\d,]+) runs it) delivers"
-WITHIN = "(?: to within 1 % of each objective's range)?"
+HERE = "(?P<here> from here on)?"
+WHERE = "(?: with (?:(?P<kept>.+?) unchanged)?(?: and )?(?P<held>.+?)?)?"
+PROVEN = r"\(proven(?:, for a margin of (?P<margin>[\d.e-]+))?\)"
+SMALLER = r"more than (?P<smaller>[\d.]+) % smaller(?: \(in the (?P<norm>\w+) norm\))?"
+ALONE = "(?: of (?P<alone>.+?) alone)?"
+CHOOSE = f"makes the agent choose {ACTION.format('foil')} in this state"
+NOTES = r"(?P<notes> \(.*?\))?"
+DELIVERY = r"then delivers (?P<exactly>exactly )?(?P<nearly>nearly )?"
+RUNS = (
+    r"(?P<mean> on average)?(?: in each of (?P<each>[\d,]+) runs)?(?: to within 1 % of each objective's range)?"
+    r"(?:: (?P<led>.+?))?(?: \(mean of (?P<runs>[\d,]+) runs ± standard error\))?\."
+)
 PATTERNS = {
-    "situation": rf"(?P<asked>(?:With|Asked for) .+), the agent chooses {ACTION.format('chosen')} here "
-    rf"\((?P<share>{SHARE}); {ACTION.format('foil')} has (?P<foil_share>{SHARE})\)\.",
-    "outside": r"Such a wish about (?P<names>.+) lies outside what the agent was trained on\.",
-    "change": r"Had you(?P<now> now)? asked for (?P<changes>.+), the agent would have (?P<did>.+)\.",
-    "never": rf"(?:With {RESTRICTED}, u|U)nder no command within its range would the agent have (?P<did>.+) here"
-    r"(?: \(by a margin of (?P<margin>[\d.]+)\))?; this is proven\.",
-    "none": rf"No command was found(?:, with {RESTRICTED},)? under which the agent would have (?P<did>.+) here\.",
-    "shares": rf"Under that command {ACTION.format('foil')} has (?P<foil_share>{SHARE}) and "
+    "situation": rf"(?P<command>(?:Asked for|Already) .+), the agent chooses {ACTION.format('chosen')} in this state "
+    rf"\(probability (?P<share>{SHARE}), {ACTION.format('foil')} (?P<foil_share>{SHARE})\)\.",
+    "outside": r"This command is outside the range of (?P<names>.+) that the agent was trained on\.",
+    "change": rf"Had you asked for (?P<changes>.+?){HERE}, the agent would have (?P<did>.+)\.",
+    "never": rf"No command in the search region {CHOOSE}{WHERE} {PROVEN}\.",
+    "none": rf"No command was found that {CHOOSE}{WHERE}\.",
+    "shares": rf"The probability of {ACTION.format('foil')} is then (?P<foil_share>{SHARE}), that of "
     rf"{ACTION.format('chosen')} (?P<share>{SHARE})\.",
-    "stays": r"The wish about (?P<name>.+) stays as it is\.",
-    "others stay": r"The other wishes stay as they are\.",
-    "same consequence": r"Issued here, it leads to the same in the end(?P<notes>.*): (?P<led>.+)\.",
-    "consequence": r"Issued here, it leads to (?P<led>.+) in the end(?P<notes>.*?); "
-    r"the original command leads to (?P<before>.+)\.",
-    "start": r"At the start that would have been (?P<changes>.+), which (?P<leads>leads|does not lead) to this "
-    r"(?:very state|state at this moment)\.",
-    "chance start": r"At the start that would have been (?P<changes>.+); it is up to chance whether that leads here\.",
-    "same start": r"Issued at the start, the same command (?P<leads>leads|does not lead) to this "
-    r"(?:very state|state at this moment)\.",
-    "same chance start": r"Issued at the start, the same command may lead here or not, by chance\.",
-    "range": r"Any wish for (?P<spans>.+?)(?P<rest>, with the rest as in that command,)? does it as well; "
-    r"this is proven\.",
-    "proof": rf"This change is at most (?P<more>[\d.]+) % larger than the smallest one{SMALLEST}{BY}: {SIZE}, "
-    r"and none below (?P<bound>[\d.e-]+) does it; this is proven\.",
-    "gap": rf"There may be a smaller change{SMALLEST}{BY}: {SIZE}, and only those below (?P<bound>[\d.e-]+) are "
-    r"proven to fail\.",
-    "doubt": r"There may be a smaller change; that it is the smallest is not proven\.",
-    "stop": r"The search stopped because .+\.",
-    "more time": r"A larger limit would find it, or prove that there is none\.",
-    "its range": r"That range is (?P<spans>.+?)(?P<rest>, with the rest as it was)?\.",
-    "odds": rf"Only commands count under which {ACTION.format('foil')} is at least (?P<times>[\d.]+) times "
-    r"as likely as any other action\.",
-    "spent": r"(?P<queries>[\d,]+) queries were spent(?:, which proves nothing)?\.",
-    "bounded": r"(?P<queries>[\d,]+) queries were spent; any answer changes the command by more than "
-    r"(?P<bound>[\d.e-]+) \(scaled\)\.",
-    "fewer": r"You asked for (?P<wanted>\d+) answers; (?:no other was|only (?P<count>\d+) were) found that clearly "
+    "others unchanged": r"The other objectives are unchanged\.",
+    "unchanged": r"(?P<name>.+) (?:is|are) unchanged\.",
+    "same consequence": rf"If issued here, the (?P<whole>whole )?episode ends with (?P<led>.+?){NOTES}, "
+    r"as under the original command\.",
+    "consequence": rf"If issued here, the (?P<whole>whole )?episode ends with (?P<led>.+?){NOTES}; "
+    r"under the original command it ends with (?P<before>.+?)(?P<asked>, as asked)?\.",
+    "start": r"For the whole episode, this is (?P<changes>.+); issued at the start, it (?P<leads>also|does not) "
+    r"reach(?:es)? this state at step (?P<step>\d+)\.",
+    "chance start": r"For the whole episode, this is (?P<changes>.+); issued at the start, it may or may not reach "
+    r"this state: the environment is random\.",
+    "same start": r"Issued at the start, the same command (?P<leads>also|does not) reach(?:es)? this state at step "
+    r"(?P<step>\d+)\.",
+    "same chance start": r"Issued at the start, the same command may or may not reach this state: the environment is "
+    r"random\.",
+    "range": rf"Every command with (?P<spans>.+?){HERE}(?P<rest>, and the rest as in that command,)? also makes the "
+    rf"agent choose {ACTION.format('foil')} \(proven\)\.",
+    "proof": rf"(?:(?P<rounded>The numbers are rounded; n)|N)o change{ALONE} that is {SMALLER} works{WHERE} {PROVEN}\.",
+    "gap": rf"A smaller change{ALONE} may exist{WHERE}: only changes that are {SMALLER} are ruled out {PROVEN}\.",
+    "doubt": r"A smaller change may exist; nothing is proven\.",
+    "stop": r"The search stopped .+\.|The policy .+\.|The search .* but .+\.",
+    "more time": r"With a larger limit, the search would find it or prove that there is none\.",
+    "its region": rf"The search region is (?P<spans>.+?){HERE}(?P<rest>, with the rest unchanged)?\.",
+    "odds": rf"With this margin, {ACTION.format('foil')} must be at least (?P<times>[\d.]+) times as probable as any "
+    r"other action\.",
+    "bounded": r"The search used (?P<queries>[\d,]+) queries: any such command is more than (?P<bound>[\d.e-]+) away "
+    r"\(scaled distance, proven\)\.",
+    "spent": r"The search used (?P<queries>[\d,]+) queries(?:; nothing is proven)?\.",
+    "fewer": r"You requested (?P<wanted>\d+) answers; (?:no other was|only (?P<count>\d+) were) found that clearly "
     r"differs?\.",
-    "advice": r"Ask about another foil or another moment, or widen what may be asked for\.|Try a larger .+",
-    "attainable": rf"To really get {ACTION.format('foil')}: ask for (?P<asked>.+?)(?P<whole> in all)?; {DELIVERY} "
-    rf"(?P<exactly>exactly )?(?P<nearly>nearly )?that{WITHIN}(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
-    "attained": rf"To really get {ACTION.format('foil')}: ask for just that; {DELIVERY} (?P<exactly>exactly )?"
-    rf"(?P<nearly>nearly )?what it asks for{WITHIN}(?:: (?P<led>.+?))?(?: \(± standard error\))?\.",
-    "not attainable": rf"To really get {ACTION.format('foil')}: no command is known that then delivers what it asks "
-    r"for; (?:(?:none|one) was|(?P<tried>\d+) were) rolled out\.",
-    "caveat": r"Such a command is something to ask for; it need not be achievable\.",
+    "advice": r"Try another foil, another step or a larger search region\.|Try a larger .+",
+    "attainable": rf"To make the agent choose {ACTION.format('foil')} and get what you ask for, ask for "
+    rf"(?P<command>.+?)(?P<whole> in the whole episode)?: it {DELIVERY}that{RUNS}",
+    "attained": rf"This command is attainable: the agent {DELIVERY}what it asks for{RUNS}",
+    "not attainable": rf"No attainable command that makes the agent choose {ACTION.format('foil')} was found "
+    r"\((?:none was|(?P<one>1) was|(?P<tried>[\d,]+) were) rolled out\)\.",
+    "caveat": r"The agent may not be able to achieve what this command asks for\.",
 }
 
 
@@ -79,22 +85,28 @@ def read(paragraph: str) -> dict[str, dict[str, str]]:
 
 
 def items(listed: str) -> list[str]:
-    """Split "1 A, 2 B and 3 C" into its parts."""
-    return re.split(r", | and ", listed)
+    """Split "1 A, 2 B and 3 C in 7 steps" into its pieces."""
+    return re.split(r", | and | (?:in|after) (?=\d|at most)", listed)
 
 
 def about(item: str, objectives: Sequence[Objective]) -> int:
-    """Return the index of the objective that a part names."""
-    [i] = [i for i, o in enumerate(objectives) if re.search(rf"(?<![\w]){re.escape(o.name)}(?![\w])", item)]
+    """Return the number of the objective that a piece names; "7 steps" are time."""
+    named = [i for i, o in enumerate(objectives) if re.search(rf"(?<![\w]){re.escape(o.name)}(?![\w])", item)]
+    if not named:
+        named = [i for i, o in enumerate(objectives) if o.name == "time" and o.unit.removesuffix("s") in item]
+    [i] = named
     return i
 
 
+AMOUNT = r"(-?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?)"
+
+
 def number(text: str, objective: Objective) -> float:
-    """Return the first number of a part, such as "no risk" or "7 %", with the sign of the environment."""
-    found = re.search(r"^(?:already )?(?:an? )?(-?\d[\d.]*(?:e-?\d+)?)", text)
+    """Return the first number of a piece in the environment's sign: "no risk", "7 %", "3 steps over budget"."""
+    found = re.search(rf"^(?:an? (?:horizon of )?)?{AMOUNT}", text)
     assert found or text == "none" or text.startswith("no "), text
-    amount = float(found.group(1)) if found else 0.0
-    if re.search(r"over budget|in excess", text):
+    amount = float(found.group(1).replace(",", "")) if found else 0.0
+    if re.search(r"over budget|over target", text):
         amount = -amount
     amount = amount / 100 if objective.probability else amount
     return -amount if objective.cost else amount
@@ -102,7 +114,7 @@ def number(text: str, objective: Objective) -> float:
 
 @dataclass(frozen=True)
 class Change:
-    """One change: from which number to which, and by how much if that is stated."""
+    """One change that is written: from which number to which, and by how much if that is written."""
 
     old: float
     new: float
@@ -111,7 +123,7 @@ class Change:
 
 
 def changes(listed: str, objectives: Sequence[Objective]) -> dict[int, Change]:
-    """Return what is stated about each objective that changes."""
+    """Return what is written of each objective that changes."""
     told: dict[int, Change] = {}
     for item in items(listed):
         name, _, inside = item.partition(" (")
@@ -127,53 +139,68 @@ def changes(listed: str, objectives: Sequence[Objective]) -> dict[int, Change]:
 
 
 @dataclass
-class Wishes:
-    """What is stated about each objective."""
+class Quantities:
+    """What is written of each objective; the others have none, if that is written."""
 
     numbers: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """Each number, with the tolerance of its last digit."""
+    """Each number, and by how much it may be off for the digits in which it is written."""
     nothing_else: bool = False
 
 
-def wishes(listed: str, objectives: Sequence[Objective]) -> Wishes:
-    """Read amounts such as "8 treasure" or "12.21 ± 0.27 steps of time"."""
-    told = Wishes()
+def quantities(listed: str, objectives: Sequence[Objective]) -> Quantities:
+    """Read "8 treasure in 12.2 ± 0.3 steps", "nothing else"."""
+    told = Quantities()
     for item in items(listed):
         if item in ("nothing", "nothing else"):
             told.nothing_else = True
             continue
         i = about(item, objectives)
-        told.numbers[i] = (number(item, objectives[i]), digit(item, objectives[i]))
+        told.numbers[i] = (number(item, objectives[i]), tolerance(item, objectives[i]))
     return told
+
+
+def tolerance(item: str, objective: Objective) -> float:
+    """Return half a unit of the third significant digit or, if that is larger, of a mean's last digit."""
+    if "±" in item:
+        return digit(item, objective)
+    if objective.probability:
+        return 0.0005
+    size = abs(number(item, objective))
+    return 0.5 * 10.0 ** min(0, math.floor(math.log10(size)) - 2) if size else 0.0
 
 
 def digit(text: str, objective: Objective) -> float:
     """Return half a unit of the last digit of the first number."""
-    found = re.search(r"^(?:already )?(?:an? )?(-?\d[\d.]*)", text)
-    decimals = len(found.group(1).partition(".")[2]) if found else 9
+    found = re.search(rf"^(?:an? (?:horizon of )?)?{AMOUNT}", text)
+    decimals = len(found.group(1).partition("e")[0].partition(".")[2]) if found else 9
     half = 0.5 * 10.0**-decimals
     return half / 100 if objective.probability else half
 
 
 def spans(listed: str, objectives: Sequence[Objective]) -> dict[int, tuple[float, float]]:
-    """Return the stated ends of ranges, with the sign of the environment."""
+    """Return the ends of ranges, in the environment's sign."""
     told: dict[int, tuple[float, float]] = {}
     for item in items(listed):
         i = about(item, objectives)
-        ends = re.match(r"(?:at most|(-?[\d.e-]+)(?P<over> over budget| in excess)? to) (-?[\d.e-]+)", item)
-        assert ends, item
-        low, high = float(ends.group(1) or 0.0), float(ends.group(3))
-        if ends.group("over"):
-            low = -low
-        elif item.endswith(("over budget", "in excess")):
-            low, high = -high, -low
+        if mixed := re.match(rf"from (?:an? )?{AMOUNT} .*(?:over budget|over target) to (?:an? )?{AMOUNT}", item):
+            low, high = -amount(mixed.group(1)), amount(mixed.group(2))
+        else:
+            ends = re.match(rf"(?:at most|{AMOUNT} to) {AMOUNT}", item)
+            assert ends, item
+            low, high = amount(ends.group(1) or "0"), amount(ends.group(2))
+            if item.endswith(("over budget", "over target")):
+                low, high = -high, -low
         factor = (-1.0 if objectives[i].cost else 1.0) / (100.0 if objectives[i].probability else 1.0)
         told[i] = (min(factor * low, factor * high), max(factor * low, factor * high))
     return told
 
 
+def amount(text: str) -> float:
+    return float(text.replace(",", ""))
+
+
 def fits(share: str, probability: float) -> bool:
-    """Return whether a stated probability is true."""
+    """Return whether a probability that is written is true."""
     told = float(share.removesuffix(" %").split()[-1]) / 100
     if share.startswith("under"):
         return 0 < probability < told

@@ -51,7 +51,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*DEEP_SEA, "--command", "1e300,-8", "--foil", "down"], "expected --command to be float32 numbers, at most"),
         ([*EXAMPLE, "--axes", "time,treasure"], "expected --plot with --axes, got --axes time,treasure alone"),
         ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
-        ([*EXAMPLE, "--plot", "a.doc"], "a figure's file that ends in"),
+        ([*EXAMPLE, "--plot", "a.doc"], "a figure file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
         (["episode", "branch-path", "--command", "3,1", "--steps", "0-99"], "expected moments from 0 to"),
         (["episode", "branch-path", "--command", "3,1", "--steps", "0-1000001"], "--steps of at most 1,000,000"),

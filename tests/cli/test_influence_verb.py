@@ -32,7 +32,7 @@ def test_a_moment_that_never_comes_is_refused(run):
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_proven(run):
-    assert "a figure's file that ends in" in run(*EXAMPLE, "--plot", "it.docx", code=2).err
+    assert "a figure file that ends in" in run(*EXAMPLE, "--plot", "it.docx", code=2).err
 
 
 def test_the_verb_has_help(run):

@@ -1,6 +1,7 @@
-"""Every number that a paragraph tells is read back from the text, and compared with the policy and the environment."""
+"""Every number of a paragraph is read back from the text, and compared with the policy and the environment."""
 
 import itertools
+import re
 from typing import Any
 
 import numpy as np
@@ -138,19 +139,25 @@ class Witness:
 
     def situation(self, says: dict[str, str]) -> None:
         assert says["chosen"] == self.agent.actions[self.decision.action]
-        assert says["asked"].startswith("With") == (self.decision.step > 0) or "already" in says["asked"]
-        listed = says["asked"].removeprefix("With ").removeprefix("Asked for ")
-        listed = listed.replace(" left", "").replace(", with already", " and already")
-        self.check_wishes(listed, self.decision.command, 1e-3)
+        assert (" from here on" in says["command"]) == (self.decision.step > 0) or says["command"].startswith("Already")
+        listed = says["command"].replace(" from here on", "").replace(" and already ", " and Already ")
+        remaining, _, excess = listed.removeprefix("Asked for ").partition("Already ")
+        over = reading.quantities(excess, self.objectives).numbers if excess else {}
+        for i, (number, off) in over.items():
+            assert abs(number - self.decision.command[i]) <= off + 1e-9, says
+            assert number * (-1 if self.objectives[i].cost else 1) < 0
+        rest = [i for i in range(len(self.objectives)) if i not in over]
+        self.check_quantities(remaining.removesuffix(" and "), self.decision.command, rest)
         self.check_shares(says, self.decision.command)
 
-    def check_wishes(self, listed: str, numbers: np.ndarray, rough: float) -> None:
-        """Told numbers are right to their digits; a share of `rough` is what four digits may lose."""
-        told = reading.wishes(listed, self.objectives[: len(numbers)])
-        for i, (number, digit) in told.numbers.items():
-            assert abs(number - numbers[i]) <= max(digit, rough * abs(numbers[i])) + 1e-8, (listed, numbers)
-        rest = [n for i, n in enumerate(numbers) if i not in told.numbers]
-        assert told.nothing_else == bool(rest)
+    def check_quantities(self, listed: str, numbers: np.ndarray, which: list[int] | None = None) -> None:
+        """Check that numbers are right to their last digit, and that those of which nothing is said are 0."""
+        which = list(range(len(numbers))) if which is None else which
+        written = reading.quantities(listed, self.objectives[: len(numbers)]) if listed else reading.Quantities()
+        for i, (number, off) in written.numbers.items():
+            assert abs(number - numbers[i]) <= 1.001 * off + 1e-9 * self.scale[i], (listed, numbers)
+        rest = [numbers[i] for i in which if i not in written.numbers]
+        assert written.nothing_else == bool(rest)
         assert np.abs(rest).max(initial=0.0) < 1e-8
 
     def change(self, says: dict[str, str]) -> None:
@@ -161,6 +168,7 @@ class Witness:
             assert (margins > 0).all()
         assert self.shares_at(self.command).argmax() == foil
         assert says["did"].startswith(self.agent.phrases[foil])
+        assert ("here" in says) == (self.decision.step > 0)
         assert self.command == pytest.approx(self.answer.command, rel=1e-9, abs=1e-12)
         for i, told in reading.changes(says["changes"], self.objectives).items():
             old, new = self.decision.command[i], told.new
@@ -171,11 +179,11 @@ class Witness:
 
     def outside(self, says: dict[str, str]) -> None:
         """What was trained on is the agent's own box, whichever is searched."""
-        beyond = np.flatnonzero(self.agent.space.outside(self.decision.command))
-        assert [self.agent.space.names[i] for i in beyond] == reading.items(says["names"])
+        beyond = np.flatnonzero(self.agent.space.outside(self.decision.command)).tolist()
+        assert beyond == [reading.about(name, self.objectives) for name in reading.items(says["names"])]
 
     def never(self, says: dict[str, str]) -> None:
-        assert says["did"] == self.agent.phrases[self.answer.foil]
+        assert says["foil"] == self.agent.actions[self.answer.foil]
         kappa = float(says.get("margin", 0.0))
         assert kappa == self.answer.kappa
         low, high = self.region(says)
@@ -188,45 +196,54 @@ class Witness:
         low, high = possible_region(self.agent.space, command, self.decision.collected)
         if self.box is not None:
             low, high = np.minimum(self.box.low, command), np.maximum(self.box.high, command)
-        fixed = reading.items(says["kept"]) if "kept" in says else []
+        fixed = self.named(says["kept"]) if "kept" in says else []
         if "alone" in says:
-            fixed += [name for name in names if name not in reading.items(says["alone"])]
-        for i in map(names.index, fixed):
+            fixed += [i for i in range(len(command)) if i not in self.named(says["alone"])]
+        for i in fixed:
             low[i] = high[i] = command[i]
         if "held" in says:
             for i, ends in reading.spans(says["held"], self.objectives).items():
                 low[i], high[i] = ends
         return low, high
 
-    def its_range(self, says: dict[str, str]) -> None:
+    def named(self, names: str) -> list[int]:
+        return [reading.about(name, self.objectives) for name in reading.items(names)]
+
+    def its_region(self, says: dict[str, str]) -> None:
         low, high = self.region(self.said["never"])
+        listed = self.said["situation"]["command"].removeprefix("Asked for ").replace(" from here on", "")
+        asked = reading.quantities(re.split(r"(?: and a|A)lready ", listed)[0], self.objectives).numbers
         for i, (lowest, highest) in reading.spans(says["spans"], self.objectives).items():
             assert low[i] - 1e-9 <= lowest < highest <= high[i] + 1e-9
             assert highest - lowest >= 0.8 * (high[i] - low[i])
+            if i in asked:
+                assert lowest - 1e-12 <= asked[i][0] <= highest + 1e-12, "the region holds the command as it is written"
             low[i] = high[i] = self.decision.command[i]
         assert (np.abs(high - low) <= 1e-6 * self.scale).all()
         assert ("rest" in says) == (len(reading.items(says["spans"])) < len(low))
+        assert ("here" in says) == (self.decision.step > 0)
 
     def odds(self, says: dict[str, str]) -> None:
-        assert np.exp(self.answer.kappa) <= float(says["times"]) <= 1.001 * np.exp(self.answer.kappa)
+        assert np.exp(self.answer.kappa) <= float(says["times"]) <= 1.01 * np.exp(self.answer.kappa)
 
     def shares(self, says: dict[str, str]) -> None:
         self.check_shares(says, self.command)
 
-    def stays(self, says: dict[str, str]) -> None:
-        i = self.agent.space.index(says["name"])
+    def unchanged(self, says: dict[str, str]) -> None:
+        names = [o.name.lower() for o in self.objectives]
+        i = names.index(says["name"].lower().removeprefix("the risk of ").removeprefix("the chance of "))
         assert np.flatnonzero(self.command == self.decision.command).tolist() == [i]
 
-    def others_stay(self, says: dict[str, str]) -> None:
+    def others_unchanged(self, says: dict[str, str]) -> None:
         assert np.count_nonzero(self.command == self.decision.command) > 1
 
     def consequence(self, says: dict[str, str]) -> None:
+        assert ("whole" in says) == (self.decision.step > 0)
         self.check_runs(says["led"], self.command, says.get("notes", ""))
-        if says["before"] == "what it asks for":
-            asked = self.decision.command + self.decision.collected
-            assert self.runs(self.decision.command)[0] == pytest.approx(asked, rel=1e-5, abs=1e-8)
-        else:
-            self.check_runs(says["before"], self.decision.command, "")
+        self.check_runs(says["before"], self.decision.command, "")
+        asked = self.decision.command + self.decision.collected
+        delivered = np.allclose(self.runs(self.decision.command)[0], asked, rtol=1e-5, atol=1e-8)
+        assert ("asked" in says) == delivered
 
     def same_consequence(self, says: dict[str, str]) -> None:
         self.check_runs(says["led"], self.command, says.get("notes", ""))
@@ -234,22 +251,22 @@ class Witness:
 
     def check_runs(self, listed: str, command: np.ndarray, notes: str) -> None:
         mean, error, finished = self.runs(command)
-        self.check_wishes(listed, mean, 1e-3)
+        self.check_quantities(listed, mean)
         for item in reading.items(listed):
             if "±" in item:
                 objective = self.objectives[i := reading.about(item, self.objectives)]
                 spread = item.partition("± ")[2]
-                told = abs(reading.number(spread, objective))
-                assert abs(told - error[i]) <= reading.digit(spread, objective) + 1e-9
+                written = abs(reading.number(spread, objective))
+                assert abs(written - error[i]) <= reading.digit(spread, objective) + 1e-9
         if "in each of" in notes:
             assert not error.any()
         if "stopped" in notes:
-            share = notes.rpartition("(")[2].partition(" of them")[0] if "of them" in notes else "100 %"
+            share = re.search(r"in (\S+ %|\S+ \S+ %) of them", notes)[1] if "of them" in notes else "100 %"  # type: ignore[index]
             assert reading.fits(share, 1 - finished)
 
     def attainable(self, says: dict[str, str]) -> None:
-        told = reading.wishes(says["asked"], self.objectives).numbers
-        asked = np.array([told[i][0] if i in told else 0.0 for i in range(len(self.objectives))])
+        numbers = reading.quantities(says["command"], self.objectives).numbers
+        asked = np.array([numbers[i][0] if i in numbers else 0.0 for i in range(len(self.objectives))])
         assert ("whole" in says) == (self.decision.step > 0)
         self.check_delivery(says, asked - self.decision.collected)
 
@@ -258,18 +275,18 @@ class Witness:
 
     def not_attainable(self, says: dict[str, str]) -> None:
         assert says["foil"] == self.agent.actions[self.answer.foil]
-        assert int(says.get("tried", 1)) == self.answer.attainable.tried
+        assert int(says.get("tried", says.get("one", "0")).replace(",", "")) == self.answer.attainable.tried
 
     def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
-        """Issued here, that very command takes the foil and delivers what it asks for, as far as is told."""
-        assert says["foil"] == self.agent.actions[self.answer.foil]
+        """Check that the command, issued here, takes the foil and delivers what it asks for."""
+        assert says.get("foil", self.agent.actions[self.answer.foil]) == self.agent.actions[self.answer.foil]
         assert self.margins(command[None])[0] >= self.answer.kappa - 1e-6
         stochastic = self.agent.environment.stochastic
-        assert ("runs" in says) == stochastic
-        runs = int(says.get("runs", "1").replace(",", ""))
+        assert ("runs" in says or "each" in says) == stochastic
+        assert ("mean" in says) == ("runs" in says)
+        runs = int(says.get("runs", says.get("each", "1")).replace(",", ""))
         mean, error, _ = self.runs(command, runs, seed=2)
-        assert ("each" in says) == stochastic
-        if says.get("each") == "each":
+        if "each" in says:
             assert not error.any()
         missed = np.abs(mean - command - self.decision.collected)
         assert (
@@ -277,7 +294,7 @@ class Witness:
         ).all(), says
         assert ("nearly" in says) == (stochastic and bool((missed > error + 1e-9).any()))
         if "led" in says:
-            self.check_wishes(says["led"], mean, 1e-3)
+            self.check_quantities(says["led"], mean)
 
     def runs(self, command: np.ndarray, count: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray, float]:
         env, count = self.agent.batch_env(), count if self.agent.environment.stochastic else 1
@@ -292,7 +309,8 @@ class Witness:
         issued = self.decision.command + self.decision.collected
         command = self.told(issued, "start")
         assert command - self.decision.collected == pytest.approx(self.command, rel=1e-7, abs=1e-8)
-        assert self.leads_here(command) == (says["leads"] == "leads")
+        assert int(says["step"]) == self.decision.step
+        assert self.leads_here(command) == (says["leads"] == "also")
 
     def chance_start(self, says: dict[str, str]) -> None:
         command = self.told(self.decision.command + self.decision.collected, "chance start")
@@ -301,7 +319,8 @@ class Witness:
 
     def same_start(self, says: dict[str, str]) -> None:
         assert not self.decision.collected.any()
-        assert self.leads_here(self.command) == (says["leads"] == "leads")
+        assert int(says["step"]) == self.decision.step
+        assert self.leads_here(self.command) == (says["leads"] == "also")
 
     def same_chance_start(self, says: dict[str, str]) -> None:
         assert not self.decision.collected.any()
@@ -316,17 +335,18 @@ class Witness:
 
     def range(self, says: dict[str, str]) -> None:
         low, high = self.command.copy(), self.command.copy()
-        told = reading.spans(says["spans"], self.objectives)
-        for i, (lowest, highest) in told.items():
+        spans = reading.spans(says["spans"], self.objectives)
+        for i, (lowest, highest) in spans.items():
             low[i], high[i] = lowest, highest
-        assert ("rest" in says) == (len(told) < len(low))
+        assert ("rest" in says) == (len(spans) < len(low))
+        assert ("here" in says) == (self.decision.step > 0)
+        assert says["foil"] == self.agent.actions[self.answer.foil]
         points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
         assert (self.margins(points) >= self.answer.kappa).all(), says
 
     def proof(self, says: dict[str, str]) -> None:
         self.bound(says)
-        size, bound = self.size(), float(says["bound"])
-        assert size <= bound * (1 + float(says["more"]) / 100) * (1 + 1e-3)  # the bound is rounded, too
+        assert ("rounded" in says) == bool((self.answer.command != self.answer.closest).any())
 
     def gap(self, says: dict[str, str]) -> None:
         self.bound(says)
@@ -336,15 +356,15 @@ class Witness:
 
     def bound(self, says: dict[str, str]) -> None:
         """No command of the told region that is closer than the bound lets the foil win by the margin."""
-        assert says["wins"] == self.agent.actions[self.answer.foil]
         assert float(says.get("margin", 0.0)) == self.answer.kappa
         assert says.get("norm", "l2") == self.answer.norm
-        assert float(says["size"]) == pytest.approx(self.size(), rel=1e-3)
+        bound = self.size() * (1 - float(says["smaller"]) / 100)
+        assert bound <= self.answer.lower_bound * (1 + 1e-9)
         directions = self.rng.normal(size=(SAMPLES, len(self.scale)))
         towards = (self.command - self.decision.command) / self.scale
         nearby = 0.1 * length(towards[None], self.answer.norm)
         directions[::2] = towards + nearby * directions[::2]  # most where it is likeliest
-        self.check_closer(self.region(says), float(says["bound"]), directions)
+        self.check_closer(self.region(says), bound, directions)
 
     def check_closer(self, region: tuple[np.ndarray, np.ndarray], bound: float, directions: np.ndarray) -> None:
         """No command in these directions that is closer than the bound lets the foil win by the margin."""

@@ -66,7 +66,7 @@ def test_the_bold_arrow_goes_from_the_original_command_to_the_quoted_one():
     [(start, end)] = arrows(figure_decision(found).axes[0])
     assert start == (0.2, 6.0)
     assert end == (found.command[0], -found.command[1])
-    assert "the change" in legend(figure_decision(found).axes[0])
+    assert "change" in legend(figure_decision(found).axes[0])
 
 
 def test_the_arrow_ends_at_what_the_sentence_says_not_at_the_unrounded_command():
@@ -101,8 +101,8 @@ def test_the_gradient_is_drawn_on_demand_only_thinner_and_with_a_legend_entry_of
     plain, marked = Figure().subplots(1, 2)
     draw_landscape(plain, land, [found])
     draw_landscape(marked, land, [found], gradient=True)
-    assert "where the margin grows" not in legend(plain)
-    assert {"where the margin grows", "the change"} <= set(legend(marked))
+    assert "direction in which the margin grows" not in legend(plain)
+    assert {"direction in which the margin grows", "change"} <= set(legend(marked))
     at_original = marked.collections[-1]
     assert (at_original.U[0] > 0, at_original.V[0] < 0) == (True, True)  # more share, fewer steps
     change = next(text for text in marked.texts if text.arrow_patch).arrow_patch
@@ -113,7 +113,7 @@ def test_three_objectives_are_a_slice_and_the_picture_says_through_what():
     found = cube()
     assert (found.command != found.original).all()
     title = figure_decision(found, axes=("A", "B")).axes[0].get_title()
-    assert f"slice at C = {found.command[2]:g}, the answer's (the original has C = -0.25)" in title
+    assert f"slice at C = {found.command[2]:g} (as in the answer; original command: C = -0.25)" in title
     infeasible = answer([-1.0, 0.0, 0.0], [0.5, 0.5, 0.2], CommandSpace([0.1] * 3, [1.0] * 3, ["A", "B", "C"]))
     assert "slice at C = 0.2, the original's" in figure_decision(infeasible).axes[0].get_title()
 
@@ -144,9 +144,9 @@ def test_a_mark_claims_no_more_than_was_proven():
         outcome: list(marks(figure_decision(changed(found, status=outcome)).axes[0]))[1]
         for outcome in (Status.FOUND, Status.PROVEN_CLOSEST)
     }
-    assert labels == {Status.FOUND: "Exact", Status.PROVEN_CLOSEST: "closest, proven"}
+    assert labels == {Status.FOUND: "Exact", Status.PROVEN_CLOSEST: "closest command (proven)"}
     rounded = changed(found, status=Status.PROVEN_CLOSEST, command=found.command + 0.01)
-    assert "closest up to rounding, proven" in marks(figure_decision(rounded).axes[0])
+    assert "closest command, rounded (proven)" in marks(figure_decision(rounded).axes[0])
 
 
 def test_an_answer_that_found_nothing_has_no_mark_and_a_word_in_the_title():
@@ -179,13 +179,13 @@ def test_the_only_objective_that_may_change_is_a_line_with_the_others_named():
     figure = figure_decision(plane(keep=["time"]))
     assert len(figure.axes) == 1
     assert figure.axes[0].get_xlabel() == "share"
-    assert "slice at time = 6 steps, the original's" in figure.axes[0].get_title()
+    assert "slice at time = 6 steps (as in the original command)" in figure.axes[0].get_title()
 
 
 def test_kept_objectives_can_be_asked_for_as_axes_all_the_same():
     axes = figure_decision(plane(keep=["time"]), axes=("share", "time")).axes[0]
     assert axes.get_ylim() == (0, 10)
-    with pytest.raises(InvalidInput, match="expected two different objectives for the axes, got share twice"):
+    with pytest.raises(InvalidInput, match="expected two different objectives for the axes, got 'share' for both"):
         figure_decision(plane(), axes=("share", "share"))
 
 
@@ -196,7 +196,7 @@ def test_without_a_scene_the_landscape_stands_alone(scene, tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         figure = figure_decision(found, tmp_path / "a.png")
     assert len(figure.axes) == 2  # the landscape and its colour bar
-    assert "why stay, and not go?" in figure.axes[0].get_title()
+    assert "why stay and not go?" in figure.axes[0].get_title()
     assert ("no render" in caplog.text) == (scene is not None)
 
 
@@ -260,18 +260,18 @@ def test_a_form_of_a_search_has_its_mark_and_says_which_it_is():
     assert (plain.label, as_run.label, mark_of("my-search").label) == ("White-CW", "White-CW as run", "my-search")
 
 
-def test_what_can_be_had_has_a_mark_of_its_own_where_it_is_another_command():
+def test_an_attainable_command_has_a_mark_of_its_own_where_it_is_another_command():
     found = plane()
     had = attainable([0.9, -4.0])
     axes = figure_decision([changed(found, attainable=had)] * 2).axes[0]
-    line = marks(axes)["what can be had"]
+    line = marks(axes)["attainable command"]
     assert (line.get_xdata()[0], line.get_ydata()[0]) == (0.9, 4.0)
-    assert legend(axes).count("what can be had") == 1
+    assert legend(axes).count("attainable command") == 1
     [(_, end)] = arrows(axes)
     assert end == (found.command[0], -found.command[1]), "the arrow is the smallest change"
     for other in (None, Attainable(3), attainable(found.command)):
         drawn = figure_decision(changed(found, attainable=other)).axes[0]
-        assert "what can be had" not in legend(drawn)
+        assert "attainable command" not in legend(drawn)
 
 
 def test_a_front_with_a_cost_has_positive_numbers():
@@ -289,11 +289,11 @@ def test_a_front_has_no_more_panels_than_it_needs(name, panels):
     assert sum(axes.axison or axes.name == "3d" for axes in figure.axes) == panels
 
 
-def long_flip_map(moments: int):
+def long_flip_map(num_steps: int):
     found = plane()
     none = changed(found, status=Status.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
-    answers = tuple(none if time % 3 == 0 else found for time in range(moments))
-    taken, times = (0,) * moments, tuple(range(moments))
+    answers = tuple(none if step % 3 == 0 else found for step in range(num_steps))
+    taken, times = (0,) * num_steps, tuple(range(num_steps))
     return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)
 
 

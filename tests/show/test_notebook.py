@@ -64,7 +64,7 @@ def agent(**changes: Any) -> pf.Agent:
 
 
 def flip_map(answers: tuple[Answer, ...] | None = None, name: str = "mine") -> pf.FlipMap:
-    told = (answer([6.3, -1.7]), proven(foil=0), answer(foil=0)) if answers is None else answers
+    some = (answer([6.3, -1.7]), proven(foil=0), answer(foil=0)) if answers is None else answers
     first = answer()
     return pf.FlipMap(
         name,
@@ -73,8 +73,8 @@ def flip_map(answers: tuple[Answer, ...] | None = None, name: str = "mine") -> p
         first.original,
         np.array([8.0, -2.0]),
         (3, 3),
-        (0, 0, 1)[: len(told)],
-        told,
+        (0, 0, 1)[: len(some)],
+        some,
     )
 
 
@@ -132,7 +132,7 @@ def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
     words = read(found._repr_html_()).words
     assert str(found) in words
     assert words[-1] == (
-        "proven closest · by exact, 9,001 queries · "
+        "proven closest · exact, 9,001 queries · "
         "proven: no valid command is closer than 0.1241, and one is found at 0.1250 (7 boxes, 0.50 s)"
     )
 
@@ -140,32 +140,35 @@ def test_an_answer_shows_its_sentence_its_outcome_and_its_proof() -> None:
 def test_an_answer_says_that_nothing_is_proven_and_why_its_search_stopped() -> None:
     words = read(answer(stop=Stop.OUT_OF_QUERIES)._repr_html_()).words
     assert words[-1] == (
-        "not found · by cf-zoo, 9,001 queries · nothing is proven · "
+        "not found · cf-zoo, 9,001 queries · nothing is proven · "
         "The search stopped because it had used all its queries."
     )
     bounded = answer(proof=certificate("gap", 0.03, np.inf))
     assert "no valid command is closer than 0.0300" in read(bounded._repr_html_()).words[-1]
 
 
-def test_an_answer_names_its_agent_and_moment_where_it_knows_them() -> None:
+def test_an_answer_names_its_agent_and_step_where_it_knows_them() -> None:
     found, placed = answer([6.3, -1.7]), answer([6.3, -1.7], agent="minecart", step=4)
-    assert read(found._repr_html_()).words[0] == "Why right, and not down?"
-    assert read(placed._repr_html_()).words[0] == "minecart, t = 4: why right, and not down?"
+    assert read(found._repr_html_()).words[0] == "Why right and not down?"
+    assert read(placed._repr_html_()).words[0] == "minecart, t = 4: why right and not down?"
 
 
 def test_an_answer_shows_the_same_after_json() -> None:
     found = proven([6.3, -2.0], agent="mine", step=0, alternatives=(answer([8.0, -1.0]),))
     assert Answer.from_json(found.to_json())._repr_html_() == found._repr_html_()
-    assert "Or: Had you asked for 1 fewer step of time" in "".join(read(found._repr_html_()).words)
+    assert "Or: Had you asked for 1 fewer step" in "".join(read(found._repr_html_()).words)
 
 
-def test_an_answer_says_what_can_be_had_and_so_do_its_alternatives() -> None:
+def test_an_answer_says_what_is_attainable_and_so_do_its_alternatives() -> None:
     other = answer([8.0, -1.0], attainable=attainable([8.0, -1.0]))
     found = answer([6.3, -2.0], attainable=attainable([5.0, -7.0]), alternatives=(other,))
     words = read(found._repr_html_()).words
-    assert "To really get down: ask for 5 treasure and 7 steps of time; rolled out, it delivers exactly that." in words
-    [told] = [line for line in words if line.startswith("Or: ")]
-    assert told.endswith("ask for just that; rolled out, it delivers exactly what it asks for.")
+    assert (
+        "To make the agent choose down and get what you ask for, ask for 5 treasure in 7 steps: it then delivers "
+        "exactly that."
+    ) in words
+    [other] = [line for line in words if line.startswith("Or: ")]
+    assert other.endswith("This command is attainable: the agent then delivers exactly what it asks for.")
 
 
 def bars(found: Answer) -> list[tuple[str, float, float]]:
@@ -188,21 +191,21 @@ def test_numbers_in_the_picture_are_in_the_users_sign() -> None:
     assert "8 → 6.3" in words
     assert "2 → 1 step" in words
     kept = answer([1.5, -0.5], original=[1.0, -0.5], objectives=(Objective("ore"), FUEL))
-    assert "stays 0.5" in read(kept._repr_html_()).words
+    assert "0.5 (unchanged)" in read(kept._repr_html_()).words
 
 
 def test_a_probability_in_the_picture_is_in_percent() -> None:
     risk, chance = Objective("death", cost=True, probability=True), Objective("gold", probability=True)
     words = read(answer([-0.07, 0.9], original=[-0.0968, 0.9], objectives=(risk, chance))._repr_html_()).words
     assert "9.68 → 7 %" in words
-    assert "stays 90 %" in words
+    assert "90 % (unchanged)" in words
 
 
-def test_what_stays_is_told_in_few_digits_and_what_changes_in_all() -> None:
+def test_an_unchanged_number_has_few_digits_and_a_changed_one_all() -> None:
     found = answer([6.123456, -2.345678], original=[8.0, -2.345678])
     words = read(found._repr_html_()).words
     assert "8 → 6.123456" in words
-    assert "stays 2.346 steps" in words
+    assert "2.35 steps (unchanged)" in words
 
 
 def test_more_and_less_have_different_colours_and_what_stays_has_none() -> None:
@@ -241,8 +244,8 @@ def test_a_flip_map_shows_its_picture_and_its_summary() -> None:
     assert picture.format == "PNG"
     assert min(picture.size) > 200
     words = "".join(reader.words)
-    assert "mine: 2 moments, 3 foils" in words
-    assert "Easiest to steer:\n  t = 0: Had you asked for" in words
+    assert "mine: 2 steps, 3 foils" in words
+    assert "The smallest changes:\n  t = 0: Had you asked for" in words
     assert "No foil was found at t = 1." in words
 
 
@@ -253,5 +256,5 @@ def test_an_agent_shows_what_it_is() -> None:
     assert words[1:3] == ["environment", f"deep-sea-treasure. {measured.environment.description}"]
     assert words[3:5] == ["objectives", "treasure 1 to 124, time 1 to 40 steps"]
     assert words[5:7] == ["actions", "up, down, left, right"]
-    assert words[7:] == ["front", "2 points", "reached", "1 of them by rollouts"]
+    assert words[7:] == ["front", "2 points", "reached", "1 of 2"]
     assert read(agent()._repr_html_()).words[-1] == "not measured"

@@ -1,15 +1,16 @@
-"""What people read, word for word: wishes of every kind, what they lead to, and ranges that are proven."""
+"""Sentences word for word: objectives of every kind, outcomes of rollouts, and proven ranges."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-from answers import FUEL, TIME, TREASURE, achieved, answer, proven, proven_range
+from answers import FUEL, TIME, TREASURE, achieved, answer, attainable, proven, proven_range
 from phrases import (
     ASKED,
     BOTH,
     BUDGET,
     CAVEAT,
+    CHOICE,
     CLOSEST,
     DEATH,
     DIAMOND,
@@ -23,7 +24,6 @@ from phrases import (
     OTHERS_STAY,
     PERHAPS,
     SHARES,
-    SIZES,
     STEPS,
     TIME_STAYS,
     TRY_EXACT,
@@ -39,9 +39,9 @@ OBJECTIVES = {
         answer([8.0, -1.0]),
         [
             ASKED,
-            "Had you asked for 1 fewer step of time (1 instead of 2), the agent would have gone down instead of right.",
+            "Had you asked for 1 fewer step (1 instead of 2), the agent would have gone down instead of right.",
             SHARES,
-            "The wish about treasure stays as it is.",
+            "Treasure is unchanged.",
             PERHAPS,
             CAVEAT,
         ],
@@ -50,7 +50,7 @@ OBJECTIVES = {
         answer([6.3, -1.7], outside=(0, 1)),
         [
             ASKED,
-            "Such a wish about treasure and time lies outside what the agent was trained on.",
+            "This command is outside the range of treasure and time that the agent was trained on.",
             BOTH,
             SHARES,
             PERHAPS,
@@ -60,7 +60,7 @@ OBJECTIVES = {
     "a-cost-without-a-unit": (
         answer([1.5, -0.9], original=[1.2, -1.25], objectives=(Objective("ore"), FUEL)),
         [
-            "Asked for 1.2 ore and 1.25 fuel, the agent chooses right here (70 %; down has 20 %).",
+            f"Asked for 1.2 ore and 1.25 fuel, {CHOICE}",
             "Had you asked for 0.3 more ore (1.5 instead of 1.2) and 0.35 less fuel (0.9 instead of 1.25), "
             "the agent would have gone down instead of right.",
             SHARES,
@@ -71,10 +71,9 @@ OBJECTIVES = {
     "risks-and-chances": (
         answer([-0.07, 0.4], original=[-0.0968, 0.0], objectives=(DEATH, DIAMOND), step=3),
         [
-            "With a 9.7 % risk of death and no chance of diamond left, the agent chooses right here "
-            "(70 %; down has 20 %).",
-            "Had you now asked for a 7 % risk of death instead of 9.7 % and a 40 % chance of diamond instead of none, "
-            "the agent would have gone down instead of right.",
+            f"Asked for a 9.7 % risk of death and no chance of diamond from here on, {CHOICE}",
+            "Had you asked for a 7 % risk of death instead of 9.7 % and a 40 % chance of diamond instead of none "
+            "from here on, the agent would have gone down instead of right.",
             SHARES,
             PERHAPS,
             CAVEAT,
@@ -83,9 +82,9 @@ OBJECTIVES = {
     "nothing-of-one-and-over-the-budget-of-another": (
         answer([0.3, -0.1], original=[0.0, 0.2], objectives=(ORE, BUDGET), step=9),
         [
-            "With no ore 0 left and already 0.2 fuel over budget, the agent chooses right here (70 %; down has 20 %).",
-            "Had you now asked for 0.3 of ore 0 instead of none and 0.3 more fuel (0.1 instead of 0.2 over budget), "
-            "the agent would have gone down instead of right.",
+            f"Asked for no ore 0 from here on and already 0.2 fuel over budget, {CHOICE}",
+            "Had you asked for 0.3 of ore 0 instead of none and 0.3 more fuel (0.1 instead of 0.2 over budget) "
+            "from here on, the agent would have gone down instead of right.",
             SHARES,
             PERHAPS,
             CAVEAT,
@@ -94,8 +93,7 @@ OBJECTIVES = {
     "over-every-budget": (
         answer(original=[-2.0, 3.0], objectives=(GOLD, STEPS), step=9),
         [
-            "With already 2 gold in excess and already 3 steps of time over budget, the agent chooses right here "
-            "(70 %; down has 20 %).",
+            f"Already 2 gold over target and 3 steps over budget, {CHOICE}",
             NONE_FOUND,
             NOTHING_PROVEN,
             TRY_EXACT,
@@ -110,11 +108,11 @@ OBJECTIVES = {
             phrases=("chosen action 0", "chosen action 1", "chosen action 2", "chosen action 3"),
         ),
         [
-            "Asked for 0 of objective 0 and -0.2 of objective 1, the agent chooses action 3 here "
-            "(70 %; action 1 has 20 %).",
+            "Asked for 0 of objective 0 and -0.2 of objective 1, the agent chooses action 3 in this state "
+            "(probability 70 %, action 1 20 %).",
             "Had you asked for 0.3 more of objective 0 (0.3 instead of 0) and 0.3 less of objective 1 "
             "(-0.5 instead of -0.2), the agent would have chosen action 1 instead of action 3.",
-            "Under that command action 1 has 50 % and action 3 47.5 %.",
+            "The probability of action 1 is then 50 %, that of action 3 47.5 %.",
             PERHAPS,
             CAVEAT,
         ],
@@ -126,20 +124,18 @@ OBJECTIVES = {
             phrases=("mined", "done nothing", "turned left", "turned right"),
         ),
         [
-            'Asked for 8 treasure and 2 steps of time, the agent chooses right here (70 %; "none" has 20 %).',
-            "Had you asked for 1.7 less treasure (6.3 instead of 8) and 0.3 fewer steps of time (1.7 instead of 2), "
+            'Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 70 %, "none" 20 %).',
+            "Had you asked for 1.7 less treasure (6.3 instead of 8) and 0.3 fewer steps (1.7 instead of 2), "
             "the agent would have done nothing rather than turned right.",
-            'Under that command "none" has 50 % and right 47.5 %.',
-            'This change is at most 0.73 % larger than the smallest one that lets "none" win by a margin of 0.05: '
-            f"{SIZES}",
+            'The probability of "none" is then 50 %, that of right 47.5 %.',
+            CLOSEST,
             CAVEAT,
         ],
     ),
     "most-of-six-stay": (
         answer([1, 2, 3.25, 4, 5, 5.5], original=[1, 2, 3, 4, 5, 6], objectives=FOOD),
         [
-            "Asked for 1 protein, 2 carbs, 3 fats, 4 vitamins, 5 minerals and 6 water, the agent chooses right here "
-            "(70 %; down has 20 %).",
+            f"Asked for 1 protein, 2 carbs, 3 fats, 4 vitamins, 5 minerals and 6 water, {CHOICE}",
             "Had you asked for 0.25 more fats (3.25 instead of 3) and 0.5 less water (5.5 instead of 6), "
             "the agent would have gone down instead of right.",
             SHARES,
@@ -157,14 +153,13 @@ OBJECTIVES = {
             original_consequence=achieved(8, -2),
         ),
         [
-            "Asked for 8 treasure, 2 steps of time and 4 steps of horizon, the agent chooses right here "
-            "(70 %; down has 20 %).",
-            "Had you asked for 1.7 less treasure (6.3 instead of 8) and 1 more step of horizon (5 instead of 4), "
+            f"Asked for 8 treasure, 2 steps and a horizon of 4 steps, {CHOICE}",
+            "Had you asked for 1.7 less treasure (6.3 instead of 8) and a horizon of 5 steps instead of 4, "
             "the agent would have gone down instead of right.",
             SHARES,
             TIME_STAYS,
-            "Issued here, it leads to 5 treasure and 7 steps of time in the end; "
-            "the original command leads to what it asks for.",
+            "If issued here, the episode ends with 5 treasure after 7 steps; under the original command it ends with "
+            "8 treasure after 2 steps, as asked.",
             PERHAPS,
             CAVEAT,
         ],
@@ -176,9 +171,9 @@ OBJECTIVES = {
             counterfactual_probabilities=np.array([0.0, 0.9999, 0.0, 0.0001]),
         ),
         [
-            "Asked for 8 treasure and 2 steps of time, the agent chooses right here (100 %; down has 0 %).",
+            "Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 100 %, down 0 %).",
             BOTH,
-            "Under that command down has over 99.9 % and right under 0.1 %.",
+            "The probability of down is then over 99.9 %, that of right under 0.1 %.",
             PERHAPS,
             CAVEAT,
         ],
@@ -192,7 +187,7 @@ RANGES = {
             ASKED,
             BOTH,
             SHARES,
-            "Any wish for 1.1 to 6.3 treasure and 1.6 to 1.74 steps of time does it as well; this is proven.",
+            "Every command with 1.1 to 6.3 treasure in 1.6 to 1.74 steps also makes the agent choose down (proven).",
             CLOSEST,
             CAVEAT,
         ],
@@ -204,7 +199,8 @@ RANGES = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            "Any wish for 1 to 6.3 treasure, with the rest as in that command, does it as well; this is proven.",
+            "Every command with 1 to 6.3 treasure, and the rest as in that command, also makes the agent choose down "
+            "(proven).",
             CLOSEST,
             CAVEAT,
         ],
@@ -229,44 +225,43 @@ ORIGINAL_RUNS = achieved(8, -8, error=[0.25, 0.0], repeats=200)
 CONSEQUENCES = {
     "another-result": (
         (achieved(5, -7), achieved(8, -8)),
-        "Issued here, it leads to 5 treasure and 7 steps of time in the end; "
-        "the original command leads to 8 treasure and 8 steps of time.",
+        "If issued here, the episode ends with 5 treasure after 7 steps; under the original command it ends with "
+        "8 treasure after 8 steps.",
     ),
     "the-same-result": (
         (achieved(8, -8), achieved(8, -8)),
-        "Issued here, it leads to the same in the end: 8 treasure and 8 steps of time.",
+        "If issued here, the episode ends with 8 treasure after 8 steps, as under the original command.",
     ),
     "the-original-command-delivers": (
         (achieved(5, -7), achieved(8, -2)),
-        "Issued here, it leads to 5 treasure and 7 steps of time in the end; "
-        "the original command leads to what it asks for.",
+        "If issued here, the episode ends with 5 treasure after 7 steps; under the original command it ends with "
+        "8 treasure after 2 steps, as asked.",
     ),
     "many-runs": (
         (achieved(5.25, -7.5, error=[0.125, 0.0625], repeats=200), ORIGINAL_RUNS),
-        "Issued here, it leads to 5.25 ± 0.12 treasure and 7.500 ± 0.062 steps of time in the end, "
-        "on average over 200 runs (± standard error); the original command leads to 8.00 ± 0.25 treasure and "
-        "8 steps of time.",
+        "If issued here, the episode ends with 5.2 ± 0.1 treasure after 7.50 ± 0.06 steps (mean of 200 runs ± standard "
+        "error); under the original command it ends with 8.0 ± 0.2 treasure after 8 steps.",
     ),
     "many-runs-that-are-all-the-same": (
         (achieved(5, -7, repeats=200), achieved(8, -8, repeats=200)),
-        "Issued here, it leads to 5 treasure and 7 steps of time in the end, in each of 200 runs; "
-        "the original command leads to 8 treasure and 8 steps of time.",
+        "If issued here, the episode ends with 5 treasure after 7 steps (in each of 200 runs); "
+        "under the original command it ends with 8 treasure after 8 steps.",
     ),
     "some-runs-are-stopped": (
         (achieved(5.25, -7.5, error=[0.125, 0.0625], repeats=200, finished=0.75), ORIGINAL_RUNS),
-        "Issued here, it leads to 5.25 ± 0.12 treasure and 7.500 ± 0.062 steps of time in the end, "
-        "on average over 200 runs (± standard error) (25 % of them are stopped by the step limit); "
-        "the original command leads to 8.00 ± 0.25 treasure and 8 steps of time.",
+        "If issued here, the episode ends with 5.2 ± 0.1 treasure after 7.50 ± 0.06 steps (mean of 200 runs ± standard "
+        "error; in 25 % of them stopped by the step limit); under the original command it ends with 8.0 ± 0.2 treasure "
+        "after 8 steps.",
     ),
     "the-only-run-is-stopped": (
         (achieved(0, -100, finished=0.0), achieved(8, -8)),
-        "Issued here, it leads to 0 treasure and 100 steps of time in the end (stopped by the step limit); "
-        "the original command leads to 8 treasure and 8 steps of time.",
+        "If issued here, the episode ends with 0 treasure after 100 steps (stopped by the step limit); "
+        "under the original command it ends with 8 treasure after 8 steps.",
     ),
     "every-run-is-always-stopped": (
         (achieved(0, -100, finished=0.0), achieved(8, -100, finished=0.0)),
-        "Issued here, it leads to 0 treasure and 100 steps of time in the end; "
-        "the original command leads to 8 treasure and 100 steps of time.",
+        "If issued here, the episode ends with 0 treasure after 100 steps; under the original command it ends with "
+        "8 treasure after 100 steps.",
     ),
 }
 
@@ -289,8 +284,8 @@ def test_measured_risks_and_chances_read_word_for_word() -> None:
         original_consequence=old,
     )
     assert (
-        "Issued here, it leads to a 25.5 ± 3.1 % risk of death and no diamond in the end, on average over 200 runs "
-        "(± standard error); the original command leads to no death and an 80.0 ± 2.8 % chance of diamond."
+        "If issued here, the episode ends with a 26 ± 3 % risk of death and no diamond (mean of 200 runs ± standard "
+        "error); under the original command it ends with no death and an 80 ± 3 % chance of diamond."
     ) in paragraph(found)
 
 
@@ -300,40 +295,48 @@ def start(leads_here: bool | None, collected: Any = (0.0, -6.0)) -> Start:
 
 
 STARTS = {
-    "leads-here": (start(True, (2.0, -6.0)), "less treasure (8.3 instead of 10), which leads to this very state."),
-    "does-not": (
-        start(False, (2.0, -6.0)),
-        "less treasure (8.3 instead of 10), which does not lead to this state at this moment.",
-    ),
-    "by-chance": (
-        start(None, (2.0, -6.0)),
-        "less treasure (8.3 instead of 10); it is up to chance whether that leads here.",
-    ),
-}
-SAME_STARTS = {
-    "leads-here": (start(True, (0.0, 0.0)), "leads to this very state."),
-    "does-not": (start(False, (0.0, 0.0)), "does not lead to this state at this moment."),
-    "by-chance": (start(None, (0.0, 0.0)), "may lead here or not, by chance."),
+    "leads-here": (True, "also reaches this state at step 6."),
+    "does-not": (False, "does not reach this state at step 6."),
+    "by-chance": (None, "may or may not reach this state: the environment is random."),
 }
 
 
 @pytest.mark.parametrize("name", STARTS)
-def test_the_command_at_the_start_reads_word_for_word(name: str) -> None:
-    now = LESS_TREASURE.replace("Had you asked", "Had you now asked")
-    begin, ending = STARTS[name]
-    told = f"At the start that would have been 1.7 {ending}"
-    found = answer([6.3, -2.0], step=6, start=begin)
-    assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, told, PERHAPS, CAVEAT])
-    begin, ending = SAME_STARTS[name]
-    told = f"Issued at the start, the same command {ending}"
-    found = answer([6.3, -2.0], step=6, start=begin)
-    assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, told, PERHAPS, CAVEAT])
+def test_the_command_for_the_whole_episode_reads_word_for_word(name: str) -> None:
+    now = LESS_TREASURE.replace("instead of 8),", "instead of 8) from here on,")
+    leads, ending = STARTS[name]
+    whole = f"For the whole episode, this is 1.7 less treasure (8.3 instead of 10); issued at the start, it {ending}"
+    found = answer([6.3, -2.0], step=6, start=start(leads, (2.0, -6.0)))
+    assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, whole, PERHAPS, CAVEAT])
+    whole = f"Issued at the start, the same command {ending}"
+    found = answer([6.3, -2.0], step=6, start=start(leads, (0.0, 0.0)))
+    assert paragraph(found) == " ".join([LEFT, now, SHARES, TIME_STAYS, whole, PERHAPS, CAVEAT])
 
 
 def test_with_a_start_it_is_known_whether_the_original_command_delivers() -> None:
     results = {"consequence": achieved(5, -7), "original_consequence": achieved(8, -8)}
-    assert "leads to what it asks for" in paragraph(answer([6.3, -2.0], step=6, start=start(True), **results))
-    assert "leads to 8 treasure and 8 steps" in paragraph(answer([6.3, -2.0], step=6, **results))
+    ending = "under the original command it ends with 8 treasure after 8 steps"
+    assert f"{ending}, as asked." in paragraph(answer([6.3, -2.0], step=6, start=start(True), **results))
+    assert f"{ending}." in paragraph(answer([6.3, -2.0], step=6, **results))
+
+
+def test_what_remains_and_the_whole_episode_are_marked() -> None:
+    results = {"consequence": achieved(5, -7), "original_consequence": achieved(8, -8)}
+    proof = {"proven_range": proven_range([1.0, -2.0], [6.3, -2.0])}
+    had = attainable([5, -1], (0, -6))
+    text = paragraph(answer([6.3, -2.0], step=6, start=start(True, (2.0, -6.0)), attainable=had, **results, **proof))
+    for part in (
+        "Asked for 8 treasure in 2 steps from here on, the agent",
+        "Had you asked for 1.7 less treasure (6.3 instead of 8) from here on, the agent",
+        "If issued here, the whole episode ends with",
+        "For the whole episode, this is",
+        "Every command with 1 to 6.3 treasure from here on, and the rest",
+        "ask for 5 treasure in 7 steps in the whole episode: it then",
+    ):
+        assert part in text
+    first = paragraph(answer([6.3, -2.0], step=0, attainable=attainable([5, -7]), **results, **proof))
+    assert "from here on" not in first
+    assert "whole episode" not in first
 
 
 COUNTED = [
@@ -349,7 +352,7 @@ COUNTED = [
 
 
 @pytest.mark.parametrize("count", range(1, 7))
-def test_one_to_six_objectives_are_told_as_a_list(count: int) -> None:
+def test_one_to_six_objectives_are_a_list(count: int) -> None:
     original = np.arange(1.0, count + 1)
     found = answer(original + 0.5, original=original, objectives=FOOD[:count])
     assert (

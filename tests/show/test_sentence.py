@@ -1,4 +1,4 @@
-"""What people read, word for word: how a question ended, what restricted it, and how sure the answer is."""
+"""Sentences word for word: the status of an answer, its restrictions, and what is proven."""
 
 import numpy as np
 import pytest
@@ -10,20 +10,19 @@ from phrases import (
     CLOSEST,
     ELSEWHERE,
     LESS_TREASURE,
-    MARGIN,
     NEVER,
     NONE_FOUND,
     NOTHING_PROVEN,
     ODDS,
     PERHAPS,
+    PROVEN,
     RANGE,
     SHARES,
-    SIZES,
     TIME_STAYS,
     TRY_EXACT,
 )
 
-from paretofoil.core.answer import Answer
+from paretofoil.core.answer import Status
 from paretofoil.core.limit import Stop
 from paretofoil.show.sentences import one_line, paragraph
 
@@ -35,10 +34,9 @@ OUTCOMES = {
             ASKED,
             BOTH,
             SHARES,
-            f"There may be a smaller change {MARGIN}: its scaled size is 0.125, and only those below 0.03 are proven "
-            "to fail.",
+            f"A smaller change may exist: only changes that are more than 76 % smaller are ruled out {PROVEN}",
             "The search stopped because its time ran out.",
-            "A larger limit would find it, or prove that there is none.",
+            "With a larger limit, the search would find it or prove that there is none.",
             CAVEAT,
         ],
     ),
@@ -47,7 +45,7 @@ OUTCOMES = {
         [ASKED, BOTH, SHARES, PERHAPS, "The search stopped because it had used all its queries.", CAVEAT],
     ),
     "proven-optimal": (proven([6.3, -1.7]), [ASKED, BOTH, SHARES, CLOSEST, CAVEAT]),
-    "proven-infeasible": (proven(), [ASKED, f"U{NEVER}", RANGE, ODDS, ELSEWHERE]),
+    "proven-infeasible": (proven(), [ASKED, f"{NEVER} {PROVEN}", RANGE, ODDS, ELSEWHERE]),
     "not-found": (answer(), [ASKED, NONE_FOUND, NOTHING_PROVEN, TRY_EXACT]),
     "not-found-in-time": (
         answer(stop=Stop.OUT_OF_TIME),
@@ -58,7 +56,7 @@ OUTCOMES = {
         [
             ASKED,
             NONE_FOUND,
-            "9,001 queries were spent; any answer changes the command by more than 0.03 (scaled).",
+            "The search used 9,001 queries: any such command is more than 0.03 away (scaled distance, proven).",
             "The search stopped because its proof had looked at as many boxes of commands as it may.",
             "Try a larger limit.",
         ],
@@ -83,8 +81,7 @@ RESTRICTED = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            "This change is at most 0.73 % larger than the smallest one, with the wish about time kept, "
-            f"{MARGIN}: {SIZES}",
+            f"No change that is more than 0.72 % smaller works with time unchanged {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -94,8 +91,7 @@ RESTRICTED = {
             ASKED,
             BOTH,
             SHARES,
-            "This change is at most 0.73 % larger than the smallest one, with only 5 to 10 treasure allowed, "
-            f"{MARGIN}: {SIZES}",
+            f"No change that is more than 0.72 % smaller works with 5 to 10 treasure {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -106,7 +102,7 @@ RESTRICTED = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            f"This change is at most 0.73 % larger than the smallest one of treasure alone {MARGIN}: {SIZES}",
+            f"No change of treasure alone that is more than 0.72 % smaller works {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -114,22 +110,22 @@ RESTRICTED = {
         proven(kept=(1,), held=(0,), low=[5.0, -2.0], high=[10.0, -2.0]),
         [
             ASKED,
-            f"With the wish about time kept and only 5 to 10 treasure allowed, u{NEVER}",
-            "That range is 5 to 10 treasure, with the rest as it was.",
+            f"{NEVER} with time unchanged and 5 to 10 treasure {PROVEN}",
+            "The search region is 5 to 10 treasure, with the rest unchanged.",
             ODDS,
             ELSEWHERE,
         ],
     ),
     "none-with-both-kept": (
         proven(kept=(0, 1), low=[8.0, -2.0], high=[8.0, -2.0]),
-        [ASKED, f"With the wishes about treasure and time kept, u{NEVER}", ODDS, ELSEWHERE],
+        [ASKED, f"{NEVER} with treasure and time unchanged {PROVEN}", ODDS, ELSEWHERE],
     ),
-    "a-range-without-width-is-told-as-kept": (
+    "a-range-without-width-is-unchanged": (
         proven(held=(1,), low=[7.0, -2.0], high=[9.0, -2.0]),
         [
             ASKED,
-            f"With the wish about time kept, u{NEVER}",
-            "That range is 7 to 9 treasure, with the rest as it was.",
+            f"{NEVER} with time unchanged {PROVEN}",
+            "The search region is 7 to 9 treasure, with the rest unchanged.",
             ODDS,
             ELSEWHERE,
         ],
@@ -138,8 +134,7 @@ RESTRICTED = {
         answer(kept=(0,)),
         [
             ASKED,
-            "No command was found, with the wish about treasure kept, under which the agent would have gone down "
-            "instead of right here.",
+            "No command was found that makes the agent choose down in this state with treasure unchanged.",
             NOTHING_PROVEN,
             TRY_EXACT,
         ],
@@ -151,8 +146,8 @@ RESTRICTED = {
             LESS_TREASURE,
             SHARES,
             TIME_STAYS,
-            f"There may be a smaller change, with the wish about time kept, {MARGIN}: "
-            "its scaled size is 0.125, and only those below 0.03 are proven to fail.",
+            "A smaller change may exist with time unchanged: only changes that are more than 76 % smaller are ruled "
+            f"out {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -165,7 +160,7 @@ MARGINS = {
             ASKED,
             BOTH,
             SHARES,
-            f"This change is at most 0.73 % larger than the smallest one that lets down win: {SIZES}",
+            "No change that is more than 0.72 % smaller works (proven).",
             CAVEAT,
         ],
     ),
@@ -173,7 +168,7 @@ MARGINS = {
         proven(kappa=0.0),
         [
             ASKED,
-            "Under no command within its range would the agent have gone down here; this is proven.",
+            f"{NEVER} (proven).",
             RANGE,
             ELSEWHERE,
         ],
@@ -182,9 +177,9 @@ MARGINS = {
         proven(kappa=3.0),
         [
             ASKED,
-            "Under no command within its range would the agent have gone down here (by a margin of 3); this is proven.",
+            f"{NEVER} (proven, for a margin of 3).",
             RANGE,
-            "Only commands count under which down is at least 20.09 times as likely as any other action.",
+            "With this margin, down must be at least 20.1 times as probable as any other action.",
             ELSEWHERE,
         ],
     ),
@@ -192,8 +187,7 @@ MARGINS = {
         proven(kappa=1000.0),
         [
             ASKED,
-            "Under no command within its range would the agent have gone down here (by a margin of 1000); "
-            "this is proven.",
+            f"{NEVER} (proven, for a margin of 1000).",
             RANGE,
             ELSEWHERE,
         ],
@@ -204,8 +198,7 @@ MARGINS = {
             ASKED,
             BOTH,
             SHARES,
-            f"This change is at most 0.73 % larger than the smallest one {MARGIN}: its scaled size (l1) is 0.125, "
-            "and none below 0.1241 does it; this is proven.",
+            f"No change that is more than 0.72 % smaller (in the l1 norm) works {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -215,7 +208,7 @@ MARGINS = {
             ASKED,
             BOTH,
             SHARES,
-            f"No change {MARGIN} is smaller by more than that: its scaled size is 0.125; this is proven.",
+            f"Its scaled distance, 0.125, is within the tolerance of the proof {PROVEN}",
             CAVEAT,
         ],
     ),
@@ -234,15 +227,15 @@ def test_an_answer_reads_word_for_word(name: str) -> None:
 @pytest.mark.parametrize(
     ("others", "sentence"),
     [
-        (0, "You asked for 3 answers; no other was found that clearly differs."),
-        (1, "You asked for 3 answers; only 2 were found that clearly differ."),
+        (0, "You requested 3 answers; no other was found that clearly differs."),
+        (1, "You requested 3 answers; only 2 were found that clearly differ."),
         (2, ""),
     ],
 )
-def test_fewer_answers_than_were_wanted_are_told(others: int, sentence: str) -> None:
+def test_fewer_answers_than_requested_are_mentioned(others: int, sentence: str) -> None:
     found = answer([6.3, -2.0], requested=3, alternatives=(answer([8.0, -1.0]),) * others)
-    told = [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, PERHAPS, sentence, CAVEAT]
-    assert paragraph(found) == " ".join(filter(None, told))
+    sentences = [ASKED, LESS_TREASURE, SHARES, TIME_STAYS, PERHAPS, sentence, CAVEAT]
+    assert paragraph(found) == " ".join(filter(None, sentences))
 
 
 def test_further_answers_speak_for_themselves() -> None:
@@ -274,5 +267,4 @@ def test_every_reason_to_stop_has_its_sentence(stop: Stop, sentence: str) -> Non
 
 
 def test_every_outcome_has_a_golden() -> None:
-    told: list[Answer] = [found for found, _ in OUTCOMES.values()]
-    assert {found.status for found in told} == set(type(told[0].status))
+    assert {found.status for found, _ in OUTCOMES.values()} == set(Status)

@@ -21,8 +21,10 @@ def test_titles_say_what_was_asked_for(flips):
 
 
 def test_influence_says_which_weight_would_change_the_action():
-    told = str(pf.influence(agent, pf.rollout(agent, COMMAND)[0], samples=50))
-    assert "Time alone changes it: 0.37 time instead of 0.7 would give right." in told
+    text = str(pf.influence(agent, pf.rollout(agent, COMMAND)[0], samples=50))
+    assert text.startswith("The preferences matter in this state: ")
+    change = "a weight of 0.37 for time instead of 0.7 makes the agent choose right"
+    assert f"Changing the weight of time alone is enough: {change}." in text
 
 
 def test_the_page_says_what_was_asked_for():

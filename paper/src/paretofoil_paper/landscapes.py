@@ -101,7 +101,7 @@ def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
     """In the box and of the agent of the rows, or the picture would not hold their answers."""
     agent = load_agent(plan.as_run[environment])
     decision = dict(enumerate_cases(agent, PAPER_COMPARISON, plan.seed))[case]
-    issued = "(" + ", ".join(short(float(value)) for value in agent.front[case.front]) + ")"
+    issued = "(" + ", ".join(short(float(value), 4) for value in agent.front[case.front]) + ")"
     return make_case_question(agent, case, decision, box=PAPER_COMPARISON.box), issued
 
 

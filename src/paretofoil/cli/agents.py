@@ -107,7 +107,7 @@ def _show(agent: "Agent") -> None:
     from paretofoil.show.numbers import short
 
     def vector(values: np.ndarray) -> str:
-        return "(" + ", ".join(short(float(v)) for v in values) + ")"
+        return "(" + ", ".join(short(float(v), 4) for v in values) + ")"
 
     rows = []
     for i, command in enumerate(agent.front):

@@ -29,7 +29,7 @@ def never(
     from paretofoil.cli.progress import bars
     from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.never import never as prove_never
-    from paretofoil.show.numbers import values
+    from paretofoil.show.numbers import quantities
 
     loaded = find_agent(agent)
     names = loaded.actions if action is None else (action,)
@@ -46,7 +46,7 @@ def never(
         example = next((example for example in result.counterexamples if example is not None), None)
         if example is not None and action is not None:
             state = ", ".join(f"{x:.6g}" for x in example.state)
-            command = values(loaded.space.asked_for, example.command)
+            command = quantities(loaded.space.asked_for, example.command)
             say((f"For example in the state ({state}) under the command {command}.", "dim"))
 
 

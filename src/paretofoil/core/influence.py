@@ -133,6 +133,8 @@ class Influence:
     deviation: float
     """... and how far they were measured to be."""
     seconds: float
+    preferences: bool = False
+    """Whether commands are weights that sum to 1."""
 
     @property
     def verdict(self) -> Verdict:
@@ -170,7 +172,12 @@ class Influence:
     def to_dict(self) -> dict[str, Any]:
         values = {name: plain(getattr(self, name)) for name in _READERS if name not in _RECORDS}
         records = {name: [asdict(item) for item in getattr(self, name)] for name in _RECORDS}
-        derived = {"scores": asdict(self.scores), "verdict": self.verdict, "undecided": self.undecided}
+        derived = {
+            "preferences": self.preferences,
+            "scores": asdict(self.scores),
+            "verdict": self.verdict,
+            "undecided": self.undecided,
+        }
         return {"schema": SCHEMA, "sentence": str(self), **values, **records, **derived, "changed": list(self.changed)}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -179,7 +186,7 @@ class Influence:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "Influence":
         with whole(values, SCHEMA, "influence"):
-            read = cls(**record(_READERS)(values))
+            read = cls(**record(_READERS, {"preferences": flag})(values))
             _check_fit(read)
             return read
 

@@ -203,6 +203,7 @@ class _Asking:
             slack=bounds.slack,
             deviation=bounds.deviation,
             seconds=now() - began,
+            preferences=question.space.simplex,
         )
 
     def _named(self, names: Sequence[str] | None) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
-from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
@@ -40,6 +40,9 @@ class Never:
 
     agent: str
     action: str
+    objectives: tuple[Objective, ...]
+    preferences: bool
+    """Whether commands are weights that sum to 1."""
     visited: int
     """States that were looked at; where the action is not valid there is nothing to prove."""
     width: float
@@ -125,6 +128,8 @@ def never(
     return Never(
         agent=agent.name,
         action=agent.actions[number],
+        objectives=agent.space.asked_for,
+        preferences=agent.space.simplex,
         visited=len(decisions),
         width=width,
         low=low,

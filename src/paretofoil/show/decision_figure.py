@@ -1,4 +1,4 @@
-"""One decision as a picture: the environment in that state, and the landscape of the foil."""
+"""Figure of one decision: the environment in that state, and the landscape of the foil."""
 
 import logging
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = 1.6
-"""A scene that is so many times as wide as high stands above the landscape, not beside it."""
+"""A scene with a larger ratio of width to height stands above the landscape, not beside it."""
 
 log = logging.getLogger(__name__)
 
@@ -38,27 +38,29 @@ def figure_decision(
     *,
     axes: tuple[str | int, str | int] | None = None,
 ) -> "Figure":
-    """Draw an answer, or several to the same question, on the landscape of the foil; the scene is beside it.
+    """Draw an answer, or several to the same question, on the landscape of the foil, with the scene beside it.
 
-    The axes are two objectives by name or number; by default those that the first answer changes most. With more
-    objectives the landscape is a slice, through the command of the first answer that was found. Where the command
-    can change in one objective only, the margin is a line over that one. Preferences are drawn as a line of two weights
-    that may change, a triangle of three, or bars of more.
+    The axes are two objectives by name or number, by default those that the first answer changes most. With more
+    objectives, the landscape is a slice through the first quoted command. If only one objective may change, the figure
+    is the margin along it. Preferences are drawn as a line, a triangle or bars.
     """
     if path is not None:
         check_figure_path(path)
     shown = [answers] if isinstance(answers, Answer) else list(answers)
-    if not shown or shown[0].asked is None:
-        raise InvalidInput.expected("an answer of this process (it knows its question)", "one read from JSON")
-    first, asked = shown[0], shown[0].asked
-    figure, panel, beside = _layout(_scene(asked))
-    foil = first.actions[first.foil]
-    title = f"why {first.actions[first.chosen]}, and not {foil}?"
-    title = f"{first.agent}, t = {first.step}: {title}" if first.agent else title
-    if asked.question.space.simplex and axes is None:
-        image = draw_preferences(panel, asked.question, shown, foil)
+    if not shown or shown[0].live is None:
+        got = "an answer read from JSON" if shown else "an empty list"
+        raise InvalidInput.expected("an answer that was computed in this process, since its policy is needed", got)
+    first, live = shown[0], shown[0].live
+    figure, panel, beside = _layout(_scene(live))
+    foil = first.question.actions[first.question.foil]
+    title = f"why {first.question.actions[first.question.chosen]} and not {foil}?"
+    title = f"{first.question.agent}, t = {first.question.step}: {title}" if first.question.agent else title
+    if live.question.space.simplex and axes is None:
+        image = draw_preferences(panel, live.question, shown, foil)
     else:
-        image = _draw_commands(panel, asked.question, shown, axes)
+        image = _draw_commands(panel, live.question, shown, axes)
+        if first.question.step:
+            panel.set_xlabel(f"{panel.get_xlabel()} from here on")
     if image is not None:
         figure.colorbar(image, ax=panel, label=margin_label(foil), fraction=0.046, extend="both")
     if beside is None:
@@ -70,7 +72,7 @@ def figure_decision(
 
 
 def _balanced(words: str, width: int) -> str:
-    """In as few lines as that width asks for, none of them with a lone word."""
+    """Fill lines of this width evenly, so that no line has a single word."""
     lines = len(wrap(words, width))
     return fill(words, next(w for w in range(-(-len(words) // lines), width + 1) if len(wrap(words, w)) == lines))
 
@@ -78,18 +80,20 @@ def _balanced(words: str, width: int) -> str:
 def _draw_commands(
     panel: "Axes", question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None
 ) -> Any:
-    """The landscape, for whose colours the image is returned; or the line of the only objective that may change."""
+    """Draw the landscape and return its image, or draw the line of the only objective that may change."""
     pair, first = _pair(question, shown, axes), shown[0]
     if len(pair) == 1:
-        draw_margin_line(panel, margin_line(question, pair[0], shown), shown, first.actions[first.foil])
+        draw_margin_line(
+            panel, margin_line(question, pair[0], shown), shown, first.question.actions[first.question.foil]
+        )
         return None
-    through = next((found.command for found in shown if found.command is not None), None)
+    through = next((answer.command for answer in shown if answer.command is not None), None)
     land = landscape(question, *pair, shown=shown, through=through)
     return draw_landscape(panel, land, shown, proven_range=first.proven_range)
 
 
 def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> list[int]:
-    """The objectives to draw: two, or the only one that may change."""
+    """Return the objectives to draw: two, or the only one that may change."""
     if axes is not None:
         return [question.space.index(axis) for axis in axes]
     movable = np.flatnonzero(question.high > question.low).tolist()
@@ -98,23 +102,23 @@ def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, st
     return list(two_objectives(question, shown))
 
 
-def _scene(asked: Live) -> np.ndarray | None:
-    """The environment at that moment, or None where it cannot be drawn: its landscape still can."""
-    if asked.scene is None:
+def _scene(live: Live) -> np.ndarray | None:
+    """Return the picture of the environment, or None where it cannot be drawn."""
+    if live.scene is None:
         return None
     try:
-        return asked.scene()
-    except Exception as error:  # a drawing of the user's own environment may raise anything
-        log.warning("the scene is left out, it could not be drawn: %r", error)
+        return live.scene()
+    except Exception as error:  # the drawing of a user's environment may raise anything
+        log.warning("the scene is omitted because drawing it failed: %r", error)
         return None
 
 
 def _layout(scene: np.ndarray | None) -> tuple["Figure", "Axes", "Axes | None"]:
-    """The figure, the panel of the landscape, and that of the scene, which is drawn."""
+    """Return the figure, the panel of the landscape, and the panel with the scene."""
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-    common: dict[str, Any] = {"dpi": 150, "layout": ConstrainedLayoutEngine(h_pad=0.1)}  # titles keep apart
+    common: dict[str, Any] = {"dpi": 150, "layout": ConstrainedLayoutEngine(h_pad=0.1)}  # keeps titles apart
     if scene is None:
         figure = Figure(figsize=(6.8, 5.8), **common)
         return figure, figure.subplots(), None

@@ -1,4 +1,4 @@
-"""The front an agent learned, beside what it achieves (paper, Figure "Pareto front recovered ... on Minecart")."""
+"""Figure of the learned front and the returns of rollouts (paper, Figure "Pareto front recovered ... on Minecart")."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FEW = 6
-"""A front of up to so many points has a line for each; a larger one has a panel for each pair of objectives."""
+"""A front of at most this many points has a line for each; a larger one has a panel for each pair of objectives."""
 LEARNED: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE, "label": "learned front"}
 ACHIEVED: dict[str, Any] = {"marker": "x", "color": RED, "label": "achieved by rollouts"}
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
@@ -24,11 +24,13 @@ COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
 
 
 def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
-    """One panel for two objectives; for more, a line for each point if there are few, else every pair of objectives."""
+    """Draw the front: a panel for each pair of objectives, or a line for each of few points of many objectives."""
     if path is not None:
         check_figure_path(path)
     if agent.achieved is None or not len(agent.front):
-        raise InvalidInput.expected("an agent with a front and measured returns", "one without")
+        raise InvalidInput.expected(
+            "an agent with a front and the returns of its rollouts", f"{agent.name!r}, which lacks them"
+        )
     size = agent.achieved.shape[1]
     objectives: Any = agent.space.objectives[:size]
     learned, achieved = (_as_shown(objectives, points) for points in (agent.front[:, :size], agent.achieved))
@@ -37,13 +39,13 @@ def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     else:
         error = agent.error if agent.error is not None and agent.error.any() else None
         figure = _pairs(objectives, learned, achieved, error)
-    reached = int(agent.reached().sum())
-    figure.suptitle(f"{agent.name}: {len(learned)} learned points, {reached} reached", fontsize=11)
+    reached = f"{int(agent.reached().sum())} of {len(learned)} points of the learned front are reached"
+    figure.suptitle(f"{agent.name}: {reached}", fontsize=11)
     return save_figure(figure, path)
 
 
 def as_lines(agent: Agent) -> bool:
-    """Whether the points of its front are drawn as lines across the objectives, or else as circles."""
+    """Return whether the points of the front are drawn as lines across the objectives, not as circles."""
     size = len(agent.environment.objectives)
     return size == 1 or (size > 2 and len(agent.front) <= FEW)
 
@@ -59,7 +61,7 @@ def _label(objective: Objective) -> str:
 def _pairs(
     objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None
 ) -> "Figure":
-    """Below the diagonal one panel for each pair; three objectives also get a view in space, in the free corner."""
+    """Draw one panel for each pair below the diagonal, and for three objectives a view in space in the free corner."""
     from matplotlib.figure import Figure
 
     count = len(objectives) - 1
@@ -102,12 +104,12 @@ def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, ac
         axes.plot([point[0]] * 2, [point[1]] * 2, [floor, point[2]], color=BLUE, linewidth=0.6, alpha=0.4)
     axes.set(xlabel=_label(objectives[0]), ylabel=_label(objectives[1]), zlabel=_label(objectives[2]))
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.set_major_locator(MaxNLocator(4))  # more would run into each other
+        axis.set_major_locator(MaxNLocator(4))  # more would overlap
     axes.view_init(elev=24, azim=-128)
 
 
 def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> "Figure":
-    """Few points: each is a line over the objectives, whose axes have numbers of their own; the better is higher."""
+    """Draw each of few points as a line over the objectives, with an axis for each objective; higher is better."""
     from matplotlib.figure import Figure
 
     both = np.concatenate([learned, achieved])

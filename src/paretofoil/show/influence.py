@@ -1,4 +1,4 @@
-"""Influence in words: what is said to be proven is, and shares are rounded outwards."""
+"""Influence in words, as a figure and in notebooks: only what is proven is called proven."""
 
 import math
 from collections.abc import Sequence
@@ -7,70 +7,106 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.influence import Alone, Influence, InfluenceProfile, Share, Turn
+from paretofoil.core.influence import Alone, Influence, InfluenceProfile, Share
 from paretofoil.show.notebook import card, embedded, heading, line
-from paretofoil.show.numbers import join, number_of, short_change, values
-from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, check_figure_path, save_figure
+from paretofoil.show.numbers import (
+    action_name,
+    beside,
+    exact,
+    join,
+    name_of,
+    number_of,
+    quantities,
+    region,
+    short_change,
+    tidy,
+)
+from paretofoil.show.palette import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    PURPLE,
+    RED,
+    check_figure_path,
+    save_figure,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-
 WIDE = 0.1
-"""Proven intervals that are wider are told beside what samples say ..."""
-IDLE = 0.9
-"""... and those that are still wider say nothing."""
+"""A proven range of shares that is wider is shown beside the estimate from samples ..."""
+USELESS = 0.9
+"""... and one that is still wider is not shown."""
+BAND = 30
+"""Steps side by side in a figure; a longer episode continues in a further band below."""
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
+HATCHES = ("", "///", "...", "xxx")
+"""Actions beyond the number of colours repeat them with the next hatch."""
+TITLE_LETTERS = 11
+"""Letters of a title per inch."""
+PALE = 0.35
+"""The opacity of what is sampled and not proven."""
+RIM = {"inert": GREEN, "decides": BLUE, "open": GREY}
 
 
-def influence_sentence(found: Influence) -> str:
-    """Whether the wish decides here, how often each action is chosen, and which objectives can change it alone."""
-    action = found.actions[found.chosen]
-    if len(found.shares) == 1:
-        return f"Whatever you ask for, the agent chooses {action} here: it has no other valid action."
-    if found.verdict == "inert":
-        return f"Whatever you ask for, the agent chooses {action} here; this is proven."
-    if found.verdict == "open":
-        tried = f"none of {found.samples:,} sampled commands changes it, but that none does is not proven"
-        return f"The agent chooses {action} here: {tried}."
-    return f"Here your wish decides: {_shares(found)}. {_alone(found)}"
+def influence_sentence(influence: Influence) -> str:
+    """Return whether the command matters, the share of each action, and which objectives change it alone."""
+    action, commands = _action(influence, influence.chosen), _commands(influence)
+    if len(influence.shares) == 1:
+        return f"The agent chooses {action} in this state under every command: no other action is valid."
+    if influence.verdict == "inert":
+        all_of_them = f"All {commands} make" if influence.preferences else f"Every {commands} makes"
+        return f"{all_of_them} the agent choose {action} in this state (proven).{_region(influence)}"
+    if influence.verdict == "open":
+        none = f"None of {influence.samples:,} sampled {_plural(commands)} changes this, but it is not proven"
+        return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"
+    subject = "preferences matter" if influence.preferences else "command matters"
+    return f"The {subject} in this state: {_shares(influence)}.{_region(influence)} {_alone(influence)}".rstrip()
 
 
 def profile_summary(profile: InfluenceProfile) -> str:
-    """At how many moments the wish decides, and where it does not."""
-    by_verdict = {
-        verdict: [str(m.time) for m in profile.moments if m.verdict == verdict]
+    """Return at how many steps the command matters, and at which it does not."""
+    steps = {
+        verdict: [str(influence.time) for influence in profile.moments if influence.verdict == verdict]
         for verdict in ("decides", "inert", "open")
     }
-    count, decided = len(profile.moments), by_verdict["decides"]
-    lines = [f"The wish decides at {len(decided)} of {number_of(count, 'moment')}."]
-    if decided:
-        most = max(profile.moments, key=lambda moment: (changed_share(moment), -moment.time))
+    preferences = any(influence.preferences for influence in profile.moments)
+    subject, commands = ("preferences matter", "preferences") if preferences else ("command matters", "command")
+    lines = [f"The {subject} at {len(steps['decides'])} of {number_of(len(profile.moments), 'step')}."]
+    if steps["decides"]:
+        most = max(profile.moments, key=lambda influence: (changed_share(influence), -influence.time))
         lines.append(f"Most at t = {most.time}: {most}")
-    if by_verdict["inert"]:
-        lines.append(f"No command changes the action (proven) at t = {', '.join(by_verdict['inert'])}.")
-    if by_verdict["open"]:
-        lines.append(f"No command was found that changes the action at t = {', '.join(by_verdict['open'])}.")
+    if steps["inert"]:
+        change = "preferences change" if preferences else "command in the search region changes"
+        lines.append(f"No {change} the action (proven) at t = {', '.join(steps['inert'])}.")
+    if steps["open"]:
+        change = "were found that change" if preferences else "was found that changes"
+        lines.append(f"No {commands} {change} the action at t = {', '.join(steps['open'])} (not proven).")
     return "\n".join(lines)
 
 
-def changed_share(found: Influence) -> float:
-    """The best single number for how much of the region changes the action, to compare moments by."""
-    low, high = found.changed
-    sampled = 1.0 - found.share_of(found.chosen).sampled / found.samples
+def changed_share(influence: Influence) -> float:
+    """Return the best estimate of the share of commands that change the action."""
+    low, high = influence.changed
+    sampled = 1.0 - influence.share_of(influence.chosen).sampled / influence.samples
     return min(max(sampled, low), high)
 
 
-def told_share(share: Share, samples: int) -> str:
+def share_text(share: Share, samples: int) -> str:
     """ "62 to 63 %" if that is proven, "about 62 % (61 to 63 %, sampled)" if not."""
     if share.upper - share.lower <= WIDE:
-        return span(share.lower, share.upper)
-    told = f"about {100 * share.sampled / samples:.0f} % ({span(share.likely_low, share.likely_high)}, sampled"
-    return f"{told})" if share.upper - share.lower > IDLE else f"{told}; {span(share.lower, share.upper)}, proven)"
+        return percent_span(share.lower, share.upper)
+    sampled = f"{percent_span(share.likely_low, share.likely_high)}, sampled"
+    proven = f"; {percent_span(share.lower, share.upper)}, proven" if share.upper - share.lower <= USELESS else ""
+    return f"about {100 * share.sampled / samples:.0f} % ({sampled}{proven})"
 
 
-def span(low: float, high: float) -> str:
-    """Two shares in percent, rounded outwards."""
+def percent_span(low: float, high: float) -> str:
+    """Return two shares in percent, rounded outwards."""
     least, most = math.floor(100 * low + 1e-9), math.ceil(100 * high - 1e-9)
     if least == most:
         return f"{least} %"
@@ -80,87 +116,114 @@ def span(low: float, high: float) -> str:
 
 
 def tenths(low: float, high: float) -> tuple[str, str]:
-    """Two shares in percent with one digit behind the point, rounded outwards."""
+    """Return two shares in percent with one decimal, rounded outwards."""
     least, most = math.floor(1000 * low + 1e-6) / 10, math.ceil(1000 * high - 1e-6) / 10
     return f"{least:g}", f"{most:g}"
 
 
-def _shares(found: Influence) -> str:
-    """All actions that are chosen anywhere, the most frequent first, and those that are proven never to be."""
-    ordered = sorted(found.shares, key=lambda share: (-share.sampled, -share.upper, share.action))
-    first, *others = [_told(found, share) for share in ordered if share.upper > 0]
-    never = [found.actions[share.action] for share in ordered if share.upper == 0]
-    told = [f"{first[0]} is chosen for {first[1]} of all commands", *(f"{who} for {often}" for who, often in others)]
-    return ", ".join([*told, f"{join(never)} never"] if never else told)
+def _commands(influence: Influence) -> str:
+    """Return what shares are shares of."""
+    if not influence.preferences:
+        return "command in the search region"
+    whole = not influence.low.any() and bool((influence.high == 1).all())
+    return "preferences" if whole else "preferences in the search region"
 
 
-def _told(found: Influence, share: Share) -> tuple[str, str]:
-    """An action, and how often it is chosen."""
-    name, often = found.actions[share.action], told_share(share, found.samples)
-    return (f"{name}, as now," if share.action == found.chosen else name), often
+def _action(influence: Influence, action: int) -> str:
+    return action_name(influence.actions[action])
 
 
-def _alone(found: Influence) -> str:
-    """What each objective does alone, or, if none does anything, what several do together."""
-    turning = [line for line in found.alone if line.down is not None or line.up is not None]
-    if turning:
-        return " ".join(_turns(found, line) for line in turning)
-    if not found.alone:
-        return _together(found)
-    proven = all(line.upper == 0 for line in found.alone)
-    told = "No objective alone changes it, which is proven" if proven else "No objective was found to change it alone"
-    together = _together(found)
-    return f"{told}; {together[0].lower()}{together[1:]}" if together else f"{told}."
+def _plural(commands: str) -> str:
+    return commands.replace("command ", "commands ")
 
 
-def _together(found: Influence) -> str:
-    """ "Together, 5.2 treasure instead of 8 and 1 step of time instead of 2 would give down." """
-    if found.nearest is None:
+def _region(influence: Influence) -> str:
+    """ " The search region is 1 to 124 treasure in 1 to 40 steps from here on." """
+    if influence.preferences:
         return ""
-    wishes = zip(found.objectives, found.command.tolist(), found.nearest.command.tolist(), strict=True)
-    changes = [short_change(objective, old, new) for objective, old, new in wishes if old != new]
-    return f"Together, {join(changes)} would give {found.actions[found.nearest.action]}."
+    sides = influence.objectives, influence.low, influence.high, influence.command
+    searched = region(*sides, _from_here(influence))
+    return f" The search region is {searched}." if searched else ""
 
 
-def _turns(found: Influence, line: Alone) -> str:
-    objective = found.objectives[line.objective]
-    ends = [_turn(found, line, turn) for turn in (line.down, line.up) if turn is not None]
-    return f"{objective.name.capitalize()} alone changes it: {join(ends)}."
+def _from_here(influence: Influence) -> str:
+    return " from here on" if influence.time and not influence.preferences else ""
 
 
-def _turn(found: Influence, line: Alone, turn: Turn) -> str:
-    wish = short_change(found.objectives[line.objective], float(found.command[line.objective]), turn.value)
-    return f"{wish} would give {found.actions[turn.action]}"
+def _shares(influence: Influence) -> str:
+    """Return the share of each action, the most frequent first, and the actions that are proven to have none."""
+    ordered = sorted(influence.shares, key=lambda share: (-share.sampled, -share.upper, share.action))
+    names = {s.action: _action(influence, s.action) + " (as now)" * (s.action == influence.chosen) for s in ordered}
+    some = [(names[s.action], share_text(s, influence.samples)) for s in ordered if s.upper > 0]
+    none = [names[share.action] for share in ordered if share.upper == 0]
+    (name, share), *others = some
+    first = f"{share} of the {_plural(_commands(influence))} make the agent choose {name}"
+    text = join([first, *(f"{share} {name}" for name, share in others), *(f"none {name}" for name in none)])
+    is_proven = all(share.upper - share.lower <= WIDE for share in ordered)
+    return f"{text} (proven)" if is_proven else text
 
 
-BAND = 30
-"""Moments side by side; a longer episode goes on in a further band below."""
-COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
-HATCHES = ("", "///", "...", "xxx")
-"""Of actions beyond the colours: a colour comes again with the next hatch."""
-LETTERS = 11
-"""Of a title on an inch."""
-OPEN = 0.35
-"""How strong the colour of what is sampled and not proven is."""
+def _alone(influence: Influence) -> str:
+    """Return what changing one objective alone does or, if nothing, changing several."""
+    turning = [line for line in influence.alone if line.down is not None or line.up is not None]
+    if turning:
+        return " ".join(_turns(influence, line) for line in turning)
+    if not influence.alone:
+        return _together(influence)
+    proven = all(line.upper == 0 for line in influence.alone)
+    none = "No objective alone changes the action (proven)" if proven else "No objective was found to change it alone"
+    return f"{none}. {_together(influence)}".rstrip()
+
+
+def _together(influence: Influence) -> str:
+    """ "Together, 5.2 treasure instead of 8 and 1 step instead of 2 make the agent choose down." """
+    nearest = influence.nearest
+    if nearest is None:
+        return ""
+    moved = [i for i in range(len(influence.command)) if nearest.command[i] != influence.command[i]]
+    changes = join([_instead(influence, i, float(nearest.command[i])) for i in moved])
+    make = "make" if len(moved) > 1 else "makes"
+    together = f"together, {changes}" if len(moved) > 1 else changes
+    action = _action(influence, nearest.action)
+    return f"{together[0].upper()}{together[1:]}{_from_here(influence)} {make} the agent choose {action}."
+
+
+def _turns(influence: Influence, line: Alone) -> str:
+    """ "Changing treasure alone is enough: 5.2 treasure instead of 8 makes the agent choose down." """
+    i, objective = line.objective, influence.objectives[line.objective]
+    turns = [turn for turn in (line.down, line.up) if turn is not None]
+    first, *others = (_instead(influence, i, turn.value) for turn in turns)
+    parts = [f"{first}{_from_here(influence)} makes the agent choose {_action(influence, turns[0].action)}"]
+    for text, turn in zip(others, turns[1:], strict=True):
+        parts.append(f"{text.partition(' instead of ')[0]} makes it choose {_action(influence, turn.action)}")
+    name = f"the weight of {objective.name}" if influence.preferences else name_of(objective)
+    return f"Changing {name} alone is enough: {', '.join(parts)}."
+
+
+def _instead(influence: Influence, i: int, new: float) -> str:
+    objective, old = influence.objectives[i], float(tidy(influence.command, influence.low, influence.high)[i])
+    if influence.preferences:
+        return f"a weight of {exact(new)} for {objective.name} instead of {beside(old, new)}"
+    return short_change(objective, old, new)
 
 
 def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) -> "Figure":
-    """Draw a bar for each moment: at its foot the action that is chosen, above it what other commands would choose."""
+    """Draw a bar for each step: at its foot the chosen action, above it the actions of other commands."""
     from matplotlib.figure import Figure
 
     if path is not None:
         check_figure_path(path)
-    moments = profile.moments
-    bands = [moments[start : start + BAND] for start in range(0, max(len(moments), 1), BAND)]
+    influences = profile.moments
+    bands = [influences[start : start + BAND] for start in range(0, max(len(influences), 1), BAND)]
     across = max(len(band) for band in bands)
     figure = Figure(figsize=(max(6.4, 0.36 * across + 1.6), 2.6 * len(bands) + 1.3), dpi=150, layout="constrained")
     panels = figure.subplots(len(bands), 1, squeeze=False)[:, 0]
     for panel, band in zip(panels, bands, strict=True):
         _draw_band(panel, band, across)
-    panels[-1].set_xlabel("time step")
-    figure.supylabel("share of all commands", fontsize=10)
-    title = f"{profile.agent}, asked for {values(profile.objectives, profile.command)}"
-    figure.suptitle(fill(title, int(LETTERS * figure.get_figwidth())), fontsize=11)
+    panels[-1].set_xlabel("step")
+    figure.supylabel("share of the search region", fontsize=10)
+    title = f"{profile.agent}, asked for {quantities(profile.objectives, profile.command)}"
+    figure.suptitle(fill(title, int(TITLE_LETTERS * figure.get_figwidth())), fontsize=11)
     handles = _legend(profile)
     columns = min(len(handles), 6 if across > 14 else 4)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
@@ -168,40 +231,40 @@ def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) 
 
 
 def _draw_band(axes: "Axes", band: Sequence[Influence], across: int) -> None:
-    for place, moment in enumerate(band):
-        _draw_moment(axes, place, moment)
-    axes.set_xticks(range(len(band)), [str(moment.time) for moment in band])
+    for place, influence in enumerate(band):
+        _draw_bar(axes, place, influence)
+    axes.set_xticks(range(len(band)), [str(influence.time) for influence in band])
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     axes.tick_params(length=0, labelsize=8)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
     axes.set(xlim=(-0.6, across - 0.4), ylim=(0, 1.1))
 
 
-def _draw_moment(axes: "Axes", place: int, moment: Influence) -> None:
+def _draw_bar(axes: "Axes", place: int, influence: Influence) -> None:
     foot = 0.0
-    for share, height in stacked(moment):
+    for share, height in stacked(influence):
         proven = min(share.lower, height)
         colour, hatch = look(share.action)
         style: dict[str, Any] = {"width": 0.82, "color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
         axes.bar(place, proven, bottom=foot, **style)
-        axes.bar(place, height - proven, bottom=foot + proven, **{**style, "alpha": OPEN})
+        axes.bar(place, height - proven, bottom=foot + proven, **{**style, "alpha": PALE})
         foot += height
-        if share.action == moment.chosen and height < 1:
+        if share.action == influence.chosen and height < 1:
             axes.plot([place - 0.41, place + 0.41], [foot, foot], color=INK, linewidth=1.6, solid_capstyle="butt")
-    if moment.inert:
+    if influence.inert:
         axes.text(place, 1.035, "■", ha="center", va="center", fontsize=6, color=INK)
 
 
-def stacked(moment: Influence) -> list[tuple[Share, float]]:
-    """The shares with their heights, which sum to 1: what samples say, within what is proven; the chosen first."""
-    best = [min(max(share.sampled / moment.samples, share.lower), share.upper) for share in moment.shares]
+def stacked(influence: Influence) -> list[tuple[Share, float]]:
+    """Return the shares and their heights, which sum to 1: estimates within what is proven, the chosen action first."""
+    best = [min(max(share.sampled / influence.samples, share.lower), share.upper) for share in influence.shares]
     whole = sum(best) or 1.0
-    pairs = [(share, height / whole) for share, height in zip(moment.shares, best, strict=True)]
-    return sorted(pairs, key=lambda pair: (pair[0].action != moment.chosen, pair[0].action))
+    pairs = [(share, height / whole) for share, height in zip(influence.shares, best, strict=True)]
+    return sorted(pairs, key=lambda pair: (pair[0].action != influence.chosen, pair[0].action))
 
 
 def look(action: int) -> tuple[str, str]:
-    """The colour and the hatch of an action."""
+    """Return the colour and the hatch of an action."""
     return COLOURS[action % len(COLOURS)], HATCHES[action // len(COLOURS) % len(HATCHES)]
 
 
@@ -209,35 +272,32 @@ def _legend(profile: InfluenceProfile) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    used = sorted({share.action for moment in profile.moments for share in moment.shares if share.upper > 0})
+    used = sorted({share.action for influence in profile.moments for share in influence.shares if share.upper > 0})
     looks = [(action, *look(action)) for action in used]
     handles: list[Any] = [Patch(facecolor=c, hatch=h, edgecolor="white", label=profile.actions[a]) for a, c, h in looks]
-    handles.append(Line2D([], [], color=INK, linewidth=1.6, label="below: as chosen; above: changed"))
-    if any(moment.undecided > 0 for moment in profile.moments):
-        handles.append(Patch(color=GREY, alpha=OPEN, label="pale: sampled, not proven"))
-    if any(moment.inert for moment in profile.moments):
-        handles.append(
-            Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label="proven: no command matters")
-        )
+    handles.append(Line2D([], [], color=INK, linewidth=1.6, label="below: chosen action; above: other actions"))
+    if any(influence.undecided > 0 for influence in profile.moments):
+        handles.append(Patch(color=GREY, alpha=PALE, label="pale: sampled, not proven"))
+    if any(influence.inert for influence in profile.moments):
+        label = "proven: no command changes the action"
+        handles.append(Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label=label))
     return handles
 
 
-RIM = {"inert": GREEN, "decides": BLUE, "open": GREY}
-
-
-def influence_html(found: Influence) -> str:
-    """The sentence, and the share of each valid action."""
+def influence_html(influence: Influence) -> str:
+    """Return the sentence, and the share of each valid action."""
     rows = "".join(
-        f"<tr><td>{escape(found.actions[share.action])}</td><td>{escape(told_share(share, found.samples))}</td></tr>"
-        for share in found.shares
+        f"<tr><td>{escape(influence.actions[share.action])}</td>"
+        f"<td>{escape(share_text(share, influence.samples))}</td></tr>"
+        for share in influence.shares
     )
-    where = f"{found.agent}, t = {found.time}" if found.agent else f"t = {found.time}"
-    title = f"{where}: does the wish matter?"
-    return card(f"{heading(title)}{line(str(found))}<table>{rows}</table>", RIM[found.verdict])
+    where = f"{influence.agent}, t = {influence.time}" if influence.agent else f"t = {influence.time}"
+    title = f"{where}: does the command matter?"
+    return card(f"{heading(title)}{line(str(influence))}<table>{rows}</table>", RIM[influence.verdict])
 
 
 def profile_html(profile: InfluenceProfile) -> str:
-    """The picture of the profile, and what it says in words."""
-    title = f"{profile.agent}: {len(profile.moments)} moments"
+    """Return the figure of the profile, and its summary in words."""
+    title = f"{profile.agent}: {number_of(len(profile.moments), 'step')}"
     words = f'<div style="white-space:pre-wrap">{escape(str(profile))}</div>'
     return card(heading(title) + embedded(figure_influence(profile), repr(profile)) + words, BLUE)

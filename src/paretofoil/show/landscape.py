@@ -1,4 +1,4 @@
-"""Landscapes: the foil margin over two objectives of the command (paper, "Landscape and Grid Construction")."""
+"""The margin of the foil over two objectives, or along one (paper, "Landscape and Grid Construction")."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,7 +13,7 @@ from paretofoil.core.document import Reader, finite, integer, objective, record,
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import plain, read_document, write_document
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.show.numbers import counted, short
+from paretofoil.show.numbers import short, with_unit
 from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
 from paretofoil.show.sentences import delivers
 
@@ -23,23 +23,32 @@ if TYPE_CHECKING:
 
 RESOLUTION = 121
 ZOOM = 2.5
-"""How many times the largest change a window around close answers reaches."""
+"""A window around close answers shows this multiple of the largest change."""
 SMALLEST_REACH = 0.002
-"""The scaled change below which a window zooms in no further."""
+"""A window zooms in no further than this scaled change."""
 IN_SLICE = 1e-3
-"""A command that is off by less than this (scaled) lies in the slice: a pixel is eight times as wide."""
+"""A command at a smaller scaled distance from the slice lies in it: a pixel is eight times as wide."""
+POINTS = 601
+"""Margins along a line."""
+MAX_COLOUR = 10.0
+"""Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
+DOTS = "#8a5410"
+ARROWS = 11
+"""Small arrows along each axis."""
+NOTE_WIDTH = 74
+"""Characters in a line of the note above a landscape."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Landscape:
-    """The margin on a grid: a slice of the command space over two objectives."""
+    """The margin on a grid over two objectives: a slice of the command space."""
 
     objectives: tuple[Objective, ...]
-    """Of the command, by its numbers."""
+    """Those of the command, in its order."""
     command: np.ndarray
-    """R_t, the command that was asked about."""
+    """The original command, R_t."""
     through: np.ndarray
-    """A command in the slice: all that is not on the two axes is as in this one."""
+    """A command in the slice: it sets the objectives that are on neither axis."""
     scale: np.ndarray
     """The diagonal of D."""
     kappa: float
@@ -79,10 +88,11 @@ class Landscape:
 
 
 def _check_fit(read: Landscape) -> None:
-    """The axes are objectives of the command, and the margins lie over them."""
+    """Check that the axes are objectives of the command, and that the margins lie over them."""
     size = len(read.objectives)
     if any(vector.size != size for vector in (read.command, read.through, read.scale)):
-        raise InvalidInput.expected(f"commands and scales of {size} numbers", read.command.size)
+        sizes = [vector.size for vector in (read.command, read.through, read.scale)]
+        raise InvalidInput.expected(f"a command, a command in the slice and a scale of {size} numbers", sizes)
     if not (read.scale > 0).all():
         raise InvalidInput.expected("scales above 0", read.scale.tolist())
     if not (0 <= read.p < size and 0 <= read.q < size and read.p != read.q):
@@ -115,16 +125,16 @@ def landscape(
 ) -> Landscape:
     """Query the margin on a grid over objectives p and q, in the slice through a command (by default the original).
 
-    The grid covers the searched region, or the part of it around the answers that are to be shown if they are
-    so close to the original command that they could not be told apart otherwise.
+    The grid covers the search region, or only the part around the `shown` answers if they are so close to the original
+    command that they would be indistinguishable from it.
     """
     if question.space.simplex:
-        raise InvalidInput.expected("commands of free numbers for a slice through them", "preferences, which sum to 1")
+        raise InvalidInput.expected("a command space that is a box, for a landscape", "preferences, which sum to 1")
     first, second = two_objectives(question, shown)
     p = first if p is None else p
     q = (second if second != p else first) if q is None else q
     if p == q:
-        raise InvalidInput.expected("two different objectives for the axes", f"{question.space.names[p]} twice")
+        raise InvalidInput.expected("two different objectives for the axes", f"{question.space.names[p]!r} for both")
     through = question.command if through is None else through
     (left, right), (bottom, top) = window(question, (p, q), shown)
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
@@ -139,17 +149,17 @@ def landscape(
 
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
-    """What to show of each objective on an axis: from its lowest to its highest value."""
+    """Return the lowest and the highest value to show of each objective on an axis."""
     changes = _changes(question, shown)[:, axes]
     half = ZOOM * max(float(changes.max()), SMALLEST_REACH) if changes.size else 1.0
     return [_part(question, axis, half) for axis in axes]
 
 
 def _part(question: Question, axis: int, half: float) -> tuple[float, float]:
-    """The searched values of an objective within a scaled distance of the original command."""
+    """Return the range of an objective within a scaled distance of the original command."""
     low, high = float(question.low[axis]), float(question.high[axis])
     center, scale = float(question.command[axis]), float(question.space.scale[axis])
-    if low == high:  # one that is kept: its whole range, although nothing was searched there
+    if low == high:  # it was kept: show its whole range, although it was not searched
         low = min(center, float(question.space.low[axis]))
         high = max(center, float(question.space.high[axis]))
     if low == high:
@@ -158,8 +168,8 @@ def _part(question: Question, axis: int, half: float) -> tuple[float, float]:
 
 
 def _changes(question: Question, shown: Sequence[Answer]) -> np.ndarray:
-    """(answers that were found, d): the scaled size of what each changes."""
-    commands = [found.command for found in shown if found.command is not None]
+    """Return the absolute scaled change of each answer that has a command: (answers, d)."""
+    commands = [answer.command for answer in shown if answer.command is not None]
     return np.abs(np.reshape(commands, (-1, question.space.dim)) - question.command) / question.space.scale
 
 
@@ -171,17 +181,17 @@ def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
 
 
 def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, int]:
-    """The two objectives that the answers change most; those that may move come first."""
+    """Return the two objectives that the answers change most, before those that may not change."""
     total = _changes(question, answers).sum(axis=0) + 1e-6 * (question.high > question.low)
     if total.size < 2:
-        raise InvalidInput.expected("a question with two objectives or more for a landscape", "one objective")
+        raise InvalidInput.expected("a question with at least two objectives, for a landscape", "one objective")
     first, second = sorted(np.argsort(-total, kind="stable")[:2].tolist())
     return first, second
 
 
 def as_shown(objective: Objective, numbers: np.ndarray) -> np.ndarray:
-    """Returns of one objective in the user's sign: -2 of a cost is 2."""
-    return 0.0 - numbers if objective.cost else numbers  # not -numbers: an axis that begins at -0 would say so
+    """Return numbers of one objective in the user's sign: -2 of a cost is 2."""
+    return 0.0 - numbers if objective.cost else numbers  # not -numbers, which would label an axis -0
 
 
 def axis_label(objective: Objective) -> str:
@@ -191,29 +201,20 @@ def axis_label(objective: Objective) -> str:
 
 def setting(objective: Objective, number: float) -> str:
     """ "time = 2 steps"."""
-    shown = short(float(as_shown(objective, np.array(number))))
-    return f"{objective.name} = {counted(objective, shown)}"
+    text = short(float(as_shown(objective, np.array(number))))
+    return f"{objective.name} = {with_unit(replace(objective, probability=False), text)}"
 
 
 def slice_note(objectives: Sequence[Objective], through: np.ndarray, original: np.ndarray, off: Sequence[int]) -> str:
-    """What a picture over some objectives holds fixed: "slice at ore 1 = 1.22, the original's"."""
+    """Return what a figure over some objectives holds fixed: "slice at ore 1 = 1.22 (as in the original command)"."""
     if not off:
         return ""
     fixed = ", ".join(setting(objectives[i], float(through[i])) for i in off)
     moved = [i for i in off if through[i] != original[i]]
     if not moved:
-        return f"slice at {fixed}, the original's"
+        return f"slice at {fixed} (as in the original command)"
     before = ", ".join(setting(objectives[i], float(original[i])) for i in moved)
-    return f"slice at {fixed}, the answer's (the original has {before})"
-
-
-MAX_COLOUR = 10.0
-"""Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
-DOTS = "#8a5410"
-ARROWS = 11
-"""Small arrows along each axis."""
-NOTE_WIDTH = 74
-"""Characters in a line of the note above a landscape."""
+    return f"slice at {fixed} (as in the answer; original command: {before})"
 
 
 def draw_landscape(
@@ -225,10 +226,10 @@ def draw_landscape(
     proven_range: ProvenRange | None = None,
     gradient: bool = False,
 ) -> Any:
-    """Draw everything but the colour bar, for which the image is returned.
+    """Draw a landscape without its colour bar, and return the image for it.
 
-    The bold arrow is the change: from the original command to what the first answer quotes. `gradient` adds, thin
-    and in blue, in which direction the margin grows. What does not lie in the slice is hollow.
+    The bold arrow is the change: from the original command to the quoted command of the first answer. `gradient` adds
+    thin blue arrows in the direction in which the margin grows. Commands outside the slice are hollow.
     """
     x, y, margins = _as_seen(land)
     image = _draw_margins(axes, x, y, margins, land.kappa)
@@ -237,38 +238,38 @@ def draw_landscape(
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
-    found = marked(answers)
+    commands = marked(answers)
     draw_mark(axes, _point(land, land.command), ORIGINAL, land.holds(land.command), _bounds(x, y))
-    for command, mark in found:
+    for command, mark in commands:
         draw_mark(axes, _point(land, command), mark, land.holds(command), _bounds(x, y))
-    notes.append(missing_note(answers) if found else "")
+    notes.append(missing_note(answers) if commands else "")
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     axes.set(xlabel=axis_label(land.objectives[land.p]), ylabel=axis_label(land.objectives[land.q]))
-    if found:
-        draw_change(axes, _point(land, land.command), _point(land, found[0][0]))
+    if commands:
+        draw_change(axes, _point(land, land.command), _point(land, commands[0][0]))
     finish(axes, title, notes)
     return image
 
 
 def margin_label(foil: str) -> str:
-    """What the colours mean."""
+    """Return what the colours mean."""
     return f"margin of {foil} (above 0: {foil} is chosen)"
 
 
 def wins_label(kappa: float) -> str:
-    """What the dots mean, and the line around them."""
+    """Return what the dots mean, and the line around them."""
     return f"the foil wins (by {kappa:g} or more)"
 
 
 def _as_seen(land: Landscape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The grid in the user's sign, both axes increasing."""
+    """Return the grid in the user's sign, with both axes increasing."""
     x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
     across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
     return x[across], y[down], land.margins[down, across]
 
 
 def _point(land: Landscape, command: np.ndarray) -> np.ndarray:
-    """(2,): where a command lies in the picture."""
+    """Return where a command lies in the figure: (2,)."""
     return np.array([as_shown(land.objectives[i], command[i]) for i in (land.p, land.q)])
 
 
@@ -277,7 +278,7 @@ def _bounds(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarray, kappa: float) -> Any:
-    """Colours, and where the foil wins also dots: readers without colours see them too."""
+    """Draw colours, and dots where the foil wins, for readers who see no colours."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
@@ -296,26 +297,24 @@ def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarra
 
 
 def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
-    """The commands that were found, as they are quoted, each with a mark that claims no more than was proven.
-
-    Behind them what can be had, where that is another command.
-    """
-    found = [(answer.command, _mark(answer)) for answer in answers if answer.command is not None]
-    had = [a.attainable.command for a in answers if a.attainable is not None and not delivers(a)]
-    different = {command.tobytes(): command for command in had if command is not None}
-    return found + [(command, ATTAINABLE) for command in different.values()]
+    """Return the quoted commands, each with a mark that claims no more than is proven, and the attainable commands."""
+    quoted = [(answer.command, _mark(answer)) for answer in answers if answer.command is not None]
+    rollouts = [answer.rollouts for answer in answers if answer.rollouts is not None and not delivers(answer)]
+    attainable = [rollout.attainable.command for rollout in rollouts if rollout.attainable is not None]
+    different = {command.tobytes(): command for command in attainable if command is not None}
+    return quoted + [(command, ATTAINABLE) for command in different.values()]
 
 
-def _mark(found: Answer) -> Mark:
-    mark = mark_of(found.search.name)
-    if found.status is not Status.PROVEN_CLOSEST:
+def _mark(answer: Answer) -> Mark:
+    mark = mark_of(answer.search.name)
+    if answer.status is not Status.PROVEN_CLOSEST:
         return mark
-    rounded = bool(np.any(found.closest is not None and found.command != found.closest.command))
-    return replace(mark, label="closest up to rounding, proven" if rounded else "closest, proven")
+    rounded = bool(answer.closest is not None and np.any(answer.command != answer.closest.command))
+    return replace(mark, label="closest command, rounded (proven)" if rounded else "closest command (proven)")
 
 
 def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:
-    """A filled mark for a command in the slice, a hollow one for another; at the edge if it lies beyond."""
+    """Draw a filled mark for a command in the slice, a hollow one for another; at the edge if it lies beyond."""
     shown = np.clip(point, *bounds)
     beyond = " (beyond the edge)" if not np.allclose(shown, point) else ""
     axes.plot(
@@ -328,12 +327,12 @@ def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds:
         markeredgewidth=1.0 if inside else 1.8,
         label=f"{mark.label}{beyond}{'' if inside else ' (not in this slice)'}",
         clip_on=False,
-        zorder=7 - mark.size / 20,  # small ones above large ones, all to be seen
+        zorder=7 - mark.size / 20,  # small ones above large ones, so that all are visible
     )
 
 
 def draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
-    """The bold arrow of the change; the limits of the axes must be set before."""
+    """Draw the bold arrow of the change; the limits of the axes must be set before."""
     from matplotlib.patheffects import withStroke
 
     corners = axes.transData.transform([start, end]) * 72 / axes.figure.dpi
@@ -343,11 +342,11 @@ def draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
     halo = [withStroke(linewidth=4.4, foreground="white")]
     if arrow.arrow_patch is not None:
         arrow.arrow_patch.set(path_effects=halo, zorder=5)
-    axes.plot([], [], linestyle="none", marker=r"$\rightarrow$", markersize=16, color=INK, label="the change")
+    axes.plot([], [], linestyle="none", marker=r"$\rightarrow$", markersize=16, color=INK, label="change")
 
 
 def _draw_gradient(axes: "Axes", land: Landscape, x: np.ndarray, y: np.ndarray, margins: np.ndarray) -> None:
-    """Where the margin grows, in scaled coordinates: small arrows everywhere, a longer one at the original command."""
+    """Draw the scaled gradient of the margin: small arrows everywhere, a longer one at the original command."""
     from matplotlib.patheffects import withStroke
 
     scale = land.scale[[land.p, land.q]]
@@ -361,15 +360,21 @@ def _draw_gradient(axes: "Axes", land: Landscape, x: np.ndarray, y: np.ndarray, 
     signs = np.array([-1.0 if land.objectives[i].cost else 1.0 for i in (land.p, land.q)])
     steep = float(np.hypot(*land.slope))
     if steep > 0:
-        steepest = signs * land.slope / steep  # it may lead out of the picture, and is seen there
+        steepest = signs * land.slope / steep  # it may leave the axes, and is not clipped
         axes.quiver(*_point(land, land.command), *steepest, scale=7, width=0.006, zorder=6, clip_on=False, **common)
     axes.plot(
-        [], [], linestyle="none", marker=r"$\rightarrow$", markersize=10, color=BLUE, label="where the margin grows"
+        [],
+        [],
+        linestyle="none",
+        marker=r"$\rightarrow$",
+        markersize=10,
+        color=BLUE,
+        label="direction in which the margin grows",
     )
 
 
 def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> str:
-    """The range where the slice meets it; else a note."""
+    """Draw the proven range if it meets the slice, or return a note that it does not."""
     from matplotlib.patches import Rectangle
 
     slack = 1e-9 * land.scale
@@ -383,42 +388,39 @@ def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> st
 
 
 def missing_note(answers: Sequence[Answer]) -> str:
-    """ "White-CW: none found": an answer without a command has no place in the picture."""
+    """Return which searches found no command: "White-CW: none found"."""
     return ", ".join(f"{mark_of(a.search.name).label}: none found" for a in answers if a.command is None)
 
 
 def finish(axes: "Axes", title: str, notes: Sequence[str]) -> None:
-    """The title with what must be known of the picture below it, and the legend."""
+    """Set the title with the notes below it, and the legend."""
     note = fill("; ".join(filter(None, notes)), NOTE_WIDTH)
     axes.set_title("\n".join(filter(None, (title, note))), fontsize=9)
     tight = {"columnspacing": 1.2, "handletextpad": 0.5}
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8, **tight)
 
 
-POINTS = 601
-
-
 @dataclass(frozen=True, eq=False)
 class MarginLine:
-    """The margin along one objective; all others are as in the original command."""
+    """The margin along one objective; the others are as in the original command."""
 
     objectives: tuple[Objective, ...]
     command: np.ndarray
-    """R_t, the command that was asked about."""
+    """The original command, R_t."""
     kappa: float
     axis: int
     x: np.ndarray  # (POINTS,) true values of the objective, increasing
     margins: np.ndarray  # (POINTS,)
     partner: int | None = None
-    """The weight that gives what this one gets, of preferences."""
+    """With preferences, the weight that changes by the opposite amount."""
 
     @property
     def off(self) -> list[int]:
-        """The numbers of a command that do not change along the line."""
+        """The objectives that do not change along the line."""
         return [i for i in range(self.command.size) if i not in (self.axis, self.partner)]
 
     def place(self, command: np.ndarray) -> np.ndarray:
-        """(2,): where a command lies in the picture."""
+        """Return where a command lies in the figure: (2,)."""
         value = command[self.axis]
         return np.array([as_shown(self.objectives[self.axis], value), np.interp(value, self.x, self.margins)])
 
@@ -434,7 +436,7 @@ def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> 
 
 
 def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
-    """Query the margin along one weight, where another gives what it gets."""
+    """Query the margin along one weight, while another changes by the opposite amount."""
     both = question.command[axis] + question.command[partner]
     [(low, high)] = window(question, [axis], shown)
     x = np.linspace(max(low, both - question.high[partner]), min(high, both - question.low[partner]), POINTS)
@@ -446,27 +448,27 @@ def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Ans
 
 
 def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], foil: str) -> None:
-    """The line, where the foil wins, and the change as an arrow."""
+    """Draw the margin along a line, where the foil wins, and the change as an arrow."""
     objective = line.objectives[line.axis]
     x = as_shown(objective, line.x)
     axes.plot(x, line.margins, color=MARGIN_COLOURS[0], linewidth=2.2, zorder=3, label="margin")
-    axes.axhline(line.kappa, color=INK, linewidth=1.0, linestyle="--", label=f"{line.kappa:g}: the foil wins above")
+    axes.axhline(line.kappa, color=INK, linewidth=1.0, linestyle="--", label=f"margin {line.kappa:g}")
     axes.margins(x=0, y=0.1)
     bottom, top = axes.get_ylim()
     wins = line.margins >= line.kappa
     shade: dict[str, Any] = {"facecolor": MARGIN_COLOURS[3], "edgecolor": DOTS, "alpha": 0.5, "linewidth": 0}
     axes.fill_between(x, bottom, top, where=wins, hatch="..", label=wins_label(line.kappa), zorder=0, **shade)
     bounds = np.array([[x.min(), bottom], [x.max(), top]])
-    found = marked(answers)
+    commands = marked(answers)
     draw_mark(axes, line.place(line.command), ORIGINAL, True, bounds)
-    for command, mark in found:
+    for command, mark in commands:
         inside = not (command - line.command)[line.off].any()
         draw_mark(axes, line.place(command), mark, inside, bounds)
     label = axis_label(objective)
     if line.partner is not None:
-        label = f"{label} (and of {line.objectives[line.partner].name.removeprefix('weight of ')} what is left)"
+        label = f"{label} (taken from the {line.objectives[line.partner].name})"
     axes.set(xlim=(x.min(), x.max()), ylim=(bottom, top), xlabel=label, ylabel=margin_label(foil))
-    if found:
-        draw_change(axes, line.place(line.command), line.place(found[0][0]))
-    missing = missing_note(answers) if found else ""
+    if commands:
+        draw_change(axes, line.place(line.command), line.place(commands[0][0]))
+    missing = missing_note(answers) if commands else ""
     finish(axes, "", [slice_note(line.objectives, line.command, line.command, line.off), missing])

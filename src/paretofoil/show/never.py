@@ -1,24 +1,35 @@
-"""What was proven of an action in many states, in words."""
+"""What was proven about an action in many states, in words."""
 
 from paretofoil.explanation.never import Never
-from paretofoil.show.numbers import short
+from paretofoil.show.numbers import region, short
 
 
-def never_sentence(found: Never) -> str:
-    """Every number in it is counted; what is said to be proven is."""
-    count, proven, refuted, left = len(found.states), *(int(x.sum()) for x in (found.proven, found.refuted, found.open))
-    one, many = ("box of states", "boxes of states") if found.width else ("state", "states")
-    wide = f", each {short(100 * found.width)} % of the range wide," if found.width else ""
-    where = f"the {count} {one if count == 1 else many}{wide} where it could"
+def never_sentence(claim: Never) -> str:
+    """ "In 3 of the 12 states where left is valid, some command makes the agent choose left; ..." """
+    action, count = claim.action, len(claim.states)
     if not count:
-        return f"{found.action} is valid in none of the {found.visited} states, so that it is never chosen there."
-    if proven == count:
-        return f"In none of {where} does any command make the agent choose {found.action}: this is proven."
+        return f"{action} is valid in none of the states that were examined ({claim.visited:,})."
+    name, names = ("box of states", "boxes of states") if claim.width else ("state", "states")
+    width = f", each {short(100 * claim.width)} % of the range wide," if claim.width else ""
+    states = f"the only {name}{width}" if count == 1 else f"the {count:,} {names}{width}"
+    commands, does, makes = ("preferences", "do", "make") if claim.preferences else ("command", "does", "makes")
+    if not claim.preferences or claim.low.any() or (claim.high < 1).any():
+        inside = f"{commands} in the search region"
+        searched = (
+            "" if claim.preferences else f" The search region is {region(claim.objectives, claim.low, claim.high)}."
+        )
+    else:
+        inside, searched = commands, ""
+    choose = f"{makes} the agent choose {action}"
+    if claim.proven.all():
+        where = f"{states} where it" if count == 1 else f"any of {states} where it"
+        return f"No {inside} {choose} in {where} is valid (proven).{searched}"
     verdicts = (
-        (refuted, f"some command makes the agent choose {found.action}"),
-        (proven, "none does, which is proven"),
-        (left, "it is open"),
+        (claim.refuted, f"some {commands} {choose}"),
+        (claim.proven, f"no {inside} {does} (proven)"),
+        (claim.open, f"it is undecided whether any {commands} {choose}"),
     )
-    told = [(number, verdict) for number, verdict in verdicts if number]
-    first, *others = (f"{number} of {'them' if i else where} {verdict}" for i, (number, verdict) in enumerate(told))
-    return "; in ".join([f"In {first}", *others]) + "."
+    (first, verdict), *others = ((int(flags.sum()), text) for flags, text in verdicts if flags.any())
+    share = "" if count == 1 else "all of " if first == count else f"{first:,} of "
+    parts = [f"In {share}{states} where {action} is valid, {verdict}", *(f"in {n:,} {text}" for n, text in others)]
+    return f"{'; '.join(parts)}.{searched}"

@@ -1,80 +1,47 @@
-"""Wishes and results in words: one objective, or all of a command."""
+"""Numbers for people: quantities with their units, changes, ranges and percentages.
+
+Numbers have at most three significant digits, and more only where fewer would be wrong. Those of a quoted command have
+all their digits, because the policy was queried with exactly these.
+"""
 
 import math
+import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 import numpy as np
 
 from paretofoil.core.command import Objective
 
-
-def value(objective: Objective, number: float) -> str:
-    """One wish: "8 treasure", "2 steps of time", "no ore 0", "a 7 % risk of death", "already 3 fuel over budget"."""
-    amount = _amount(objective, number)
-    if amount == 0 and never_negative(objective):
-        return _none(objective)
-    if amount < 0 and never_negative(objective):
-        return f"already {_told(objective, -amount)} {_excess(objective)}"
-    return _told(objective, amount)
+AMBIGUOUS = ("all", "any", "none", "nothing")
+"""Names of actions that stand in quotes, since they would be read as something else."""
+DIGITS = 3
+NOISE = 1e-12
+"""A number below this share of the largest one of its objective is what rounding left of a sum: 0."""
 
 
-def values(objectives: Sequence[Objective], numbers: np.ndarray) -> str:
-    return listing(objectives, [value(o, float(n)) for o, n in zip(objectives, numbers, strict=True)])
+def quantity(objective: Objective, number: float, low: float = -math.inf, high: float = math.inf) -> str:
+    """ "8 treasure", "2 steps", "no ore 0", "a 7 % risk of death", "already 3 fuel over budget".
 
-
-def listing(objectives: Sequence[Objective], told: Sequence[str]) -> str:
-    """All objectives in a row: "0.8 A and nothing else" instead of "0.8 A, no B, no C and no D"."""
-    some = [words for words in told if not words.startswith("no ")]
-    if len(told) - len(some) < 2 or any(o.cost or o.probability for o in objectives):
-        return join(told)
-    return join([*some, "nothing else"] if some else ["nothing"])
-
-
-def result(objective: Objective, number: float, error: float = 0.0) -> str:
-    """What was achieved: "8 treasure", or the mean of several runs and its standard error, "8.1 ± 0.3 treasure"."""
-    amount = _amount(objective, number)
-    if amount == 0 and never_negative(objective):
-        return f"no {objective.name}"  # none was met in any run, which does not say that there is no risk
-    if not error:
-        return _told(objective, amount)
-    factor = 100.0 if objective.probability else 1.0
-    decimals = max(0, 1 - math.floor(math.log10(factor * error)))
-    mean, spread = (f"{factor * n:.{decimals}f}" for n in (amount, error))
-    return _phrase(objective, f"{mean} ± {spread}")
-
-
-def change(objective: Objective, old: float, new: float) -> str:
-    """ "1.7 less treasure (6.3 instead of 8)", "2 fewer steps of time (6 instead of 8)", "1 A instead of none"."""
-    before, after = _amount(objective, old), _amount(objective, new)
-    bounded = never_negative(objective)
-    if objective.probability or (bounded and 0 in (before, after)):
-        return short_change(objective, old, new)
-    shown_after, shown_before = exact(after), beside(before, after)
-    size = f"{abs(Decimal(shown_after) - Decimal(shown_before)).normalize():f}"
-    shown = f"({_signed(objective, shown_after)} instead of {_signed(objective, shown_before)})"
-    more = "more" if after > before else "fewer" if objective.unit else "less"
-    what = f"{unit(objective, size)} of {objective.name}" if objective.unit else _name(objective)
-    return f"{size} {more} {what} {shown}"
-
-
-def short_change(objective: Objective, old: float, new: float) -> str:
-    """ "6.3 treasure instead of 8", "a 7 % risk of death instead of 9.7 %": fewer numbers, for long lists.
-
-    The new number is told in all its digits: it was checked in these.
+    A number from low to high has as many digits as it takes to stay there when it is rounded.
     """
-    before, after = _amount(objective, old), _amount(objective, new)
-    bounded = never_negative(objective)
-    if objective.probability:
-        was = f"{beside(100 * before, 100 * after, _tenths)} %"
-    else:
-        was = _signed(objective, beside(before, after))
-    return f"{wish(objective, new)} instead of {'none' if bounded and before == 0 else was}"
+    if number == 0 and never_negative(objective):
+        return _none(objective)
+    text = _rounded(objective, number, low, high)
+    if text.startswith("-") and never_negative(objective):
+        return f"already {_phrase(objective, text[1:])} {_excess(objective)}"
+    return _phrase(objective, text)
 
 
-def wish(objective: Objective, number: float) -> str:
-    """One wish in all its digits: it was checked in these."""
-    amount = _amount(objective, number)
+def quantities(objectives: Sequence[Objective], numbers: np.ndarray, *others: np.ndarray) -> str:
+    """Return a whole command or outcome: "8 treasure in 2 steps"; `others` are those by which `tidy` judges it."""
+    tidied = tidy(numbers, *(other[: len(numbers)] for other in others))
+    return listing([(o, quantity(o, float(n))) for o, n in zip(objectives, tidied, strict=True)])
+
+
+def exact_quantity(objective: Objective, number: float) -> str:
+    """Return one number of a quoted command, with all its digits."""
+    amount = user_sign(objective, number)
     if never_negative(objective) and amount == 0:
         return _none(objective)
     if never_negative(objective) and amount < 0:
@@ -82,38 +49,116 @@ def wish(objective: Objective, number: float) -> str:
     return _phrase(objective, clean(100 * amount) if objective.probability else exact(amount))
 
 
-def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:
-    """A range of wishes, rounded so that it stays inside: "1 to 7.7 treasure"; None if it has no width in words.
+def mean_quantity(objective: Objective, mean: float, error: float = 0.0) -> str:
+    """Return the outcome of rollouts: "8 treasure", or a mean and its standard error, "8.1 ± 0.3 treasure"."""
+    amount = user_sign(objective, mean)
+    if amount == 0 and never_negative(objective):
+        return f"no {objective.name}"  # it occurred in no rollout, which does not mean that there is no risk
+    factor = 100.0 if objective.probability else 1.0
+    if error <= 1e-9 * abs(amount):
+        return _phrase(objective, _tenths(factor * amount) if objective.probability else short(amount))
+    decimals = max(0, -math.floor(math.log10(factor * error)))
+    middle, spread = (f"{factor * n:.{decimals}f}" for n in (amount, error))
+    return _phrase(objective, f"{middle} ± {spread}")
 
-    A quoted number that lies in the range lies in what is told of it, too.
+
+def listing(pairs: Sequence[tuple[Objective, str]], before_time: str = "in") -> str:
+    """Join the quantities of several objectives: "8 treasure in 2 steps", "0.8 A and nothing else"."""
+    times = [text for o, text in pairs if _is_time(o) and re.match(r"\d|at most", text)]
+    if any(_is_horizon(o) for o, _ in pairs):
+        times = []  # "in 2 steps" would be read as part of the horizon
+    others = [text for _, text in pairs if text not in times]
+    some = [text for text in others if not text.startswith("no ")]
+    if len(others) - len(some) > 1 and not any(o.cost or o.probability for o, _ in pairs):
+        others = [*some, "nothing else"] if some else ["nothing"]
+    return f" {before_time} ".join(filter(None, (join(others), *times)))
+
+
+def change(objective: Objective, old: float, new: float) -> str:
+    """ "1.7 less treasure (6.3 instead of 8)", "2 fewer steps (6 instead of 8)", "1 A instead of none"."""
+    before, after = user_sign(objective, old), user_sign(objective, new)
+    if objective.probability or _is_horizon(objective) or (never_negative(objective) and 0 in (before, after)):
+        return short_change(objective, old, new)
+    new_text, old_text = exact(after), beside(before, after)
+    size = f"{abs(Decimal(new_text) - Decimal(old_text)).normalize():f}"
+    both = f"({_signed(objective, new_text)} instead of {_signed(objective, old_text)})"
+    more, less = ("more", "fewer") if _is_plural(objective.unit) else ("more", "less")
+    word, size_text = more if after > before else less, grouped(size)
+    if not objective.unit:
+        return f"{size_text} {word} {_name(objective)} {both}"
+    if not _is_plural(objective.unit):
+        return f"{size_text} {objective.unit} {word} {_name(objective)} {both}"
+    what = unit(objective, size) if _is_time(objective) else f"{unit(objective, size)} of {objective.name}"
+    return f"{size_text} {word} {what} {both}"
+
+
+def short_change(objective: Objective, old: float, new: float) -> str:
+    """ "6.3 treasure instead of 8", "a 7 % risk of death instead of 9.7 %"."""
+    before, after = user_sign(objective, old), user_sign(objective, new)
+    if before == 0 and never_negative(objective):
+        old_text = "none"
+    elif objective.probability:
+        old_text = f"{beside(100 * before, 100 * after, _tenths)} %"
+    else:
+        old_text = _signed(objective, beside(before, after))
+    return f"{exact_quantity(objective, new)} instead of {old_text}"
+
+
+def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:
+    """Return a range, "1 to 7.7 treasure", rounded inwards; None if no width is left.
+
+    A quoted number that lies in the range also lies in the range that is returned.
     """
-    factor = (-1.0 if objective.cost else 1.0) * (100.0 if objective.probability else 1.0)
-    low, high = sorted((factor * low + 0.0, factor * high + 0.0))
-    lowest, highest = inward(low, high, None if quoted is None else factor * quoted, digits)
+    factor = _factor(objective)
+    least, most = sorted((factor * low + 0.0, factor * high + 0.0))
+    lowest, highest = inward(least, most, None if quoted is None else factor * quoted, digits)
     if not float(lowest) < float(highest):
         return None
     excess = ""
-    if never_negative(objective) and low < 0:
-        if high <= 0:
-            lowest, highest, excess = highest.removeprefix("-"), lowest[1:], f" {_excess(objective)}"
-        else:
-            lowest = _signed(objective, lowest)
-    ends = f"at most {highest}" if lowest == "0" and never_negative(objective) else f"{lowest} to {highest}"
-    told = f"{ends} % {_chance(objective)}" if objective.probability else _phrase(objective, ends)
-    return f"{told}{excess}"
+    if never_negative(objective) and float(lowest) < 0:
+        if float(highest) > 0:
+            over = f"{_phrase(objective, lowest.removeprefix('-'))} {_excess(objective)}"
+            return f"from {over} to {_phrase(objective, highest)}"
+        lowest, highest, excess = highest.removeprefix("-"), lowest.removeprefix("-"), f" {_excess(objective)}"
+    both = f"at most {highest}" if lowest == "0" and never_negative(objective) else f"{lowest} to {highest}"
+    return f"{grouped(both)} % {_chance(objective)}" if objective.probability else f"{_phrase(objective, both)}{excess}"
+
+
+def region(
+    objectives: Sequence[Objective],
+    low: np.ndarray,
+    high: np.ndarray,
+    command: np.ndarray | None = None,
+    here: str = "",
+) -> str:
+    """Return a search region: "7 to 9 treasure in 1 to 3 steps"; empty if it has no width.
+
+    It holds the command as `quantity` rounds it. `here` is put behind the ranges.
+    """
+    spans = []
+    for i, objective in enumerate(objectives):
+        ends = float(low[i]), float(high[i])
+        text = None if command is None else _rounded(objective, float(command[i]), *ends)
+        spans.append(span(objective, *ends, None if text is None else float(text) / _factor(objective), DIGITS))
+    wide = [(o, text) for o, text in zip(objectives, spans, strict=True) if text is not None]
+    rest = ", with the rest unchanged" if len(wide) < len(spans) else ""
+    return f"{listing(wide)}{here}{rest}" if wide else ""
 
 
 def inward(low: float, high: float, quoted: float | None = None, digits: int = 2) -> tuple[str, str]:
-    """The two ends of a range in few digits, rounded so that they stay inside it and hold the quoted number.
+    """Return the two ends of a range in few digits, rounded inwards, but so that they hold the quoted number.
 
-    The digits are those of its width.
+    The digits are those of its width. An end that is short already keeps its digits.
     """
     if high <= low:
         return short(low), short(high)
-    decimals = max(0, digits - 1 - math.floor(math.log10(high - low)))
-    unit = 10.0**-decimals
-    lowest, highest = math.ceil(low / unit - 1e-9) * unit, math.floor(high / unit + 1e-9) * unit
-    ends = [f"{round(end, decimals) + 0.0:.10g}" for end in (lowest, highest)]
+    place = Decimal(1).scaleb(min(0, math.floor(math.log10(high - low)) - digits + 1))
+    ends = []
+    for end, rounding in ((low, ROUND_CEILING), (high, ROUND_FLOOR)):
+        number = Decimal(clean(end))  # what arithmetic left in its last digits is far below what any proof allows for
+        kept = len(number.normalize().as_tuple().digits) <= digits
+        rounded = number if kept else number.quantize(place, rounding)
+        ends.append(f"{rounded.normalize() + 0:f}")
     if quoted is not None and float(ends[0]) > quoted:
         ends[0] = clean(quoted)
     if quoted is not None and float(ends[1]) < quoted:
@@ -121,32 +166,48 @@ def inward(low: float, high: float, quoted: float | None = None, digits: int = 2
     return ends[0], ends[1]
 
 
-def short(number: float, digits: int = 4) -> str:
-    """Four significant digits, and all those before the point, without trailing zeros."""
-    if abs(number) < 1e-9:
+def rounded_down(number: float, digits: int = DIGITS) -> str:
+    """Round down: what is proven below the number is proven below the text."""
+    return short(float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(number))))
+
+
+def rounded_up(number: float, digits: int = DIGITS) -> str:
+    """Round up, and to at least 0.01: "at most" stays true."""
+    number = max(number, 0.01)
+    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
+
+
+def short(number: float, digits: int = DIGITS) -> str:
+    """Return a few significant digits, and all those before the point, without trailing zeros."""
+    if number == 0:
         return "0"
-    shown = f"{number:.{digits}g}"
-    return f"{number:.0f}" if abs(float(shown)) >= 10**digits else shown
+    text = f"{number:.{digits}g}"
+    return f"{number:.0f}" if abs(float(text)) >= 10**digits else text
 
 
-def beside(old: float, new: float, told: Callable[[float], str] = short) -> str:
-    """The old number as it is usually told, or in as many digits as show what lies between it and the new one."""
-    shown = (told(old), *(short(old, digits) for digits in range(4, 18)))
-    return next((text for text in shown if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
+def beside(old: float, new: float, write: Callable[[float], str] = short) -> str:
+    """Return the old number in as many digits as show how the new one differs."""
+    texts = (write(old), *_longer(old))
+    return next((text for text in texts if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
 
 
 def exact(number: float) -> str:
-    """All digits of a number, as short as they can be written."""
+    """Return all digits of a number, written as briefly as possible."""
     return f"{number:.10g}" if float(f"{number:.10g}") == number else repr(number)
 
 
 def clean(number: float) -> str:
-    """A number that was multiplied by 100, without what that left in its last digits."""
+    """Return a number without the errors that arithmetic left in its last digits."""
     return exact(float(f"{number:.12g}"))
 
 
+def grouped(text: str) -> str:
+    """Separate the thousands of every number in the text."""
+    return re.sub(r"(?<![\d.])\d{4,}", lambda match: f"{int(match[0]):,}", text)
+
+
 def percent(probability: float) -> str:
-    """One digit behind the point; never rounded to certainty."""
+    """Return a probability with one decimal, never rounded to 0 or 100 %."""
     if probability >= 0.9995:
         return "over 99.9 %" if probability < 1 else "100 %"
     return "under 0.1 %" if 0 < probability < 0.0005 else f"{_tenths(100 * probability)} %"
@@ -158,13 +219,33 @@ def number_of(count: int, one: str, many: str | None = None) -> str:
 
 
 def join(words: Sequence[str]) -> str:
-    if not words:
-        return "nothing else"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    """ "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def name_of(objective: Objective) -> str:
+    """ "treasure", "the risk of death"."""
+    return f"the {_chance(objective)}" if objective.probability else objective.name
+
+
+def action_name(name: str) -> str:
+    """Return the name of an action, in quotes where it would be read as something else."""
+    return f'"{name}"' if name.lower() in AMBIGUOUS else name
+
+
+def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    """Set to 0 what rounding left of sums, judged by the largest number of each objective."""
+    size = np.abs(np.stack([numbers, *others])).max(axis=0)
+    return np.where(np.abs(numbers) <= NOISE * size, 0.0, numbers)
+
+
+def user_sign(objective: Objective, number: float) -> float:
+    """Return a number as users think of it: a cost is positive; there is no -0."""
+    return (-number if objective.cost else number) + 0.0
 
 
 def never_negative(objective: Objective) -> bool:
-    """Whether there can be none of it but not less, so that "no treasure" and "over budget" make sense.
+    """Return whether the least of it is none, so that "no treasure" and "over budget" make sense.
 
     The rewards of a cost are negative, unless its limits say otherwise.
     """
@@ -172,31 +253,59 @@ def never_negative(objective: Objective) -> bool:
     return most <= 0 if objective.cost else objective.limits[0] >= 0
 
 
-def counted(objective: Objective, shown: str) -> str:
-    """ "2 steps", "1 step", or the mere number."""
-    return f"{shown} {unit(objective, shown)}" if objective.unit else shown
-
-
-def unit(objective: Objective, shown: str) -> str:
-    return objective.unit.removesuffix("s") if shown == "1" else objective.unit
-
-
-def _amount(objective: Objective, number: float) -> float:
-    """The number as the user thinks of it: a cost by its size; no -0, and nothing that rounding left behind."""
-    return 0.0 if abs(number) < 1e-9 else -number if objective.cost else number
-
-
-def _told(objective: Objective, amount: float) -> str:
-    """An amount in few digits."""
-    return _phrase(objective, _tenths(100 * amount) if objective.probability else short(amount))
-
-
-def _phrase(objective: Objective, shown: str) -> str:
-    """ "8 treasure", "2 steps of time", "0.4 of ore 0", "an 8 % risk of death"."""
+def with_unit(objective: Objective, text: str) -> str:
+    """ "2 steps", "1 step", "7 %", or the number alone."""
     if objective.probability:
-        article = "an" if shown.startswith("8") or shown.partition(".")[0] in ("11", "18") else "a"
-        return f"{article} {shown} % {_chance(objective)}"
-    return f"{counted(objective, shown)} of {objective.name}" if objective.unit else f"{shown} {_name(objective)}"
+        return f"{text} %"
+    return f"{grouped(text)} {unit(objective, text)}" if objective.unit else grouped(text)
+
+
+def unit(objective: Objective, text: str) -> str:
+    """ "steps", but "1 step"; units such as m/s have no plural."""
+    return objective.unit[:-1] if text == "1" and _is_plural(objective.unit) else objective.unit
+
+
+def _is_plural(word: str) -> bool:
+    return re.fullmatch(r"[A-Za-z][a-z]{2,}s", word) is not None and not word.endswith("ss")
+
+
+def _is_time(objective: Objective) -> bool:
+    """Return whether the unit alone says what is counted: "2 steps" are time."""
+    return objective.name == "time" and bool(objective.unit)
+
+
+def _is_horizon(objective: Objective) -> bool:
+    return objective.name == "horizon" and bool(objective.unit)
+
+
+def _factor(objective: Objective) -> float:
+    """What a number is multiplied by for users: a cost is positive, a probability in percent."""
+    return (-1.0 if objective.cost else 1.0) * (100.0 if objective.probability else 1.0)
+
+
+def _rounded(objective: Objective, number: float, low: float, high: float) -> str:
+    """Return the number for users, in the fewest digits that keep it between low and high."""
+    factor = _factor(objective)
+    amount, (least, most) = factor * number, sorted((factor * low, factor * high))
+    texts = [_tenths(amount) if objective.probability else short(amount), *_longer(amount)]
+    return next((text for text in texts if least <= float(text) <= most), texts[0])
+
+
+def _longer(number: float) -> list[str]:
+    return [short(number, digits) for digits in range(DIGITS + 1, 18)]
+
+
+def _phrase(objective: Objective, text: str) -> str:
+    """ "8 treasure", "2 steps", "3 kWh of energy", "0.4 of ore 0", "a horizon of 4 steps", "an 8 % risk of death"."""
+    if objective.probability:
+        article = "an" if text.startswith("8") or re.split(r"[. ]", text)[0] in ("11", "18") else "a"
+        return f"{article} {text} % {_chance(objective)}"
+    amount = with_unit(objective, text)
+    if _is_horizon(objective):
+        return f"a horizon of {amount}"
+    if _is_time(objective):
+        return amount
+    return f"{amount} of {objective.name}" if objective.unit else f"{amount} {_name(objective)}"
 
 
 def _name(objective: Objective) -> str:
@@ -207,24 +316,26 @@ def _name(objective: Objective) -> str:
 def _none(objective: Objective) -> str:
     if objective.probability:
         return f"no {_chance(objective)}"
-    return f"no {objective.unit} of {objective.name}" if objective.unit else f"no {objective.name}"
+    if _is_time(objective):
+        return f"no {objective.unit}"
+    return f"no {objective.name}"
 
 
-def _signed(objective: Objective, shown: str) -> str:
-    """A number, or by how much too much was had already."""
-    if shown.startswith("-") and never_negative(objective):
-        return f"{shown[1:]} {_excess(objective)}"
-    return shown
+def _signed(objective: Objective, text: str) -> str:
+    """Return a number, or by how much more than that was collected already."""
+    if text.startswith("-") and never_negative(objective):
+        return f"{grouped(text[1:])} {_excess(objective)}"
+    return grouped(text)
 
 
 def _excess(objective: Objective) -> str:
-    return "over budget" if objective.cost else "in excess"
+    return "over budget" if objective.cost else "over target"
 
 
 def _tenths(number: float) -> str:
-    """One digit behind the point, or more where that would make 0 or 100 of another number."""
-    shown = f"{number:.1f}".removesuffix(".0")
-    return clean(number) if float(shown) in (0, 100) else shown
+    """Return one decimal, or more where that would round to 0 or 100."""
+    text = f"{number:.1f}".removesuffix(".0")
+    return clean(number) if float(text) in (0, 100) else text
 
 
 def _chance(objective: Objective) -> str:

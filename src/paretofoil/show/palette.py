@@ -1,6 +1,6 @@
-"""Colours and markers that all figures share.
+"""Colours, markers and files of all figures.
 
-The colours are Okabe and Ito's, which stay apart for colour-blind readers; each has a marker of its own all the same.
+The colours are Okabe and Ito's, which colour-blind readers can distinguish; each also has its own marker.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ SKY = "#56b4e9"
 MARKERS = {BLUE: "P", ORANGE: "D", GREEN: "*", RED: "X", PURPLE: "^", GREY: "v", INK: "o", SKY: "s"}
 """The marker of each colour: all can be filled or hollow."""
 MARGIN_COLOURS = ("#6a5ba6", "#b9b1d8", "#faf9f7", "#fbc987", "#e08a1e")
-"""From a foil that loses to one that wins; never so dark that an arrow would vanish on it."""
+"""From a foil that loses to one that wins; none so dark that it would hide an arrow."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Mark:
 
 
 ORIGINAL = Mark("original", "original command", INK, 11)
-ATTAINABLE = Mark("attainable", "what can be had", SKY, 14)
+ATTAINABLE = Mark("attainable", "attainable command", SKY, 14)
 MARKS = (
     Mark("cf-zoo", "CF-ZOO", GREEN, 21),
     Mark("exact", "Exact", BLUE, 9),
@@ -48,11 +48,11 @@ MARKS = (
     Mark("white-cw", "White-CW", RED, 10),
     Mark("local-zoo", "local ZOO", GREY, 12),
 )
-"""Of different sizes: where searches agree, each can still be seen."""
+"""The sizes differ, so that every mark is visible where searches agree."""
 
 
 def mark_of(search: str) -> Mark:
-    """The mark of a search, also of a form of it; one that has none is drawn as Exact is, under its own name."""
+    """Return the mark of a search or of a form of it; an unknown search is drawn in blue under its own name."""
     name, _, form = search.partition(":")
     mark = next((mark for mark in MARKS if mark.name == name), None)
     if mark is None:
@@ -61,20 +61,20 @@ def mark_of(search: str) -> Mark:
 
 
 ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps")
-"""What a figure's file may end in; named here so that a path can be checked without loading matplotlib."""
+"""File types of figures; listed here so that a path can be checked without loading matplotlib."""
 
 
 def check_figure_path(path: str | Path) -> Path:
-    """The path of a figure that can be written: its ending is known and its folder exists."""
+    """Return the path of a figure if it can be written: its file type is known and its folder exists."""
     file = Path(path)
     if file.suffix[1:].lower() not in ENDINGS:
-        raise InvalidInput.expected(f"a figure's file that ends in .{', .'.join(ENDINGS)}", repr(str(path)))
-    check_file(file, "a figure's file")
+        raise InvalidInput.expected(f"a figure file that ends in .{', .'.join(ENDINGS)}", repr(str(path)))
+    check_file(file, "a figure file")
     return file
 
 
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":
-    """Write the figure, if there is a path, and hand it back."""
+    """Write the figure if a path is given, and return it."""
     if path is not None:
         figure.savefig(check_figure_path(path))
     return figure

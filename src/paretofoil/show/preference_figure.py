@@ -1,4 +1,4 @@
-"""Answers about preferences as pictures: a line of two weights, a triangle of three, bars of more."""
+"""Figures of preferences: a line for two weights, a triangle for three, bars for more."""
 
 import itertools
 from collections.abc import Sequence
@@ -31,11 +31,19 @@ if TYPE_CHECKING:
 
 
 BAR = 0.8
-"""The share of the room of an objective that its bars take."""
+"""The share of the height of an objective that its bars take."""
+STEPS = 110
+"""Small triangles along each side."""
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+TICKS = 4
+"""Parts into which the ticks divide each side."""
+EDGE = 0.06
+"""The distance of tick labels from their side."""
+_CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
 def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer], foil: str) -> Any:
-    """Draw what suits the number of weights that may change; an image is returned where a colour bar is needed."""
+    """Draw a line, a triangle or bars, by the number of weights that may change; return the image for a colour bar."""
     free, proven = np.flatnonzero(question.high > question.low).tolist(), answers[0].proven_range
     if len(free) == 3:
         return draw_triangle(axes, triangle(question, free, answers), answers, proven)
@@ -47,12 +55,12 @@ def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer]
 
 
 def _draw_bars(axes: "Axes", question: Question, answers: Sequence[Answer], proven: ProvenRange | None) -> None:
-    """The weights before and after, side by side for each objective; the proven range of the first answer as a line."""
+    """Draw the weights before and after for each objective, and the proven range of the first answer as a line."""
     rows = [(question.command, ORIGINAL), *marked(answers)]
     places, height = np.arange(question.space.dim), BAR / len(rows)
     for k, (weights, mark) in enumerate(rows):
         middle = places + (k - (len(rows) - 1) / 2) * height
-        hatch: dict[str, Any] = {"hatch": ".."} if k else {}  # to be told apart without colours
+        hatch: dict[str, Any] = {"hatch": ".."} if k else {}  # for readers who see no colours
         axes.barh(middle, weights, height, color=mark.colour, alpha=0.75, edgecolor="white", label=mark.label, **hatch)
         if k == 1 and proven is not None:
             sides = np.stack([weights - proven.low, proven.high - weights])
@@ -63,45 +71,35 @@ def _draw_bars(axes: "Axes", question: Question, answers: Sequence[Answer], prov
     finish(axes, "", [missing_note(answers) if len(rows) > 1 else ""])
 
 
-STEPS = 110
-"""Small triangles along each side."""
-CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-TICKS = 4
-"""Parts into which the ticks cut each side."""
-EDGE = 0.06
-"""How far from a side its ticks are told."""
-_CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
-
-
 @dataclass(frozen=True, eq=False)
 class Triangle:
-    """The margin on a grid of three weights; all others are as in the original command."""
+    """The margin on a grid of three weights; the others are as in the original command."""
 
     names: tuple[str, ...]
-    """Of the three objectives, by their corners."""
-    free: np.ndarray  # (3,): their numbers
-    command: np.ndarray  # (d,): the preferences that were asked about
-    low: np.ndarray  # (3,): the least of each weight that is shown
+    """The objective of each corner."""
+    free: np.ndarray  # (3,): the indices of the three objectives
+    command: np.ndarray  # (d,): the original preferences
+    low: np.ndarray  # (3,): the lowest weight in the figure
     size: float
-    """What is left to give to the three: 1 for the whole triangle, less for a part of it."""
+    """The width of each weight in the figure: 1 for the whole triangle, less for a part of it."""
     kappa: float
-    shares: np.ndarray  # (N, 3): of what is left, at each point of the grid
+    shares: np.ndarray  # (N, 3): barycentric coordinates of the grid
     margins: np.ndarray  # (N,)
 
     def place(self, commands: np.ndarray) -> np.ndarray:
-        """Where commands (..., d) lie in the picture: (..., 2)."""
+        """Return where commands (..., d) lie in the figure: (..., 2)."""
         return (commands[..., self.free] - self.low) / self.size @ CORNERS
 
     def holds(self, command: np.ndarray) -> bool:
-        """Whether all weights but the three are those of the picture."""
+        """Return whether all other weights are those of the figure."""
         return bool((np.abs(np.delete(command - self.command, self.free)) <= IN_SLICE).all())
 
 
 def triangle(question: Question, free: Sequence[int], shown: Sequence[Answer], steps: int = STEPS) -> Triangle:
-    """Query the margin over three weights: all of them, or those around answers that are close to the original."""
+    """Query the margin over three weights: the whole triangle, or the part around answers close to the original."""
     numbers, command = np.array(free), question.command
     total = float(command[numbers].sum())
-    low = _least_shown(command[numbers], [found.command[numbers] for found in shown if found.command is not None])
+    low = _least_shown(command[numbers], [a.command[numbers] for a in shown if a.command is not None])
     size = total - float(low.sum())
     counts = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)])
     shares = counts / steps
@@ -113,7 +111,7 @@ def triangle(question: Question, free: Sequence[int], shown: Sequence[Answer], s
 
 
 def _least_shown(weights: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
-    """(3,): nothing, or what keeps close answers apart."""
+    """Return the lowest weights of the figure: 0, or more to zoom in on close answers."""
     if not answers:
         return np.zeros(3)
     changes = np.abs(np.array(answers) - weights).max()
@@ -124,29 +122,29 @@ def _least_shown(weights: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarr
 def draw_triangle(
     axes: "Axes", tri: Triangle, answers: Sequence[Answer], proven_range: ProvenRange | None = None
 ) -> Any:
-    """Draw everything but the colour bar, for which the image is returned."""
+    """Draw a triangle without its colour bar, and return the image for it."""
     image = _draw_margins(axes, tri)
     _draw_frame(axes, tri)
     if proven_range is not None:
         _draw_range(axes, tri, proven_range)
     bounds = np.array([CORNERS.min(axis=0), CORNERS.max(axis=0)])
     draw_mark(axes, tri.place(tri.command), ORIGINAL, True, bounds)
-    found = marked(answers)
-    for command, mark in found:
+    commands = marked(answers)
+    for command, mark in commands:
         draw_mark(axes, tri.place(command), mark, tri.holds(command), bounds)
     axes.set(xlim=(-0.14, 1.14), ylim=(-0.14, CORNERS[2, 1] + 0.1), aspect="equal")
     axes.set_axis_off()
-    if found:
-        draw_change(axes, tri.place(tri.command), tri.place(found[0][0]))
-    part = "a part of the triangle; " if tri.low.any() else ""
-    sides = f"{part}each side tells the weight of the corner that it leads to, anticlockwise"
-    rest = "the other weights as they are" if len(tri.command) > 3 else ""
-    finish(axes, "", [sides, rest, missing_note(answers) if found else ""])
+    if commands:
+        draw_change(axes, tri.place(tri.command), tri.place(commands[0][0]))
+    part = "part of the triangle; " if tri.low.any() else ""
+    sides = f"{part}each side is labelled with the weight of the corner at its anticlockwise end"
+    rest = "other weights as in the original command" if len(tri.command) > 3 else ""
+    finish(axes, "", [sides, rest, missing_note(answers) if commands else ""])
     return image
 
 
 def _draw_margins(axes: "Axes", tri: Triangle) -> Any:
-    """Colours, and where the foil wins also dots: readers without colours see them too."""
+    """Draw colours, and dots where the foil wins, for readers who see no colours."""
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
     from matplotlib.tri import Triangulation
@@ -168,7 +166,7 @@ def _draw_margins(axes: "Axes", tri: Triangle) -> Any:
 
 
 def _draw_frame(axes: "Axes", tri: Triangle) -> None:
-    """The sides, what is at each corner, and the weight of that corner along the side that leads to it."""
+    """Draw the sides, the name of each corner, and its weight along the side that ends there."""
     axes.plot(*CORNERS[[0, 1, 2, 0]].T, color=INK, linewidth=1.2, zorder=3)
     middle = CORNERS.mean(axis=0)
     for number, corner in enumerate(CORNERS):
@@ -180,18 +178,18 @@ def _draw_frame(axes: "Axes", tri: Triangle) -> None:
 
 
 def _draw_tick(axes: "Axes", tri: Triangle, number: int, share: float) -> None:
-    """A line along which one weight is the same, told where it meets the side that leads to its corner."""
+    """Draw a line of equal weight, labelled where it meets the side that ends at its corner."""
     corner, start, past = CORNERS[number], CORNERS[number - 1], CORNERS[number - 2]
     ends = np.array([side + share * (corner - side) for side in (start, past)])
     axes.plot(*ends.T, color=INK, linewidth=0.4, alpha=0.35, zorder=3)
     outwards = start + corner - 2 * past
     x, y = ends[0] + EDGE * outwards / np.linalg.norm(outwards)
-    told = short(float(tri.low[number]) + share * tri.size, 3 if tri.low.any() else 2)
-    axes.text(x, y, told, fontsize=7, color=INK, **_CENTERED)
+    text = short(float(tri.low[number]) + share * tri.size, 3 if tri.low.any() else 2)
+    axes.text(x, y, text, fontsize=7, color=INK, **_CENTERED)
 
 
 def _draw_range(axes: "Axes", tri: Triangle, proven: ProvenRange) -> None:
-    """The weights within the range that sum to 1: a polygon of up to six corners."""
+    """Draw the weights of the proven range that sum to 1: a polygon of up to six corners."""
     from matplotlib.patches import Polygon
 
     total = float(tri.command[tri.free].sum())
@@ -205,8 +203,8 @@ def _draw_range(axes: "Axes", tri: Triangle, proven: ProvenRange) -> None:
 
 
 def _corners(low: np.ndarray, high: np.ndarray, total: float) -> np.ndarray:
-    """(n, 3): where two weights are at an end of their ranges, and the third is what is left."""
-    made = []
+    """Return the points at which two weights are at an end of their ranges: (n, 3)."""
+    points = []
     for third in range(3):
         others = [i for i in range(3) if i != third]
         for ends in itertools.product(*((low[i], high[i]) for i in others)):
@@ -214,5 +212,5 @@ def _corners(low: np.ndarray, high: np.ndarray, total: float) -> np.ndarray:
             weights[others] = ends
             weights[third] = total - sum(ends)
             if low[third] - 1e-9 <= weights[third] <= high[third] + 1e-9:
-                made.append(weights)
-    return np.array(made)
+                points.append(weights)
+    return np.array(points)

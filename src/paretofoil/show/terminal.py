@@ -6,10 +6,10 @@ from rich.table import Table
 from rich.text import Text
 
 LONGEST_NAME = 24
-"""Words of up to so many characters are never broken; longer ones, such as paths, may be."""
+"""Words of at most this length are never broken; longer ones, such as paths, may be."""
 
 GAP = 2
-"""Blanks between two columns."""
+"""Spaces between two columns."""
 
 
 def table(
@@ -19,22 +19,22 @@ def table(
     right: Sequence[int] = (),
     widths: Sequence[int] | None = None,
 ) -> Table:
-    """A table in the house style; the columns in `right` hold numbers. Cells are shown as they are, brackets too."""
+    """Return a table; the columns in `right` are aligned to the right. Cells are printed literally, brackets too."""
     width = None if widths is None else sum(widths) + GAP * (len(widths) - 1)
-    made = Table(title=Text(title, "bold") if title else None, title_justify="left", header_style="bold", box=None)
-    made.pad_edge, made.padding, made.width = False, (0, GAP, 0, 0), width
+    grid = Table(title=Text(title, "bold") if title else None, title_justify="left", header_style="bold", box=None)
+    grid.pad_edge, grid.padding, grid.width = False, (0, GAP, 0, 0), width
     for i, name in enumerate(columns):
         side = "right" if i in right else "left"
-        made.add_column(Text(name), justify=side, overflow="fold", width=None if widths is None else widths[i])  # type: ignore[arg-type]
+        grid.add_column(Text(name), justify=side, overflow="fold", width=None if widths is None else widths[i])  # type: ignore[arg-type]
     for row in rows:
-        made.add_row(*map(Text, row))
-    return made
+        grid.add_row(*map(Text, row))
+    return grid
 
 
 def fit(columns: Sequence[str], rows: Sequence[Sequence[str]], room: int | None) -> list[int] | None:
-    """The widths of columns whose cells fold between words only; None if even the words need more room.
+    """Return the widths of columns whose cells break only between words; None if even the words need more room.
 
-    Without a limit of room no cell folds at all.
+    Without a limit no cell breaks.
     """
     cells = list(zip(columns, *rows, strict=True))
     full = [max(map(len, column)) for column in cells]

@@ -16,7 +16,7 @@ from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, shares, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
-from paretofoil.show.numbers import values
+from paretofoil.show.numbers import quantities
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.errors import NotFound
@@ -87,7 +87,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
     return {
         **document,
         "command_text": command_text(agent.space, episode.command),
-        "achieved_text": values(rewards, episode.achieved),  # type: ignore[arg-type]
+        "achieved_text": quantities(rewards, episode.achieved, agent.space.low, agent.space.high),  # type: ignore[arg-type]
         "delivered": is_delivered(agent.space, whole, episode.achieved),
         "end_picture": picture_link(spec, episode[-1].step + 1),
     }
@@ -111,7 +111,7 @@ def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray)
 
 def command_text(space: CommandSpace, command: np.ndarray) -> str:
     """Return "8 treasure and 8 steps of time", or for preferences "0.25 fuel and 0.75 ore"."""
-    return values(space.asked_for, command)
+    return quantities(space.asked_for, command, space.low, space.high)
 
 
 def picture_link(spec: EpisodeSpec, step: int) -> str:
