@@ -79,7 +79,7 @@ def changed(answer: Answer, **changes: Any) -> Answer:
     for name, value in changes.items():
         if name in _PARTS:
             part, entry = _PARTS[name]
-            inner.setdefault(part, {})[entry] = value
+            inner.setdefault(part, {})[entry] = np.array(value) if name in ("low", "high") else value
         else:
             outer[name] = value
     for part, values in inner.items():

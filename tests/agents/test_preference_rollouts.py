@@ -58,5 +58,5 @@ def test_an_answer_tells_what_other_preferences_lead_to_here_and_from_the_start(
     assert answer.start.leads_here == passes
     if passes:  # held all the time or from here on: the same end
         assert answer.consequence.achieved.tolist() == whole.achieved.tolist()
-    leads = "lead to this very state" if passes else "do not lead to this state"
+    leads = "also reach this state" if passes else "do not reach this state"
     assert f"Held from the start, these preferences {leads}" in answer.paragraph()

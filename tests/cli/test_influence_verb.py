@@ -11,14 +11,14 @@ def test_a_profile_is_a_table_with_words_and_a_picture(run, tmp_path):
     told = run(*EXAMPLE, "--plot", "it.png").out
     assert "their scores: KL, flip" not in told
     assert "authors' KL, flip" in told
-    assert "The wish decides at 1 of 1 moment." in told
+    assert "The command matters at 1 of 1 step." in told
     with Image.open(tmp_path / "it.png") as picture:
         assert picture.width > 800
 
 
 def test_one_moment_is_one_sentence(run):
     told = run(*EXAMPLE, "--at", "0").out
-    assert told.startswith("Here your wish decides: ")
+    assert told.startswith("The command matters in this state: ")
     assert told.count("\n") == 1
 
 

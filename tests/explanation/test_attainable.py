@@ -65,8 +65,9 @@ def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -
     assert answer.attainable.asked.tolist() == [2.0, -3.0]
     assert answer.attainable.missed == 0.0
     assert answer.attainable.consequence.achieved.tolist() == [2.0, -3.0]
-    ending = "To really get down: ask for 2 treasure and 3 steps of time in all; rolled out, it delivers exactly that."
-    assert answer.paragraph().endswith(ending)
+    command = "2 treasure in 3 steps in the whole episode"
+    ending = f"get what you ask for, ask for {command}: it then delivers exactly that."
+    assert answer.paragraph().endswith(f"To make the agent choose down and {ending}")
 
 
 def test_where_every_command_dithers_none_is_known() -> None:
@@ -74,8 +75,8 @@ def test_where_every_command_dithers_none_is_known() -> None:
     assert answer.found
     assert not answer.attainable.known
     assert answer.attainable.tried > 10
-    told = f"no command is known that then delivers what it asks for; {answer.attainable.tried} were rolled out."
-    assert answer.paragraph().endswith(told)
+    none = "No attainable command that makes the agent choose down was found"
+    assert answer.paragraph().endswith(f"{none} ({answer.attainable.tried} were rolled out).")
 
 
 def test_a_smallest_change_that_delivers_is_said_to() -> None:
@@ -83,8 +84,8 @@ def test_a_smallest_change_that_delivers_is_said_to() -> None:
     assert answer.attainable.command.tolist() == answer.command.tolist() != [2.0, -2.0]
     assert answer.attainable.distance == answer.distance
     assert 0 < answer.attainable.missed <= DELIVERED
-    told = "it delivers what it asks for to within 1 % of each objective's range: 2 treasure"
-    assert f"ask for just that; rolled out, {told}" in answer.paragraph()
+    delivery = "the agent then delivers what it asks for to within 1 % of each objective's range: 2 treasure"
+    assert f"This command is attainable: {delivery}" in answer.paragraph()
 
 
 def test_the_papers_wider_box_makes_nothing_easier_to_deliver() -> None:
@@ -210,7 +211,9 @@ def test_means_are_told_with_many_runs_where_chance_plays() -> None:
     known = [a for a in answers if a.attainable is not None and a.attainable.known]
     assert known
     assert {a.attainable.consequence.repeats for a in known} == {2000}
-    assert all("in the mean of 2,000 runs" in a.paragraph() for a in known if a.attainable.consequence.error.any())
+    assert all(
+        "(mean of 2,000 runs ± standard error)" in a.paragraph() for a in known if a.attainable.consequence.error.any()
+    )
 
 
 def test_alternatives_have_their_own_and_know_their_start() -> None:
@@ -242,10 +245,10 @@ def test_an_alternative_tells_what_it_knows_itself() -> None:
 def test_an_alternative_does_not_deny_what_the_answer_knows() -> None:
     agent = pf.load_agent("minecart")
     answer = pf.explain(agent, pf.decision_in(agent, (0.4, 0.6, -0.78), 3), foil="right", k=2)
-    assert "To really get right: ask for no ore 0, no ore 1 and 0.32 fuel in all" in answer.paragraph()
+    assert "ask for no ore 0, no ore 1 and 0.32 fuel in the whole episode: it then" in answer.paragraph()
     [other] = answer.alternatives
     assert other.attainable is None
-    assert "To really get" not in other.paragraph()
+    assert "get what you ask for" not in other.paragraph()
 
 
 def test_an_answer_knows_what_its_alternatives_know() -> None:

@@ -64,7 +64,9 @@ def test_an_action_that_always_loses_is_proven_to() -> None:
         found = pf.never(loser, 0, width=width)
         assert found.holds
         assert len(found.states) > 5
-        assert found.sentence().endswith("does any command make the agent choose up: this is proven.")
+        text = found.sentence()
+        assert text.startswith("No command in the search region makes the agent choose up in any of the ")
+        assert text.endswith("where it is valid (proven). The search region is at most 1 A and at most 1 B.")
 
 
 def test_a_command_that_hides_in_a_corner_is_found_or_left_open_but_never_denied() -> None:
@@ -104,7 +106,7 @@ def test_where_an_action_is_not_valid_there_is_nothing_to_prove() -> None:
     found = pf.never(agent, "up", states=[start])
     assert len(found.states) == 0
     assert found.visited == 1
-    assert found.sentence() == "up is valid in none of the 1 states, so that it is never chosen there."
+    assert found.sentence() == "up is valid in none of the states that were examined (1)."
 
 
 def test_bad_wishes_are_refused() -> None:
@@ -121,7 +123,7 @@ def test_bad_wishes_are_refused() -> None:
 
 def test_the_verb_tells_the_cost_of_a_counterexample_by_its_size() -> None:
     told = CliRunner().invoke(app, ["never", "deep-sea-treasure", "down", "--quiet", "--seconds", "0.01"])
-    assert re.search(r"asked for [\d.]+ treasure and [\d.]+ steps? of time\.", " ".join(told.stdout.split()))
+    assert re.search(r"under the command [\d.]+ treasure in [\d.]+ steps?\.", " ".join(told.stdout.split()))
 
 
 def test_the_verb_says_what_was_settled_and_writes_it_as_json() -> None:

@@ -61,8 +61,7 @@ def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command:
             apart = tree.space.distance(one.command, other.command)  # type: ignore[arg-type]
             assert apart >= 0.7 * min(one.distance, other.distance)  # type: ignore[type-var]
             assert (np.sign(one.change) != np.sign(other.change)).any()
-    told = "answers; " in found.paragraph()
-    assert told == (len(answers) < 3)
+    assert ("answers; " in found.paragraph()) == (len(answers) < 3)
 
 
 def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree: pf.Agent) -> None:
@@ -74,10 +73,10 @@ def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree
 
 
 @pytest.mark.parametrize(
-    ("time", "foil", "told"),
+    ("time", "foil", "words"),
     [(5, "down", "no other was found that clearly differs"), (3, "right", "only 2 were found")],
 )
-def test_fewer_different_answers_than_wanted_are_told(time: int, foil: str, told: str) -> None:
+def test_fewer_different_answers_than_requested_are_mentioned(time: int, foil: str, words: str) -> None:
     agent = pf.load_agent("deep-sea-treasure")
     found = pf.explain(agent, pf.decision_in(agent, (8, -8), time), foil=foil, k=9)
-    assert f"You asked for 9 answers; {told}" in found.paragraph()
+    assert f"You requested 9 answers; {words}" in found.paragraph()

@@ -191,8 +191,8 @@ class Witness:
         assert (self.margins(points) < kappa).all()
 
     def region(self, says: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
-        """What could be asked for: all that is possible, or the paper's box; of that, what the text leaves."""
-        command, names = self.decision.command, self.agent.space.names
+        """Return the search region: what can still be fulfilled, or the paper's box, with what the text restricts."""
+        command = self.decision.command
         low, high = possible_region(self.agent.space, command, self.decision.collected)
         if self.box is not None:
             low, high = np.minimum(self.box.low, command), np.maximum(self.box.high, command)

@@ -246,7 +246,7 @@ def test_a_flip_map_shows_its_picture_and_its_summary() -> None:
     words = "".join(reader.words)
     assert "mine: 2 steps, 3 foils" in words
     assert "The smallest changes:\n  t = 0: Had you asked for" in words
-    assert "No foil was found at t = 1." in words
+    assert "No command was found that changes the action at t = 1 (not proven)." in words
 
 
 def test_an_agent_shows_what_it_is() -> None:

@@ -25,8 +25,8 @@ def test_an_episode_is_the_librarys_with_words_and_probabilities(visitor: Visito
     agent = pf.load_agent("deep-sea-treasure")
     told, expected = visitor.post("/api/episodes", EPISODE).json(), pf.rollout(agent, (8, -8))
     assert told["achieved"] == expected.achieved.tolist()
-    assert told["command_text"] == "8 treasure and 8 steps of time"
-    assert told["achieved_text"] == "8 treasure and 8 steps of time"
+    assert told["command_text"] == "8 treasure in 8 steps"
+    assert told["achieved_text"] == "8 treasure in 8 steps"
     for decision, known in zip(told["decisions"], expected, strict=True):
         assert pf.Decision.from_dict(decision).action == known.action
         shares = decision["probabilities"]

@@ -92,7 +92,7 @@ def _check_fit(read: Landscape) -> None:
     size = len(read.objectives)
     if any(vector.size != size for vector in (read.command, read.through, read.scale)):
         sizes = [vector.size for vector in (read.command, read.through, read.scale)]
-        raise InvalidInput.expected(f"a command, a command in the slice and a scale of {size} numbers", sizes)
+        raise InvalidInput.expected(f"commands and scales of {size} numbers", sizes)
     if not (read.scale > 0).all():
         raise InvalidInput.expected("scales above 0", read.scale.tolist())
     if not (0 <= read.p < size and 0 <= read.q < size and read.p != read.q):

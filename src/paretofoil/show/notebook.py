@@ -37,13 +37,14 @@ LONGEST_NAME = 18
 
 def answer_html(answer: Answer) -> str:
     """Return the sentence, the change as bars, the attainable command, and the status and its proof in one line."""
-    question = f"Why {answer.question.actions[answer.question.chosen]} and not {answer.question.actions[answer.question.foil]}?"
-    if answer.question.agent:
-        question = f"{answer.question.agent}, t = {answer.question.step}: {question[0].lower()}{question[1:]}"
+    question = answer.question
+    title = f"Why {question.actions[question.chosen]} and not {question.actions[question.foil]}?"
+    if question.agent:
+        title = f"{question.agent}, t = {question.step}: w{title[1:]}"
     others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in answer.alternatives]
     attainable = advice(answer)
     lines = [line(str(answer)), _change_picture(answer), line(attainable) if attainable else "", *others]
-    return card("".join([heading(question), *lines, _small(_status(answer))]), RIM[answer.status])
+    return card("".join([heading(title), *lines, _small(_status(answer))]), RIM[answer.status])
 
 
 def flip_map_html(flips: FlipMap) -> str:

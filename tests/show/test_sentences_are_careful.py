@@ -1,0 +1,135 @@
+"""Sentences that once claimed too much or read badly: each stays repaired."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from answers import TIME, TREASURE, achieved, answer, attainable, proven
+
+from paretofoil.core.answer import Start
+from paretofoil.core.command import Objective
+from paretofoil.explanation.never import Counterexample, Never
+
+AMPERES = Objective("current", "amperes", natural_low=0.0)
+
+
+def claim(states: int, proven: int = 0, refuted: int = 0, **changes: Any) -> Never:
+    """`left` in so many states: proven in the first, refuted in the next, undecided in the rest."""
+    example = Counterexample(np.zeros(1), np.zeros(2))
+    values: dict[str, Any] = {
+        "agent": "mine",
+        "action": "left",
+        "objectives": (TREASURE, TIME),
+        "preferences": False,
+        "visited": 20,
+        "width": 0.0,
+        "low": np.array([1.0, -40.0]),
+        "high": np.array([124.0, -1.0]),
+        "states": np.zeros((states, 1)),
+        "proven": np.arange(states) < proven,
+        "counterexamples": tuple(example if proven <= i < proven + refuted else None for i in range(states)),
+        "seconds": 1.0,
+    }
+    return Never(**(values | changes))
+
+
+REGION = " The search region is 1 to 124 treasure in 1 to 40 steps."
+NO_COMMAND = "No command in the search region makes the agent choose left in"
+
+
+@pytest.mark.parametrize(
+    ("never", "text"),
+    [
+        (claim(12, proven=12), f"{NO_COMMAND} any of the 12 states where it is valid (proven).{REGION}"),
+        (claim(1, proven=1), f"{NO_COMMAND} the only state where it is valid (proven).{REGION}"),
+        (
+            claim(3, proven=3, width=0.01),
+            f"{NO_COMMAND} any of the 3 boxes of states, each 1 % of the range wide, where it is valid (proven)."
+            f"{REGION}",
+        ),
+        (
+            claim(1, refuted=1),
+            f"In the only state where left is valid, some command makes the agent choose left.{REGION}",
+        ),
+        (
+            claim(12, proven=8, refuted=3),
+            "In 3 of the 12 states where left is valid, some command makes the agent choose left; in 8 no command in "
+            "the search region does (proven); in 1 it is undecided whether any command makes the agent choose left."
+            f"{REGION}",
+        ),
+        (
+            claim(4, refuted=4),
+            f"In all of the 4 states where left is valid, some command makes the agent choose left.{REGION}",
+        ),
+        (claim(0), "left is valid in none of the states that were examined (20)."),
+        (
+            claim(2, proven=2, preferences=True, low=np.zeros(2), high=np.ones(2)),
+            "No preferences make the agent choose left in any of the 2 states where it is valid (proven).",
+        ),
+    ],
+)
+def test_a_claim_names_its_states_and_its_region(never: Never, text: str) -> None:
+    assert never.sentence() == text
+
+
+def test_a_number_below_a_billionth_is_told() -> None:
+    region = {"low": np.array([0.0, -3.0]), "high": np.array([5e-10, -1.0])}
+    found = answer([3e-10, -2.0], original=[0.0, -2.0], objectives=(AMPERES, TIME), **region)
+    assert str(found).startswith("Had you asked for 3e-10 amperes of current instead of none, the agent")
+    found = answer([3e-10, -2.0], original=[1e-10, -2.0], objectives=(AMPERES, TIME), **region)
+    assert "Asked for 1e-10 amperes of current in 2 steps" in found.paragraph()
+    assert "0.0000000002 more amperes of current (3e-10 instead of 1e-10)" in found.paragraph()
+
+
+def test_what_rounding_leaves_of_a_sum_is_not_told() -> None:
+    found = answer([0.5, -2.0], original=[0.3 - 0.1 - 0.2, -2.0], objectives=(AMPERES, TIME), step=3)
+    assert found.paragraph().startswith("Asked for no current in 2 steps from here on, the agent")
+    assert "0.5 amperes of current instead of none" in str(found)
+
+
+def test_a_search_region_does_not_contradict_the_command() -> None:
+    found = proven(original=[1.849, -2.0], low=[0.3477, -3.0], high=[1.849, -1.0])
+    text = found.paragraph()
+    assert text.startswith("Asked for 1.849 treasure in 2 steps, ")
+    assert "The search region is 0.35 to 1.849 treasure in 1 to 3 steps." in text
+
+
+def test_a_range_that_the_user_set_keeps_its_digits() -> None:
+    found = proven(original=[8.0, -2.0], low=[7.25, -3.0], high=[12.5, -1.0], held=(0,))
+    assert "choose down in this state with 7.25 to 12.5 treasure (proven" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ((7.12345678, 6.5), "(value 7.12, down 6.5)"),
+        ((0.10000000149011612, 0.10000000149011612), "(value 0.1, down 0.1)"),
+        ((0.1001, 0.1002), "(value 0.1001, down 0.1002)"),
+    ],
+)
+def test_values_have_the_digits_that_distinguish_them(values: tuple[float, float], words: str) -> None:
+    found = answer([6.3, -1.7], values=np.array([0.0, values[1], 0.0, values[0]]), counterfactual_values=np.ones(4))
+    assert words in found.paragraph()
+
+
+def test_a_standard_error_of_rounding_is_not_told() -> None:
+    runs = achieved(0.7000000000000008, -7.0, error=[6.3e-17, 0.0], repeats=200)
+    found = answer([6.3, -1.7], consequence=runs, original_consequence=achieved(8, -8, repeats=200))
+    assert "ends with 0.7 treasure after 7 steps" in found.paragraph()
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("CO2", "CO2 is"), ("earnings", "Earnings are"), ("time left", "Time left is")]
+)
+def test_an_unchanged_objective_keeps_its_letters_and_agrees_with_its_verb(name: str, text: str) -> None:
+    found = answer([6.3, -2.0], objectives=(TREASURE, Objective(name)))
+    assert f" {text} unchanged." in found.paragraph()
+
+
+def test_a_decision_of_ones_own_with_something_collected_is_marked_as_what_remains() -> None:
+    """Such a decision has no step, but its start is known."""
+    start = Start(np.array([10.0, -8.0]), np.array([8.3, -8.0]), False)
+    text = answer([6.3, -2.0], step=None, start=start, attainable=attainable([5, -1], (2, -6))).paragraph()
+    assert text.startswith("Asked for 8 treasure in 2 steps from here on, ")
+    assert "it does not reach this state." in text
+    assert "ask for 7 treasure in 7 steps in the whole episode" in text
