@@ -71,3 +71,21 @@ def test_measurements_that_do_not_fit_the_front_are_refused(name: str, measured:
 def test_lists_are_as_good_as_arrays() -> None:
     mine = agent(front=[[1, -1], [2, -3]], achieved=[[1, -1], [2, -4]], error=[[0, 0], [0, 0.1]])
     assert mine.reached().tolist() == [True, False]
+
+
+def test_probabilities_and_act_query_the_policy_over_the_valid_actions() -> None:
+    mine = agent(always(np.log([0.4, 0.1, 0.3, 0.2])))  # up, down, left, right; at the start up and left are invalid
+    assert mine.probabilities([0, 0], [8, -8]) == pytest.approx([0, 1 / 3, 0, 2 / 3])
+    assert mine.act([0, 0], [8, -8]) == 3
+    decision = mine.decision_at([0, 0], [8, -8])
+    assert (decision.action, decision.valid_actions) == (3, (1, 3))
+
+
+def test_act_is_what_a_rollout_does() -> None:
+    trained = pf.load_agent("deep-sea-treasure")
+    for decision in pf.rollout(trained, [8, -8]):
+        assert trained.act(decision.state, decision.command) == decision.action
+        probabilities = trained.probabilities(decision.state, decision.command)
+        assert probabilities.argmax() == decision.action
+        assert probabilities.sum() == pytest.approx(1.0)
+        assert set(probabilities.nonzero()[0]) <= set(decision.valid_actions)

@@ -107,7 +107,7 @@ def _seeds(text: str | None) -> dict[str, Any]:
 
 def _agents(replacements: list[str], only: str | None) -> dict[str, str]:
     """Return the agent of each environment of the paper that is to be run."""
-    from paretofoil.agents.store import hiding
+    from paretofoil.agents.store import hiding_folder
     from paretofoil.core.errors import InvalidInput
     from paretofoil_paper.plan import shipped_agents
 
@@ -116,7 +116,7 @@ def _agents(replacements: list[str], only: str | None) -> dict[str, str]:
         environment, _, source = item.partition("=")
         if environment not in agents or not source:
             raise InvalidInput.expected(f"--agent ENVIRONMENT=AGENT with one of {', '.join(agents)}", repr(item))
-        agents[environment] = str(hiding(source) or source)  # a local folder wins over a shipped agent of that name
+        agents[environment] = str(hiding_folder(source) or source)  # a local agent hides a shipped one
     if only is None:
         return agents
     environments = only.replace(" ", "").split(",")

@@ -12,53 +12,50 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
-from paretofoil.core.policy import Policy, as_policy
+from paretofoil.core.policy import Policy, as_policy, as_scores, shares
 from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.episode import EXACT, greedy
+from paretofoil.envs.episode import EXACT
 from paretofoil.envs.tabular import locate
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
-"""The last number of a command, for agents that are conditioned on the steps left as well."""
+"""The last component of a command, for agents that are also conditioned on the remaining steps."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agent:
-    """What can be asked to explain itself. Make one for your own policy, or load a shipped one."""
+    """A policy with its environment, commands and front. Load a shipped agent, or make one for your own policy."""
 
     name: str
     policy: Policy
-    """An object with `log_probs(states, commands)`, or a plain function of the two."""
+    """An object with `log_probs(states, commands)`, or a function of states and commands."""
     environment: envs.CatalogueEntry
-    """Where it acts, or the name of that in the catalogue."""
+    """The entry of the environment, or its name in the catalogue."""
     space: CommandSpace
-    """The commands that it understands; the box of what training relabelled, for a PCN."""
+    """The range of commands. For a PCN: the range of the relabelled commands of the training."""
     front: np.ndarray
-    """(F, d): the returns that it learned to reach, none worse than another; each can be issued as a command."""
+    """(F, d): the nondominated returns that it learned to reach. Each can be issued as a command."""
     achieved: np.ndarray | None = None
-    """(F, d): what greedy rollouts return under each command of the front (means, if stochastic)."""
+    """(F, d): the (mean) returns of greedy rollouts under each command of the front."""
     error: np.ndarray | None = None
     """(F, d): the standard errors of those means."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Where it comes from: seed, configuration, steps, versions."""
+    """How it was made: seed, configuration, steps, versions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", envs.entry(self.environment))
         object.__setattr__(self, "policy", as_policy(self.policy))
         check_commands(self.space, self.environment)
-        returned = len(self.environment.objectives)
         front = _points(self.front, "a front of points", self.space.dim)
         object.__setattr__(self, "front", front)
         for name in ("achieved", "error"):
             if getattr(self, name) is not None:
-                measured = _points(
-                    getattr(self, name), f"{name} for each point of the front ({len(front)})", returned, len(front)
-                )
-                object.__setattr__(self, name, measured)
+                what, size = f"{name} for each point of the front ({len(front)})", len(self.environment.objectives)
+                object.__setattr__(self, name, _points(getattr(self, name), what, size, len(front)))
 
     def __repr__(self) -> str:
-        where = self.environment
-        size = f"{len(where.objectives)} objectives, {len(self.actions)} actions, a front of {len(self.front)} points"
-        return f"<Agent {self.name!r} in {where.name}: {size}>"
+        entry = self.environment
+        sizes = f"{len(entry.objectives)} objectives, {len(self.actions)} actions, a front of {len(self.front)} points"
+        return f"<Agent {self.name!r} in {entry.name}: {sizes}>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
@@ -69,63 +66,93 @@ class Agent:
 
     @property
     def phrases(self) -> tuple[str, ...]:
-        """What it has done after each action, in words: "gone down", "mined"."""
+        """The past participle of each action, for sentences: "gone down", "mined"."""
         return self.environment.phrases or tuple(f"chosen {action}" for action in self.actions)
 
     @property
     def horizon(self) -> bool:
-        """Whether commands have a desired horizon behind the objectives."""
+        """Whether commands have a horizon after the objectives."""
         return self.space.dim > len(self.environment.objectives)
 
     @property
     def paper_space(self) -> CommandSpace:
-        """The box that the paper's authors set by hand for its environment: what their distances are measured in."""
+        """The search region of the paper, which defines the scale of its distances."""
         if self.environment.paper_box is None or self.horizon:
-            got = "one with a horizon" if self.horizon else f"one in {self.environment.name}"
+            got = f"{self.name} with a horizon" if self.horizon else f"{self.name} in {self.environment.name}"
             raise InvalidInput.expected("an agent in an environment for which the paper has a box", got)
         low, high = map(np.array, self.environment.paper_box)
         return CommandSpace(low, high, self.space.objectives)
 
     def batch_env(self) -> BatchEnv:
-        """A fresh batch of its environment."""
+        """Return a new batch of its environment."""
         return envs.make_batch(self.environment)
 
     def picture_at(self, decision: Decision) -> np.ndarray:
-        """(height, width, 3) uint8: its environment at a decision of a rollout."""
+        """Return a (height, width, 3) uint8 picture of its environment at a decision of a rollout."""
         from paretofoil.envs.pictures import picture_of
 
         return picture_of(self.environment, decision.snapshot)
 
     def reached(self) -> np.ndarray:
-        """(F,) bool: which points of the front greedy rollouts reach: exactly, or within three standard errors."""
+        """Return (F,) bool: whether greedy rollouts reach each point of the front, within three standard errors."""
         if self.achieved is None:
-            raise InvalidInput.expected("an agent with measured returns", "one without")
+            raise InvalidInput.expected("an agent with measured returns (achieved=...)", f"{self.name} without them")
         error = np.zeros_like(self.achieved) if self.error is None else self.error
-        off = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
-        return (off <= EXACT + 3 * error).all(axis=1)
+        gap = np.abs(self.achieved - self.front[:, : self.achieved.shape[1]])
+        return (gap <= EXACT + 3 * error).all(axis=1)
+
+    def probabilities(self, state: Any, command: Any) -> np.ndarray:
+        """Return the probability (num_actions,) of each action in a state under a command; 0 for invalid actions.
+
+        The state is an observation of the environment, raw or encoded for the policy. A policy of values chooses the
+        best action with probability 1.
+        """
+        return self._query(*self._locate(state)[:2], self._remaining(command))[0]
+
+    def act(self, state: Any, command: Any) -> int:
+        """Return the greedy action in a state under a command: the most probable valid action."""
+        return self._query(*self._locate(state)[:2], self._remaining(command))[1]
 
     def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
-        """What it decides in a state of your own, under a remaining command; zero was collected if not given.
+        """Return the decision in a state under a remaining command.
 
-        The state is the environment's observation, raw or as the policy sees it. In the shipped environments it
-        is looked up, which gives its valid actions; elsewhere all actions count as valid.
+        The state is an observation of the environment, raw or encoded for the policy. In the shipped environments the
+        state is looked up, which gives its valid actions. In others all actions count as valid.
+
+        Args:
+            state: the observation.
+            command: the return that remains to be collected.
+            collected: the return collected so far; zero if not given.
         """
-        remaining = as_vector(command, "the remaining command", self.space.dim)
-        flat = self._flatten(state)
-        valid: np.ndarray = np.ones(len(self.actions), dtype=bool)
-        snapshot: Any = None
-        if self.environment.finite:
-            valid, snapshot = locate(self.environment, flat)
-        elif self.environment.locate is not None:
-            snapshot = self.environment.locate(flat)
-            valid = self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0]
-        asked = np.array([flat]), np.array([remaining])  # copies, for policies that write to what they are given
-        [action] = greedy(self.policy)(0, np.zeros(1, dtype=int), *asked, valid[None])
-        valid_actions = tuple(np.flatnonzero(valid).tolist())
+        remaining = self._remaining(command)
+        flat, valid, snapshot = self._locate(state)
+        _, action = self._query(flat, valid, remaining)
         before = np.zeros(remaining.size)
         if collected is not None:
-            before = as_vector(collected, "what was collected", remaining.size)
-        return Decision(flat, remaining, valid_actions, int(action), before, snapshot=snapshot)
+            before = as_vector(collected, "the collected return", remaining.size)
+        return Decision(flat, remaining, tuple(np.flatnonzero(valid).tolist()), action, before, snapshot=snapshot)
+
+    def _remaining(self, command: Any) -> np.ndarray:
+        return as_vector(command, "the remaining command", self.space.dim)
+
+    def _query(self, state: np.ndarray, valid: np.ndarray, command: np.ndarray) -> tuple[np.ndarray, int]:
+        """Return the probabilities and the greedy action."""
+        copies = np.array([state]), np.array([command])  # for policies that write to their inputs
+        scores = as_scores(self.policy.log_probs(*copies), command[None])
+        if scores.shape[1] != len(valid):
+            raise InvalidInput.expected(f"log-probabilities of {len(valid)} actions", scores.shape[1])
+        actions = np.flatnonzero(valid).tolist()
+        return shares(self.policy, scores[0], actions)[0], int(max(actions, key=lambda action: scores[0, action]))
+
+    def _locate(self, state: Any) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Return the encoded state, the mask of its valid actions, and a snapshot of the environment or None."""
+        flat = self._flatten(state)
+        if self.environment.finite:
+            return flat, *locate(self.environment, flat)
+        if self.environment.locate is None:
+            return flat, np.ones(len(self.actions), dtype=bool), None
+        snapshot = self.environment.locate(flat)
+        return flat, self.batch_env().restore(snapshot, np.zeros(1, dtype=np.int64)).masks[0], snapshot
 
     def _flatten(self, state: Any) -> np.ndarray:
         size = self.environment.observation_size
@@ -139,16 +166,16 @@ class Agent:
 
 
 def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:
-    """Refuse commands for other objectives than the environment's; returns may have a horizon behind them."""
-    more, count = space.dim - len(environment.objectives), len(environment.objectives)
-    if more not in (0, 1) or (more and space.simplex):
+    """Raise an error if the commands do not fit the objectives of the environment, with or without a horizon."""
+    count = len(environment.objectives)
+    if space.dim != count and (space.dim != count + 1 or space.simplex):
         horizon = "" if space.simplex else ", with a horizon or without"
         what = f"commands for the {count} objectives of {environment.name}{horizon}"
         raise InvalidInput.expected(what, f"{space.dim}: {', '.join(space.names)}")
 
 
 def _points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:
-    """Finite numbers (count, size), of any count if None, or an error that names them."""
+    """Return finite numbers (count, size), or raise an error that names them."""
     expected = f"{what} with {size} finite numbers"
     try:
         points = np.array(values, dtype=np.float64)

@@ -1,12 +1,17 @@
-"""Where agents are found: shipped with the package, or in the folder of one's own."""
+"""Where agents are loaded from: the package, the local folder, or a module of the user."""
 
 import os
+import re
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.storage import DESCRIPTION, read_agent
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.json import brief_words
+
+_ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 
 
 def shipped_folder() -> Path:
@@ -14,40 +19,40 @@ def shipped_folder() -> Path:
 
 
 def local_folder() -> Path:
-    """Where `paretofoil train` puts agents: $PARETOFOIL_AGENTS, or ./agents."""
+    """Return the folder of trained agents: $PARETOFOIL_AGENTS, or ./agents."""
     return Path(os.environ.get("PARETOFOIL_AGENTS", "agents"))
 
 
 def list_agents() -> dict[str, Path]:
-    """The name and folder of every agent that can be loaded by name; a local one hides a shipped one."""
-    found: dict[str, Path] = {}
-    for shelf in (shipped_folder(), local_folder()):
-        if shelf.is_dir():
-            found |= {path.parent.name: path.parent for path in sorted(shelf.glob(f"*/{DESCRIPTION}"))}
-    return found
+    """Return the folders of all agents by name. A local agent hides a shipped agent of the same name."""
+    agents: dict[str, Path] = {}
+    for folder in (shipped_folder(), local_folder()):
+        if folder.is_dir():
+            agents |= {path.parent.name: path.parent for path in sorted(folder.glob(f"*/{DESCRIPTION}"))}
+    return agents
 
 
 def shipped(name: str) -> str:
-    """What a shipped agent is loaded by: its name, or its folder if a local one hides it."""
+    """Return the name of a shipped agent, or its folder if a local agent hides it."""
     folder = shipped_folder() / name
     return name if list_agents().get(name) == folder else str(folder)
 
 
-def hiding(name: str) -> Path | None:
-    """The folder of the local agent that hides a shipped one of this name; None if there are not both."""
+def hiding_folder(name: str) -> Path | None:
+    """Return the folder of the local agent that hides the shipped agent of this name, or None."""
     folder = list_agents().get(name)
     return folder if (shipped_folder() / name / DESCRIPTION).is_file() and shipped(name) != name else None
 
 
 def load_agent(name: str | Path) -> Agent:
-    """An agent by its name, or by the path of its folder."""
-    known = list_agents()
-    if str(name) in known:
-        return read_agent(known[str(name)])
+    """Return the agent with this name or in this folder."""
+    agents = list_agents()
+    if str(name) in agents:
+        return read_agent(agents[str(name)])
     if _is_folder(name):
         return read_agent(name)
-    among = f"an agent among {', '.join(known)}, or " if known else ""
-    raise InvalidInput.expected(f"{among}an agent's folder", did_you_mean(name, known))
+    names = f"an agent among {', '.join(agents)}, or " if agents else ""
+    raise InvalidInput.expected(f"{names}an agent's folder", did_you_mean(name, agents))
 
 
 def _is_folder(name: str | Path) -> bool:
@@ -55,3 +60,22 @@ def _is_folder(name: str | Path) -> bool:
         return name != "" and Path(name).is_dir()
     except (OSError, ValueError):  # a name that no file can have, such as one of 10,000 letters
         return False
+
+
+def module_address(text: str) -> str | None:
+    """Return the address module:name of an agent or of a function that makes one (also for module.py:name), or None."""
+    address = text.replace(".py:", ":")
+    return address if _ADDRESS.fullmatch(address) else None
+
+
+def own_agent(address: str) -> Agent:
+    """Import a module of the user and return its agent. The caller has checked that the module is allowed."""
+    module, _, name = address.partition(":")
+    try:
+        value = getattr(import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput.expected("an agent as module:name", f"{address} ({brief_words(error)})") from None
+    agent = value() if callable(value) and not isinstance(value, Agent) else value
+    if not isinstance(agent, Agent):
+        raise InvalidInput.expected(f"{address} to be an agent (pf.Agent)", type(agent).__name__)
+    return agent

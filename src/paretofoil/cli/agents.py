@@ -32,8 +32,7 @@ def agents(
 
 def find_agent(name: str) -> "Agent":
     """Return a stored agent, or the object of a module that is imported (module:object)."""
-    from paretofoil.agents.own_agent import module_address, own_agent
-    from paretofoil.agents.store import load_agent
+    from paretofoil.agents.store import load_agent, module_address, own_agent
 
     address = module_address(name)
     if address is None:
@@ -45,9 +44,9 @@ def find_agent(name: str) -> "Agent":
 
 def note_hidden(name: str) -> None:
     """Print a note if a local agent has the name of a shipped one."""
-    from paretofoil.agents.store import hiding
+    from paretofoil.agents.store import hiding_folder
 
-    folder = hiding(name)
+    folder = hiding_folder(name)
     if folder is not None:
         note(f"note: {name} is the local agent in {folder}, not the shipped agent of that name.")
 

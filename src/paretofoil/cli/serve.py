@@ -29,7 +29,7 @@ def serve(
 ) -> None:
     """Serve a web page on which to watch agents and ask why they did not choose another action."""
     check_web()
-    from paretofoil.agents.own_agent import module_address
+    from paretofoil.agents.store import module_address
     from paretofoil.web.settings import Settings
 
     addresses = filter(None, map(module_address, agents or ()))

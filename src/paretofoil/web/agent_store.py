@@ -13,9 +13,8 @@ from typing import Any
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.own_agent import module_address, own_agent
-from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, read_agent, read_description
-from paretofoil.agents.store import list_agents
+from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, AgentDocument, read_agent
+from paretofoil.agents.store import list_agents, module_address, own_agent
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words, write_document
 from paretofoil.web.errors import Conflict, NotFound
@@ -114,7 +113,7 @@ def _checked_files(name: str, description: Mapping[str, Any], weights: str) -> d
     Its environment must be one of the catalogue: others take arguments from the file, and may have endless episodes.
     """
     document = {**description, "name": name}
-    environment = read_description(document)["environment"]["name"]
+    environment = AgentDocument.from_dict(document).environment.name
     if environment not in envs.names():
         raise InvalidInput.expected(f"an environment among {', '.join(envs.names())}", brief(environment))
     try:

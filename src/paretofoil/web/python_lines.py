@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.own_agent import module_address
-from paretofoil.agents.store import shipped_folder
+from paretofoil.agents.store import module_address, shipped_folder
 
 _DEFAULTS: dict[str, Any] = {
     "search": "auto",
