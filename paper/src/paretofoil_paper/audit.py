@@ -12,7 +12,7 @@ from paretofoil.search import Boundary, NearestFront
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Case, Row
 from paretofoil.study.statistics import Proportion, summarise
-from paretofoil.study.table import Table, paired_table
+from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import TAXONOMY
 from paretofoil_paper.comparison import recovery_table
 from paretofoil_paper.distances import Distances
@@ -21,6 +21,7 @@ from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import Grid, LocalZoo
+from paretofoil_paper.statistics import paired_table
 from paretofoil_paper.stress import paper_rows, stress_rows
 
 GRID_EVERY = 20

@@ -7,14 +7,15 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED
 from paretofoil.study import Row
-from paretofoil.study.statistics import Proportion, rate_interval, summarise
-from paretofoil.study.table import Table, paired_table
+from paretofoil.study.statistics import Proportion, summarise
+from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.figures import Series, figure_rates
 from paretofoil_paper.paper_tables import COMPARISON, ENVIRONMENTS, PAPER_NAMES, PaperRow, total_of
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_COMPARISON, WHITE_AS_RUN, expected_returns_label
 from paretofoil_paper.report import Picture, Report
+from paretofoil_paper.statistics import paired_table, rate_interval
 from paretofoil_paper.stress import INTERVALS
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import Any, Protocol, TypeVar
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study.parquet import ABOUT, open_parquet, require_pyarrow
-from paretofoil.study.statistics import EpisodeTotal, Interval, Proportion, cluster_interval
+from paretofoil.study.statistics import Proportion
 from paretofoil.study.study import check_same, fingerprint
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.statistics import EpisodeTotal, Interval, cluster_interval
 
 Measurement = TypeVar("Measurement")
 

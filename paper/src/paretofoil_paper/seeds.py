@@ -11,16 +11,9 @@ from paretofoil.core.search import Search
 from paretofoil.search import Boundary, CFZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
-from paretofoil.study.statistics import (
-    Proportion,
-    difference_interval,
-    pair_rows,
-    paired_test,
-    rate_interval,
-    summarise,
-)
+from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import describe_search
-from paretofoil.study.table import Table, paired_table, pairs_table
+from paretofoil.study.table import Table
 from paretofoil_paper.differences import possible_cases, sentences, stress_differences
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -29,6 +22,14 @@ from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_la
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import LocalZoo
 from paretofoil_paper.seed_agents import agent_name, seed_agents
+from paretofoil_paper.statistics import (
+    difference_interval,
+    pair_rows,
+    paired_table,
+    paired_test,
+    pairs_table,
+    rate_interval,
+)
 
 LONG = "local-zoo:long"
 """Local ZOO with four times the queries: about as many as CF-ZOO spends in the mean, its bisections included."""

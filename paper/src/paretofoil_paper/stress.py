@@ -13,7 +13,7 @@ from paretofoil.show.palette import GREEN
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import Row
 from paretofoil.study.case import enumerate_cases, make_case_question
-from paretofoil.study.statistics import Proportion, rate_interval, summarise
+from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.authors_data import PUBLISHED, PUBLISHED_STEPS
 from paretofoil_paper.figures import Series, figure_rates
@@ -22,6 +22,7 @@ from paretofoil_paper.plan import REALISED, Plan
 from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, expected_returns_label
 from paretofoil_paper.report import Picture, Report
 from paretofoil_paper.searches.cf_zoo_as_run import cut_distances
+from paretofoil_paper.statistics import rate_interval
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -13,17 +13,7 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import read_document
-from paretofoil.study.statistics import (
-    Interval,
-    Proportion,
-    Stratum,
-    Summary,
-    difference_interval,
-    holm,
-    pair_rows,
-    paired_test,
-    stratum_of_agent,
-)
+from paretofoil.study.statistics import Summary
 from paretofoil.study.store import Row
 
 FORMATS = ("markdown", "html", "latex", "csv", "json")
@@ -31,7 +21,10 @@ FORMATS = ("markdown", "html", "latex", "csv", "json")
 
 @dataclass(frozen=True)
 class Table:
-    """Named columns of texts, numbers, proportions, intervals, or None for an empty cell."""
+    """Named columns of texts, numbers, or None for an empty cell.
+
+    A cell of several numbers, such as a proportion, is any value with `PARTS`, their names, and `parts()`.
+    """
 
     title: str
     columns: tuple[str, ...]
@@ -97,7 +90,7 @@ class Table:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """Return CSV with numbers in full; a proportion has five columns, an interval two."""
+        """Return CSV with numbers in full; each part of a cell has a column of its own."""
         parts = [self._parts(number) for number in range(len(self.columns))]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -113,7 +106,7 @@ class Table:
 
     def _parts(self, number: int) -> tuple[str, ...]:
         """Return the parts of a column's cells: those of the cell with most parts."""
-        return max((_PARTS.get(type(row[number]), ("",)) for row in self.rows), key=len, default=("",))
+        return max((getattr(row[number], "PARTS", ("",)) for row in self.rows), key=len, default=("",))
 
     def to_json(self) -> str:
         rows = [dict(zip(self.columns, map(_plain, row), strict=True)) for row in self.rows]
@@ -121,15 +114,14 @@ class Table:
 
     def numeric(self) -> list[bool]:
         """Return which columns hold only numbers, and are aligned to the right."""
-        kinds = (int, float, np.number, Proportion, Interval)
+
+        def is_number(cell: Any) -> bool:
+            return isinstance(cell, int | float | np.number) or hasattr(cell, "PARTS")
+
         return [
-            any(isinstance(row[i], kinds) for row in self.rows)
-            and not any(isinstance(row[i], str) for row in self.rows)
-            for i in range(len(self.columns))
+            any(map(is_number, column)) and not any(isinstance(cell, str) for cell in column)
+            for column in ([row[i] for row in self.rows] for i in range(len(self.columns)))
         ]
-
-
-_PARTS = {Proportion: ("successes", "cases", "rate", "low", "high"), Interval: ("low", "high")}
 
 
 def text(cell: Any) -> str:
@@ -152,13 +144,9 @@ def _number(number: float) -> str:
 
 
 def _plain(cell: Any) -> Any:
-    if isinstance(cell, Proportion):
-        if not cell.cases:
-            return None
-        low, high = cell.interval
-        return {"successes": cell.successes, "cases": cell.cases, "rate": cell.rate, "low": low, "high": high}
-    if isinstance(cell, Interval):
-        return None if math.isnan(cell.low) else {"low": cell.low, "high": cell.high}
+    if hasattr(cell, "PARTS"):
+        values = cell.parts()
+        return None if any(map(math.isnan, values)) else dict(zip(cell.PARTS, values, strict=True))
     if isinstance(cell, np.generic):
         cell = cell.item()
     return None if isinstance(cell, float) and not math.isfinite(cell) else cell
@@ -184,57 +172,6 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
     ]
     columns = ("agent", "search", "cases", "found", "rate [95 % CI]", "distance", "queries", "seconds")
     return Table(title, columns, tuple(rows), note)
-
-
-def paired_table(rows: Iterable[Row], reference: str, *, stratum: Stratum = stratum_of_agent) -> Table:
-    """Return the paired tests of one search against each other search on the same cases."""
-    by_search: dict[str, list[Row]] = {}
-    for row in rows:
-        by_search.setdefault(row.search, []).append(row)
-    if reference not in by_search:
-        raise InvalidInput.expected(f"a search among {', '.join(by_search)}", repr(reference))
-    pairs = {name: pair_rows(by_search[reference], by_search[name]) for name in by_search if name != reference}
-    title = f"Paired tests: {reference} against each other search"
-    return pairs_table(title, "against", pairs, (reference, "other"), stratum=stratum)
-
-
-def pairs_table(
-    title: str,
-    group: str,
-    pairs: Mapping[str, Sequence[tuple[Row, Row]]],
-    searches: tuple[str, str],
-    *,
-    stratum: Stratum = stratum_of_agent,
-) -> Table:
-    """Return one paired test of two searches per group."""
-    tests = {name: paired_test(paired) for name, paired in pairs.items()}
-    adjusted = holm([test.p_value for test in tests.values()])
-    lines = []
-    for (name, test), p in zip(tests.items(), adjusted, strict=True):
-        counts = (test.cases, test.both, test.first, test.second, test.neither)
-        interval = difference_interval(pairs[name], stratum)
-        lines.append((name, *counts, 100 * test.difference, interval, _p(test.p_value), _p(p)))
-    columns = (
-        *(group, "cases", "both find", f"{searches[0]} alone", f"{searches[1]} alone", "neither"),
-        *("difference (points)", "cluster [95 % CI]", "McNemar p", "p (Holm)"),
-    )
-    return Table(title, columns, tuple(lines), PAIRED_NOTE)
-
-
-LEAST_P = 1e-300
-"""Smaller p-values are printed as an upper bound: floating-point numbers end near here."""
-
-
-def _p(value: float) -> float | str:
-    return value if value >= LEAST_P else f"< {LEAST_P:.0e}"
-
-
-PAIRED_NOTE = (
-    "All searches answer the same cases. McNemar's exact two-sided test compares the discordant cases (found by one "
-    "search only) and assumes that they are independent; Holm's correction covers the tests of this table. The "
-    "interval of the difference is that of a cluster bootstrap, which accounts for the dependence of cases of one "
-    "episode and of one agent: if it contains 0, do not rely on a small p."
-)
 
 
 ROW_COLUMNS = (

@@ -12,12 +12,13 @@ from paretofoil.search import CFZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
 from paretofoil.study.case import evenly
-from paretofoil.study.statistics import Proportion, pair_rows, paired_test, rate_interval, summarise
+from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.table import Table
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import PAPER_STRESS
 from paretofoil_paper.searches import CFZooAsRun
+from paretofoil_paper.statistics import pair_rows, paired_test, rate_interval
 from paretofoil_paper.stress import paper_rows
 
 BUDGETS = (1_000, 3_001, 9_001, 21_000, 50_000, 100_000)

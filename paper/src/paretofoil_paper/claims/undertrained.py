@@ -11,7 +11,6 @@ from paretofoil.agents.store import shipped
 from paretofoil.core.search import Search
 from paretofoil.study import COMPARISON as SUBSET
 from paretofoil.study import Row
-from paretofoil.study.statistics import Interval, cluster_interval, episodes_of
 from paretofoil.study.study import describe_search, fingerprint
 from paretofoil.study.table import Table
 from paretofoil_paper.claims.sparsity import entries_changed
@@ -19,6 +18,7 @@ from paretofoil_paper.issued import Aftermath, Answered
 from paretofoil_paper.measurements import mean_interval, measurements
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
+from paretofoil_paper.statistics import Interval, cluster_interval, episodes_of
 
 EARLY = {"deep-sea-treasure": "deep-sea-treasure-early", "minecart": "minecart-early"}
 """For each environment the agent whose training was broken off."""

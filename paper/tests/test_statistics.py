@@ -10,20 +10,21 @@ import pytest
 from paretofoil.core.answer import Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import Case, Row
-from paretofoil.study.statistics import (
+from paretofoil.study.statistics import Proportion
+from paretofoil.study.table import Table, text
+from paretofoil_paper.statistics import (
     EpisodeTotal,
     Interval,
     PairedTest,
-    Proportion,
     cluster_interval,
     difference_interval,
     episodes_of,
     holm,
     pair_rows,
+    paired_table,
     paired_test,
     rate_interval,
 )
-from paretofoil.study.table import Table, paired_table, text
 
 
 def row(agent: str, front: int, foil: int, found: bool, search: str = "a") -> Row:
