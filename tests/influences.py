@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from answers import ACTIONS, TIME, TREASURE
 
-from paretofoil.core.influence import Alone, Influence, InfluenceProfile, Nearest, Scores, Share, Turn
+from paretofoil.core.influence import Influence, InfluenceProfile, Nearest, Scores, Share, SingleObjective, Switch
 from paretofoil.core.limit import Stop
 
 
@@ -13,7 +13,7 @@ def influence(**changes: Any) -> Influence:
     """Return the influence of a decision for right under 8 treasure and 2 steps; other commands give down, none up."""
     values: dict[str, Any] = {
         "agent": "mine",
-        "time": 4,
+        "step": 4,
         "objectives": (TREASURE, TIME),
         "actions": ACTIONS,
         "chosen": 3,
@@ -29,8 +29,8 @@ def influence(**changes: Any) -> Influence:
         "inert": False,
         "proven": True,
         "alone": (
-            Alone(0, 0.301, 0.302, 0.3018, Turn(5.2, 1), None),
-            Alone(1, 0.0, 0.0, 0.0, None, None),
+            SingleObjective(0, 0.301, 0.302, 0.3018, Switch(5.2, 1), None),
+            SingleObjective(1, 0.0, 0.0, 0.0, None, None),
         ),
         "nearest": Nearest(np.array([5.5, -2.1]), 1, 0.0203),
         "scores": Scores(0.4, 0.3, 0.1, 0.35, 298),
@@ -45,7 +45,7 @@ def influence(**changes: Any) -> Influence:
 
 def inert(**changes: Any) -> Influence:
     shares = (Share(1, 0.0, 0.0, 0, 0.0, 0.0004), Share(3, 1.0, 1.0, 10_000, 0.9996, 1.0))
-    still = tuple(Alone(i, 0.0, 0.0, 0.0, None, None) for i in range(2))
+    still = tuple(SingleObjective(i, 0.0, 0.0, 0.0, None, None) for i in range(2))
     values = {
         "shares": shares,
         "inert": True,
@@ -64,5 +64,5 @@ def black_box(**changes: Any) -> Influence:
 
 def profile(*moments: Influence) -> InfluenceProfile:
     eight = np.array([8.0, -8.0])
-    told = moments or (influence(time=0), inert(time=1), black_box(time=2))
+    told = moments or (influence(step=0), inert(step=1), black_box(step=2))
     return InfluenceProfile("mine", (TREASURE, TIME), ACTIONS, eight, eight, told)

@@ -336,10 +336,10 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
     profile = pf.influence_episode(
         agent, agent.front[5], times=[2, 0], seconds=0.2, samples=100, progress=lambda *n: seen.append(n)
     )
-    assert [moment.time for moment in profile.moments] == [0, 2]
+    assert [moment.step for moment in profile.steps] == [0, 2]
     assert seen == [(0, 2), (1, 2), (2, 2)]
-    assert profile.inert() == [moment.time for moment in profile.moments if moment.inert]
-    assert len(profile.to_frame()) == sum(len(moment.shares) for moment in profile.moments)
+    assert profile.inert() == [moment.step for moment in profile.steps if moment.inert]
+    assert len(profile.to_frame()) == sum(len(moment.shares) for moment in profile.steps)
 
 
 def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_on_them() -> None:

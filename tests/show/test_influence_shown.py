@@ -7,7 +7,7 @@ import pytest
 from influences import black_box, inert, influence, profile
 
 from paretofoil.core.command import Objective
-from paretofoil.core.influence import Alone, Influence, Share, Turn
+from paretofoil.core.influence import Influence, Share, SingleObjective, Switch
 from paretofoil.show.influence import BAND, PALE, figure_influence, look, percent_span, share_text, stacked, tenths
 
 
@@ -25,7 +25,7 @@ def test_an_inert_step_names_the_region_that_the_proof_covers() -> None:
         "Every command in the search region makes the agent choose right in this state (proven). The search region is "
         "1 to 124 treasure in 1 to 40 steps from here on."
     )
-    assert "from here on" not in str(inert(time=0))
+    assert "from here on" not in str(inert(step=0))
     weights = {"preferences": True, "low": np.zeros(2), "high": np.ones(2)}
     assert str(inert(**weights)) == "All preferences make the agent choose right in this state (proven)."
 
@@ -42,7 +42,7 @@ def test_an_action_called_none_is_quoted() -> None:
 
 
 def test_values_on_both_sides_are_read_in_one_sentence() -> None:
-    both = (Alone(0, 0.3, 0.4, 0.35, Turn(5.2, 1), Turn(9.0, 0)),)
+    both = (SingleObjective(0, 0.3, 0.4, 0.35, Switch(5.2, 1), Switch(9.0, 0)),)
     assert str(influence(alone=both)).endswith(
         "5.2 treasure instead of 8 from here on makes the agent choose down, 9 treasure makes it choose up."
     )
@@ -76,7 +76,7 @@ def test_a_wide_interval_stands_beside_the_sample() -> None:
 
 @pytest.mark.parametrize("upper", [0.0, 0.3])
 def test_that_no_objective_changes_it_alone_is_proven_only_where_it_is(upper: float) -> None:
-    still = tuple(Alone(i, 0.0, upper, 0.0, None, None) for i in range(2))
+    still = tuple(SingleObjective(i, 0.0, upper, 0.0, None, None) for i in range(2))
     text = str(influence(alone=still))
     assert ("changes the action (proven)" in text) == (upper == 0.0)
     assert text.endswith(
@@ -130,7 +130,7 @@ def test_what_is_only_sampled_is_pale_and_an_inert_step_is_marked() -> None:
 
 
 def test_a_long_profile_goes_on_in_bands() -> None:
-    figure = figure_influence(profile(*(influence(time=time) for time in range(BAND + 5))))
+    figure = figure_influence(profile(*(influence(step=step) for step in range(BAND + 5))))
     assert [len(axes.get_xticks()) for axes in figure.axes] == [BAND, 5]
     assert len({axes.get_xlim() for axes in figure.axes}) == 1
 

@@ -9,16 +9,16 @@ ASKED = {"agent": "branch-path", "command": [1.0, 1.0]}
 
 def test_a_profile_is_the_librarys_and_its_lines_give_it(visitor: Visitor) -> None:
     result = visitor.wait(visitor.ask("/api/influence", {**ASKED, "steps": [2, 0]}))["result"]
-    moments = result["influence"]["moments"]
+    moments = result["influence"]["steps"]
     expected = pf.influence_episode(pf.load_agent("branch-path"), (1, 1), times=[0, 2])
-    assert [moment["time"] for moment in moments] == [0, 2]
-    for moment, known in zip(moments, expected.moments, strict=True):
+    assert [moment["step"] for moment in moments] == [0, 2]
+    for moment, known in zip(moments, expected.steps, strict=True):
         assert moment["inert"] == known.inert
         for share, same in zip(moment["shares"], known.shares, strict=True):
             assert share["sampled"] == same.sampled  # proofs end by the clock, samples do not
     names: dict[str, object] = {}
     exec(compile(result["python"], "lines of the page", "exec"), names)
-    assert [moment.time for moment in names["profile"].moments] == [0, 2]  # type: ignore[attr-defined]
+    assert [moment.step for moment in names["profile"].steps] == [0, 2]  # type: ignore[attr-defined]
 
 
 def test_a_moment_that_there_is_not_is_refused(visitor: Visitor) -> None:

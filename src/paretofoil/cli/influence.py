@@ -48,9 +48,9 @@ def influence(
             progress=start(loaded.name),
         )
     if as_json:
-        print((profile.moments[0] if at is not None else profile).to_json(indent=1))
+        print((profile.steps[0] if at is not None else profile).to_json(indent=1))
     elif at is not None:
-        say(str(profile.moments[0]))
+        say(str(profile.steps[0]))
     else:
         _print_profile(profile)
         say(str(profile))
@@ -63,7 +63,7 @@ def influence(
 def _print_profile(profile: "InfluenceProfile") -> None:
     """Print one line per step: the chosen action, and the share of all commands that lead to each action."""
     columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "command", "authors' KL, flip"]
-    rows = [_row(moment) for moment in profile.moments]
+    rows = [_row(moment) for moment in profile.steps]
     title = f"{profile.agent}: proven share of all commands that lead to each action (~: sampled)"
     print_rows(title, columns, rows, right=[0, *range(2, 2 + len(profile.actions))])
 
@@ -72,7 +72,7 @@ def _row(moment: "Influence") -> list[str]:
     valid = {share.action for share in moment.shares}
     cells = [_cell(moment, action) if action in valid else "·" for action in range(len(moment.actions))]
     scores = f"{moment.scores.kl:.3f}, {moment.scores.flip:.2f}"
-    return [str(moment.time), moment.actions[moment.chosen], *cells, moment.verdict, scores]
+    return [str(moment.step), moment.actions[moment.chosen], *cells, moment.verdict, scores]
 
 
 def _cell(moment: "Influence", action: int) -> str:

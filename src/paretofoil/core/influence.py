@@ -1,90 +1,72 @@
-"""Influence: how much the command decides at one moment, or whether the state alone does."""
+"""Influence: how much the command matters in one state, and along an episode."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
+import msgspec
 import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.document import (
-    Reader,
-    finite,
-    flag,
-    integer,
-    objective,
-    one_of,
-    optional,
-    record,
-    several,
-    sized,
-    text,
-    whole,
-    within,
-)
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.frame import as_frame
-from paretofoil.core.json import MAX_INTEGER, brief, plain, read_document, write_document
+from paretofoil.core.json import Count, Document, Fraction, brief, plain, upgrade_each
 from paretofoil.core.limit import Stop
 
-SCHEMA = "paretofoil/influence/1"
 CONFIDENCE = 0.95
-"""Of the intervals around what samples say."""
+"""Of the intervals of sampled shares."""
 
 Verdict = Literal["inert", "decides", "open"]
-"""Proven that no command changes the action; some command is known that does; or neither."""
+"""Proven that no command changes the action; a command is known that does; or neither."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """In how much of the region an action is chosen: what is proven, and what samples say."""
+    """The share of the search region in which an action is chosen, proven and sampled."""
 
-    action: int
-    lower: float
-    """Proven: it is chosen in at least this share of the region ..."""
-    upper: float
-    """... and in at most this; 0 and 1 if nothing is proven."""
-    sampled: int
-    """How many of the sampled commands choose it."""
-    likely_low: float
-    likely_high: float
-    """The exact confidence interval (Clopper and Pearson) that the sample gives, at 95 %."""
+    action: Count
+    lower: Fraction
+    upper: Fraction
+    """Proven bounds of the share; 0 and 1 if nothing is proven."""
+    sampled: Count
+    """Number of sampled commands that choose the action."""
+    likely_low: Fraction
+    likely_high: Fraction
+    """The exact confidence interval of the sample (Clopper and Pearson), at 95 %."""
 
 
 @dataclass(frozen=True)
-class Turn:
-    """A value of one objective at which another action is chosen; asked of the policy itself."""
+class Switch:
+    """A value of one objective at which another action is chosen, verified on the policy."""
 
     value: float
-    action: int
+    action: Count
 
 
 @dataclass(frozen=True)
-class Alone:
-    """What one objective does, all others staying what the command says."""
+class SingleObjective:
+    """The effect of one objective while the others stay as in the command."""
 
-    objective: int
-    lower: float
-    upper: float
-    """Proven: another action is chosen in at least, and at most, this share of its range; 0 and 1 if nothing is."""
-    sampled: float
-    """The same at evenly spaced values."""
-    down: Turn | None
-    up: Turn | None
-    """The nearest values that were found below and above the command's; None if no value tried changes the action."""
+    objective: Count
+    lower: Fraction
+    upper: Fraction
+    """Proven bounds of the share of its range in which another action is chosen; 0 and 1 if nothing is proven."""
+    sampled: Fraction
+    """The same share of evenly spaced values."""
+    down: Switch | None
+    up: Switch | None
+    """The nearest switches below and above the command's value; None if none was found."""
 
 
 @dataclass(frozen=True, eq=False)
 class Nearest:
-    """The command nearest to the one in question that was found to change the action: the direction of least change."""
+    """The nearest command found that changes the action."""
 
     command: np.ndarray
-    action: int
+    action: Count
     distance: float
-    """Scaled, as everywhere."""
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"command": self.command.tolist(), "action": self.action, "distance": self.distance}
+    """Scaled distance."""
 
 
 @dataclass(frozen=True)
@@ -92,46 +74,48 @@ class Scores:
     """The four scores of the paper's authors: the policy's probabilities against their mean over a fan of probes."""
 
     kl: float
-    """Kullback and Leibler's divergence from the mean, in nats."""
+    """Kullback-Leibler divergence from the mean, in nats."""
     tv: float
-    """Total variation: half of the sum of absolute differences."""
+    """Total variation: half the sum of absolute differences."""
     js: float
-    """Jensen and Shannon's divergence, in nats."""
+    """Jensen-Shannon divergence, in nats."""
     flip: float
     """The share of probes under which another action is chosen."""
-    probes: int
+    probes: Count
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Influence:
-    """Does the command matter here? In how much of the region each valid action is chosen, and what turns it."""
+class Influence(Document):
+    """How much the command matters in one state: the share of the search region that chooses each valid action."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/influence/2"
 
     agent: str
-    time: int
+    step: Count
     objectives: tuple[Objective, ...]
     actions: tuple[str, ...]
-    chosen: int
+    chosen: Count
     command: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    """The region that shares are shares of."""
+    """The search region."""
     shares: tuple[Share, ...]
     """One for each valid action."""
-    samples: int
+    samples: Annotated[int, msgspec.Meta(ge=1)]
     inert: bool
-    """Whether it is proven that every command of the region makes the agent choose this action."""
+    """Whether it is proven that every command of the search region chooses this action."""
     proven: bool
-    """Whether anything is: the bounds of a black box are 0 and 1."""
-    alone: tuple[Alone, ...]
+    """Whether anything is proven; the bounds of a black-box policy are 0 and 1."""
+    alone: tuple[SingleObjective, ...]
     """One for each objective that has a range here."""
     nearest: Nearest | None
     scores: Scores
     stop: Stop
-    boxes: int
+    boxes: Count
     slack: float
-    """How far the deployed policy's margins may be from the float64 ones for the proof to hold ..."""
+    """Allowed difference between margins of the deployed policy and of its float64 version ..."""
     deviation: float
-    """... and how far they were measured to be."""
+    """... and the largest one that was measured."""
     seconds: float
     preferences: bool = False
     """Whether commands are weights that sum to 1."""
@@ -146,17 +130,17 @@ class Influence:
 
     @property
     def undecided(self) -> float:
-        """The share of the region in which it is not proven what is chosen."""
+        """The share of the search region in which no action is proven to be chosen."""
         return max(0.0, 1.0 - sum(share.lower for share in self.shares))
 
     @property
     def changed(self) -> tuple[float, float]:
-        """In at least, and at most, which share of the region another action than this is chosen: proven."""
+        """Proven bounds of the share of the search region in which another action is chosen."""
         own = self.share_of(self.chosen)
         return max(0.0, 1.0 - own.upper), min(1.0, 1.0 - own.lower)
 
     def share_of(self, action: int) -> Share:
-        """Of a valid action."""
+        """Return the share of a valid action."""
         return next(share for share in self.shares if share.action == action)
 
     def __str__(self) -> str:
@@ -164,107 +148,54 @@ class Influence:
 
     def __repr__(self) -> str:
         low, high = self.changed
-        return f"<Influence at t = {self.time}: {self.verdict}, {low:.3f} to {high:.3f} of commands change the action>"
+        return f"<Influence at t = {self.step}: {self.verdict}, {low:.3f} to {high:.3f} of commands change the action>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
 
-    def to_dict(self) -> dict[str, Any]:
-        values = {name: plain(getattr(self, name)) for name in _READERS if name not in _RECORDS}
-        records = {name: [asdict(item) for item in getattr(self, name)] for name in _RECORDS}
-        derived = {
-            "preferences": self.preferences,
-            "scores": asdict(self.scores),
-            "verdict": self.verdict,
-            "undecided": self.undecided,
-        }
-        return {"schema": SCHEMA, "sentence": str(self), **values, **records, **derived, "changed": list(self.changed)}
-
-    def to_json(self, indent: int | None = None) -> str:
-        return write_document(self.to_dict(), indent)
+    def derived(self) -> dict[str, Any]:
+        values = {"sentence": str(self), "verdict": self.verdict, "undecided": self.undecided}
+        return {**values, "changed": plain(self.changed)}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Influence":
-        with whole(values, SCHEMA, "influence"):
-            read = cls(**record(_READERS, {"preferences": flag})(values))
-            _check_fit(read)
-            return read
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if values.get("schema") != "paretofoil/influence/1":
+            return values
+        return {**values, "schema": cls.SCHEMA, "step": values.get("time")}
 
-    @classmethod
-    def from_json(cls, document: str) -> "Influence":
-        return cls.from_dict(read_document(document, "an influence"))
-
-
-def _made(kind: type, readers: dict[str, Reader]) -> Reader:
-    read = record(readers)
-    return lambda value: kind(**read(value))
-
-
-_share, _count = within(finite, 0.0, 1.0), within(integer, 0, MAX_INTEGER)
-_turn = optional(_made(Turn, {"value": finite, "action": _count}))
-_RECORDS = ("objectives", "shares", "alone")
-_READERS: dict[str, Reader] = {
-    "agent": text,
-    **dict.fromkeys(("time", "chosen", "boxes"), _count),
-    "samples": within(integer, 1, MAX_INTEGER),
-    "objectives": several(objective),
-    "actions": several(text),
-    **dict.fromkeys(("command", "low", "high"), sized(None)),
-    "shares": several(
-        _made(
-            Share,
-            {
-                **dict.fromkeys(("action", "sampled"), _count),
-                **dict.fromkeys(("lower", "upper", "likely_low", "likely_high"), _share),
-            },
-        )
-    ),
-    **dict.fromkeys(("inert", "proven"), flag),
-    "alone": several(
-        _made(
-            Alone,
-            {
-                "objective": _count,
-                **dict.fromkeys(("lower", "upper", "sampled"), _share),
-                **dict.fromkeys(("down", "up"), _turn),
-            },
-        )
-    ),
-    "nearest": optional(_made(Nearest, {"command": sized(None), "action": _count, "distance": finite})),
-    "scores": _made(Scores, {**dict.fromkeys(("kl", "tv", "js", "flip"), finite), "probes": _count}),
-    "stop": lambda value: Stop(one_of(*(stop.value for stop in Stop))(value)),
-    **dict.fromkeys(("slack", "deviation", "seconds"), finite),
-}
-
-
-def _check_fit(read: Influence) -> None:
-    """Every action has a name, every number its objective, and shares can be true together."""
-    valid = [share.action for share in read.shares]
-    turns = [turn.action for alone in read.alone for turn in (alone.down, alone.up) if turn is not None]
-    used = [*valid, *turns, *([] if read.nearest is None else [read.nearest.action])]
-    if not all(action < len(read.actions) for action in used) or len(set(valid)) < len(valid):
-        raise InvalidInput.expected(f"different actions from 0 to {len(read.actions) - 1}", brief(used))
-    if read.chosen not in valid:
-        raise InvalidInput.expected("a chosen action that is valid", read.chosen)
-    size = len(read.objectives)
-    vectors = [read.command, read.low, read.high, *([] if read.nearest is None else [read.nearest.command])]
-    if any(vector.size != size for vector in vectors) or any(alone.objective >= size for alone in read.alone):
-        raise InvalidInput.expected(f"commands of {size} objectives", "others")
-    for lower, upper in [(part.lower, part.upper) for part in read.shares] + [(a.lower, a.upper) for a in read.alone]:
-        if lower > upper:
-            raise InvalidInput.expected("shares with lower <= upper", f"{lower} and {upper}")
-    if sum(share.lower for share in read.shares) > 1 + 1e-9 or sum(s.sampled for s in read.shares) != read.samples:
-        raise InvalidInput.expected("shares that sum to 1, and as many sampled commands as there are", "others")
-    if read.inert and read.share_of(read.chosen).lower < 1:
-        raise InvalidInput.expected("a chosen action with a share of 1 where no command matters", "less")
-
-
-PROFILE_SCHEMA = "paretofoil/influence-profile/1"
+    def check(self) -> None:
+        """Every action must have a name, every number its objective, and shares must be possible together."""
+        valid = [share.action for share in self.shares]
+        switches = [switch.action for line in self.alone for switch in (line.down, line.up) if switch is not None]
+        actions = [*valid, *switches, *([] if self.nearest is None else [self.nearest.action])]
+        if not all(action < len(self.actions) for action in actions) or len(set(valid)) < len(valid):
+            raise InvalidInput.expected(f"different actions from 0 to {len(self.actions) - 1}", brief(actions))
+        if self.chosen not in valid:
+            raise InvalidInput.expected("a chosen action that is valid", self.chosen)
+        dim = len(self.objectives)
+        commands = [self.command, self.low, self.high, *([] if self.nearest is None else [self.nearest.command])]
+        if any(command.size != dim for command in commands):
+            raise InvalidInput.expected(f"commands of {dim} numbers", [command.size for command in commands])
+        if any(line.objective >= dim for line in self.alone):
+            raise InvalidInput.expected(f"objectives from 0 to {dim - 1}", [line.objective for line in self.alone])
+        bounds = [(s.lower, s.upper) for s in self.shares] + [(line.lower, line.upper) for line in self.alone]
+        for lower, upper in bounds:
+            if lower > upper:
+                raise InvalidInput.expected("shares with lower <= upper", f"{lower} and {upper}")
+        if (total := sum(share.lower for share in self.shares)) > 1 + 1e-9:
+            raise InvalidInput.expected("lower bounds of shares that sum to at most 1", total)
+        if (sampled := sum(share.sampled for share in self.shares)) != self.samples:
+            raise InvalidInput.expected(f"shares of {self.samples} sampled commands", sampled)
+        if self.inert and self.share_of(self.chosen).lower < 1:
+            own = self.share_of(self.chosen).lower
+            raise InvalidInput.expected("a chosen action with a share of 1 where no command matters", own)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InfluenceProfile:
-    """How much the command decides at each moment of an episode."""
+class InfluenceProfile(Document):
+    """How much the command matters at each step of an episode."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/influence-profile/2"
 
     agent: str
     objectives: tuple[Objective, ...]
@@ -272,69 +203,56 @@ class InfluenceProfile:
     command: np.ndarray
     """The command that was issued at the start."""
     achieved: np.ndarray
-    moments: tuple[Influence, ...]
+    steps: tuple[Influence, ...]
 
     def inert(self) -> list[int]:
-        """The moments at which no command changes the action: proven."""
-        return [moment.time for moment in self.moments if moment.inert]
+        """Return the steps at which it is proven that no command changes the action."""
+        return [influence.step for influence in self.steps if influence.inert]
 
     def __str__(self) -> str:
         return str(show(self, "sentence"))
 
     def __repr__(self) -> str:
-        count = f"{len(self.moments)} moments, {len(self.inert())} of them inert"
-        return f"<InfluenceProfile of {self.agent}: {count}>"
+        return f"<InfluenceProfile of {self.agent}: {len(self.steps)} steps, {len(self.inert())} of them inert>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
 
     def plot(self, path: Any = None) -> Any:
-        """The shares of the actions over time, as a matplotlib figure."""
+        """Return a matplotlib figure of the shares of the actions at each step."""
         return show(self, "plot", path)
 
     def to_frame(self) -> Any:
-        """One line for each moment and valid action, as a pandas DataFrame (pandas must be installed)."""
+        """Return a pandas DataFrame with a row for each step and valid action (pandas must be installed)."""
         return as_frame(
             {
-                "time": moment.time,
-                "verdict": moment.verdict,
-                "chosen": moment.actions[moment.chosen],
+                "step": influence.step,
+                "verdict": influence.verdict,
+                "chosen": influence.actions[influence.chosen],
                 **asdict(share),
-                "action": moment.actions[share.action],
-                "samples": moment.samples,
-                **asdict(moment.scores),
+                "action": influence.actions[share.action],
+                "samples": influence.samples,
+                **asdict(influence.scores),
             }
-            for moment in self.moments
-            for share in moment.shares
+            for influence in self.steps
+            for share in influence.shares
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        names = ("agent", "actions", "command", "achieved", "moments")
-        values = {name: plain(getattr(self, name)) for name in names}
-        objectives = [asdict(objective) for objective in self.objectives]
-        return {"schema": PROFILE_SCHEMA, "sentence": str(self), **values, "objectives": objectives}
-
-    def to_json(self, indent: int | None = None) -> str:
-        return write_document(self.to_dict(), indent)
+    def derived(self) -> dict[str, Any]:
+        return {"sentence": str(self)}
 
     @classmethod
-    def from_json(cls, document: str) -> "InfluenceProfile":
-        values = read_document(document, "an influence profile")
-        with whole(values, PROFILE_SCHEMA, "influence profile"):
-            read = cls(**_PROFILE(values))
-            if any(m.objectives != read.objectives or m.actions != read.actions for m in read.moments):
-                raise InvalidInput.expected("moments with the same objectives and actions", "others")
-            if read.command.size != len(read.objectives):
-                raise InvalidInput.expected(f"a command of {len(read.objectives)} numbers", read.command.size)
-            return read
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if values.get("schema") == "paretofoil/influence-profile/1":
+            values = {**values, "schema": cls.SCHEMA, "steps": values.get("moments")}
+        values = {**values, "steps": upgrade_each(Influence, values.get("steps", []))}
+        return {name: value for name, value in values.items() if name != "sentence"}  # it has several lines
 
-
-_PROFILE = record(
-    {
-        "agent": text,
-        "objectives": several(objective),
-        "actions": several(text),
-        **dict.fromkeys(("command", "achieved"), sized(None)),
-        "moments": several(Influence.from_dict),
-    }
-)
+    def check(self) -> None:
+        for influence in self.steps:
+            if influence.objectives != self.objectives or influence.actions != self.actions:
+                got = f"others at step {influence.step}: {brief(list(influence.actions))}"
+                raise InvalidInput.expected("steps with the objectives and actions of the profile", got)
+            influence.check()
+        if self.command.size != len(self.objectives):
+            raise InvalidInput.expected(f"a command of {len(self.objectives)} numbers", self.command.size)

@@ -14,7 +14,16 @@ from paretofoil.agents.rollout import rollout
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.influence import CONFIDENCE, Alone, Influence, InfluenceProfile, Nearest, Scores, Share, Turn
+from paretofoil.core.influence import (
+    CONFIDENCE,
+    Influence,
+    InfluenceProfile,
+    Nearest,
+    Scores,
+    Share,
+    SingleObjective,
+    Switch,
+)
 from paretofoil.core.limit import Limits, Stop, as_seconds, now
 from paretofoil.core.policy import WhiteBoxPolicy, as_policy, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
@@ -102,7 +111,7 @@ def influence(
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
     found = _Asking(question, effort).answer(agent.actions if agent else actions)
-    return replace(found, agent=agent.name if agent else "", time=decision.step)
+    return replace(found, agent=agent.name if agent else "", step=decision.step)
 
 
 def influence_episode(
@@ -184,7 +193,7 @@ class _Asking:
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
             agent="",
-            time=0,
+            step=0,
             objectives=question.space.asked_for,
             actions=self._named(names),
             chosen=self.chosen,
@@ -303,21 +312,21 @@ _HALVINGS = 30
 _UNDECIDED = 1e-3
 
 
-def alone(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[Alone, ...]:
+def alone(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[SingleObjective, ...]:
     """For each objective that has a range in the region of the batch's first question."""
     question = batch.questions[0]
     free = np.flatnonzero(question.high > question.low)
     return tuple(_one(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
 
 
-def turned(question: Question, lines: Sequence[Alone]) -> np.ndarray:
+def turned(question: Question, lines: Sequence[SingleObjective]) -> np.ndarray:
     """(N, d): the commands at which one objective alone was found to change the action."""
     turns = [(line.objective, turn.value) for line in lines for turn in (line.down, line.up) if turn is not None]
     commands = [with_value(question, i, np.array([value])) for i, value in turns]
     return np.concatenate([np.zeros((0, question.space.dim)), *commands])
 
 
-def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:
+def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> SingleObjective:
     question = batch.questions[0]
     low, high, here = question.low[i], question.high[i], question.command[i]
     values = low + (np.arange(_VALUES) + 0.5) / _VALUES * (high - low)
@@ -325,7 +334,7 @@ def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> Alone:
     below, above = np.append(low, values[values < here]), np.append(values[values > here], high)
     down, up = _turn(batch, chosen, i, below[::-1]), _turn(batch, chosen, i, above)
     lower, upper = _proven(batch, chosen, i, seconds)
-    return Alone(i, lower, upper, float(changed.mean()), down, up)
+    return SingleObjective(i, lower, upper, float(changed.mean()), down, up)
 
 
 def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
@@ -340,7 +349,7 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
     return question.space.project(commands, question.low, question.high)
 
 
-def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Turn | None:
+def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
     """The first change on the way along values (N,), which lead away from the command's."""
     question = batch.questions[0]
     actions = actions_at(batch, with_value(question, i, values), "alone")
@@ -356,10 +365,10 @@ def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Turn
             same = middle
         else:
             other, action = middle, int(tried)
-    return _in_few_digits(batch, chosen, i, Turn(float(other), action), float(values[-1]))
+    return _in_few_digits(batch, chosen, i, Switch(float(other), action), float(values[-1]))
 
 
-def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Turn, end: float) -> Turn:
+def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Switch, end: float) -> Switch:
     """A value a little farther, with as few digits as the policy, asked again, allows; at most as far as the end."""
     question = batch.questions[0]
     away = turn.value - question.command[i]
@@ -370,7 +379,7 @@ def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Turn, end: f
     tried = np.array([value for value in rounded if min(turn.value, end) <= value <= max(turn.value, end)])
     actions = actions_at(batch, with_value(question, i, tried), "alone")
     found = np.flatnonzero(actions != chosen)
-    return Turn(float(tried[found[0]]), int(actions[found[0]])) if len(found) else turn
+    return Switch(float(tried[found[0]]), int(actions[found[0]])) if len(found) else turn
 
 
 def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:

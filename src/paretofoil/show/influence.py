@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.influence import Alone, Influence, InfluenceProfile, Share
+from paretofoil.core.influence import Influence, InfluenceProfile, Share, SingleObjective
 from paretofoil.show.notebook import card, embedded, heading, line
 from paretofoil.show.numbers import (
     action_name,
@@ -71,15 +71,15 @@ def influence_sentence(influence: Influence) -> str:
 def profile_summary(profile: InfluenceProfile) -> str:
     """Return at how many steps the command matters, and at which it does not."""
     steps = {
-        verdict: [str(influence.time) for influence in profile.moments if influence.verdict == verdict]
+        verdict: [str(influence.step) for influence in profile.steps if influence.verdict == verdict]
         for verdict in ("decides", "inert", "open")
     }
-    preferences = any(influence.preferences for influence in profile.moments)
+    preferences = any(influence.preferences for influence in profile.steps)
     subject, commands = ("preferences matter", "preferences") if preferences else ("command matters", "command")
-    lines = [f"The {subject} at {len(steps['decides'])} of {number_of(len(profile.moments), 'step')}."]
+    lines = [f"The {subject} at {len(steps['decides'])} of {number_of(len(profile.steps), 'step')}."]
     if steps["decides"]:
-        most = max(profile.moments, key=lambda influence: (changed_share(influence), -influence.time))
-        lines.append(f"Most at t = {most.time}: {most}")
+        most = max(profile.steps, key=lambda influence: (changed_share(influence), -influence.step))
+        lines.append(f"Most at t = {most.step}: {most}")
     if steps["inert"]:
         change = "preferences change" if preferences else "command in the search region changes"
         lines.append(f"No {change} the action (proven) at t = {', '.join(steps['inert'])}.")
@@ -147,7 +147,7 @@ def _region(influence: Influence) -> str:
 
 
 def _from_here(influence: Influence) -> str:
-    return " from here on" if influence.time and not influence.preferences else ""
+    return " from here on" if influence.step and not influence.preferences else ""
 
 
 def _shares(influence: Influence) -> str:
@@ -188,14 +188,14 @@ def _together(influence: Influence) -> str:
     return f"{together[0].upper()}{together[1:]}{_from_here(influence)} {make} the agent choose {action}."
 
 
-def _turns(influence: Influence, line: Alone) -> str:
+def _turns(influence: Influence, line: SingleObjective) -> str:
     """ "Changing treasure alone is enough: 5.2 treasure instead of 8 makes the agent choose down." """
     i, objective = line.objective, influence.objectives[line.objective]
-    turns = [turn for turn in (line.down, line.up) if turn is not None]
-    first, *others = (_instead(influence, i, turn.value) for turn in turns)
-    parts = [f"{first}{_from_here(influence)} makes the agent choose {_action(influence, turns[0].action)}"]
-    for text, turn in zip(others, turns[1:], strict=True):
-        parts.append(f"{text.partition(' instead of ')[0]} makes it choose {_action(influence, turn.action)}")
+    switches = [switch for switch in (line.down, line.up) if switch is not None]
+    first, *others = (_instead(influence, i, switch.value) for switch in switches)
+    parts = [f"{first}{_from_here(influence)} makes the agent choose {_action(influence, switches[0].action)}"]
+    for text, switch in zip(others, switches[1:], strict=True):
+        parts.append(f"{text.partition(' instead of ')[0]} makes it choose {_action(influence, switch.action)}")
     name = f"the weight of {objective.name}" if influence.preferences else name_of(objective)
     return f"Changing {name} alone is enough: {', '.join(parts)}."
 
@@ -213,7 +213,7 @@ def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) 
 
     if path is not None:
         check_figure_path(path)
-    influences = profile.moments
+    influences = profile.steps
     bands = [influences[start : start + BAND] for start in range(0, max(len(influences), 1), BAND)]
     across = max(len(band) for band in bands)
     figure = Figure(figsize=(max(6.4, 0.36 * across + 1.6), 2.6 * len(bands) + 1.3), dpi=150, layout="constrained")
@@ -233,7 +233,7 @@ def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) 
 def _draw_band(axes: "Axes", band: Sequence[Influence], across: int) -> None:
     for place, influence in enumerate(band):
         _draw_bar(axes, place, influence)
-    axes.set_xticks(range(len(band)), [str(influence.time) for influence in band])
+    axes.set_xticks(range(len(band)), [str(influence.step) for influence in band])
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
     axes.tick_params(length=0, labelsize=8)
     axes.spines[["top", "right", "bottom"]].set_visible(False)
@@ -272,13 +272,13 @@ def _legend(profile: InfluenceProfile) -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    used = sorted({share.action for influence in profile.moments for share in influence.shares if share.upper > 0})
+    used = sorted({share.action for influence in profile.steps for share in influence.shares if share.upper > 0})
     looks = [(action, *look(action)) for action in used]
     handles: list[Any] = [Patch(facecolor=c, hatch=h, edgecolor="white", label=profile.actions[a]) for a, c, h in looks]
     handles.append(Line2D([], [], color=INK, linewidth=1.6, label="below: chosen action; above: other actions"))
-    if any(influence.undecided > 0 for influence in profile.moments):
+    if any(influence.undecided > 0 for influence in profile.steps):
         handles.append(Patch(color=GREY, alpha=PALE, label="pale: sampled, not proven"))
-    if any(influence.inert for influence in profile.moments):
+    if any(influence.inert for influence in profile.steps):
         label = "proven: no command changes the action"
         handles.append(Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label=label))
     return handles
@@ -291,13 +291,13 @@ def influence_html(influence: Influence) -> str:
         f"<td>{escape(share_text(share, influence.samples))}</td></tr>"
         for share in influence.shares
     )
-    where = f"{influence.agent}, t = {influence.time}" if influence.agent else f"t = {influence.time}"
+    where = f"{influence.agent}, t = {influence.step}" if influence.agent else f"t = {influence.step}"
     title = f"{where}: does the command matter?"
     return card(f"{heading(title)}{line(str(influence))}<table>{rows}</table>", RIM[influence.verdict])
 
 
 def profile_html(profile: InfluenceProfile) -> str:
     """Return the figure of the profile, and its summary in words."""
-    title = f"{profile.agent}: {number_of(len(profile.moments), 'step')}"
+    title = f"{profile.agent}: {number_of(len(profile.steps), 'step')}"
     words = f'<div style="white-space:pre-wrap">{escape(str(profile))}</div>'
     return card(heading(title) + embedded(figure_influence(profile), repr(profile)) + words, BLUE)

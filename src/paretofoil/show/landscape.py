@@ -1,17 +1,16 @@
 """The margin of the foil over two objectives, or along one (paper, "Landscape and Grid Construction")."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from paretofoil.core.answer import Answer, ProvenRange, Status
 from paretofoil.core.command import Objective
-from paretofoil.core.document import Reader, finite, integer, objective, record, several, sized, whole
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import plain, read_document, write_document
+from paretofoil.core.json import Document, Matrix
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.numbers import short, with_unit
 from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
@@ -40,8 +39,10 @@ NOTE_WIDTH = 74
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Landscape:
+class Landscape(Document):
     """The margin on a grid over two objectives: a slice of the command space."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/landscape/2"
 
     objectives: tuple[Objective, ...]
     """Those of the command, in its order."""
@@ -57,7 +58,7 @@ class Landscape:
     """The objectives on the horizontal and the vertical axis."""
     x: np.ndarray  # (RESOLUTION,) true values of objective p
     y: np.ndarray  # (RESOLUTION,) true values of objective q
-    margins: np.ndarray  # (len(y), len(x))
+    margins: Matrix  # (len(y), len(x))
     slope: np.ndarray  # (2,): the gradient of the margin at the original command, in scaled coordinates
 
     @property
@@ -73,45 +74,20 @@ class Landscape:
         names = f"{self.objectives[self.p].name} and {self.objectives[self.q].name}"
         return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
 
-    def to_json(self, indent: int | None = None) -> str:
-        values = {name: plain(getattr(self, name)) for name in _PLAIN}
-        objectives = [asdict(objective) for objective in self.objectives]
-        return write_document({"schema": SCHEMA, "objectives": objectives, **values}, indent)
-
-    @classmethod
-    def from_json(cls, text: str) -> "Landscape":
-        values = read_document(text, "a landscape")
-        with whole(values, SCHEMA, "landscape"):
-            read = cls(**record(_READERS)(values))
-            _check_fit(read)
-            return read
-
-
-def _check_fit(read: Landscape) -> None:
-    """Check that the axes are objectives of the command, and that the margins lie over them."""
-    size = len(read.objectives)
-    if any(vector.size != size for vector in (read.command, read.through, read.scale)):
-        sizes = [vector.size for vector in (read.command, read.through, read.scale)]
-        raise InvalidInput.expected(f"commands and scales of {size} numbers", sizes)
-    if not (read.scale > 0).all():
-        raise InvalidInput.expected("scales above 0", read.scale.tolist())
-    if not (0 <= read.p < size and 0 <= read.q < size and read.p != read.q):
-        raise InvalidInput.expected(f"two objectives from 0 to {size - 1}", (read.p, read.q))
-    if read.margins.shape != (read.y.size, read.x.size):
-        raise InvalidInput.expected(f"margins of shape {(read.y.size, read.x.size)}", read.margins.shape)
-
-
-SCHEMA = "paretofoil/landscape/2"
-_READERS: dict[str, Reader] = {
-    "objectives": several(objective),
-    **dict.fromkeys(("command", "through", "scale", "x", "y"), sized(None)),
-    "margins": sized(None, None),
-    "slope": sized(2),
-    "kappa": finite,
-    **dict.fromkeys(("p", "q"), integer),
-}
-_ARRAYS = ("command", "through", "scale", "x", "y", "margins", "slope")
-_PLAIN = (*_ARRAYS, "kappa", "p", "q")
+    def check(self) -> None:
+        """The axes must be objectives of the command, and the margins lie over them."""
+        dim = len(self.objectives)
+        sizes = [vector.size for vector in (self.command, self.through, self.scale)]
+        if any(size != dim for size in sizes):
+            raise InvalidInput.expected(f"commands and scales of {dim} numbers", sizes)
+        if not (self.scale > 0).all():
+            raise InvalidInput.expected("scales above 0", self.scale.tolist())
+        if not (0 <= self.p < dim and 0 <= self.q < dim and self.p != self.q):
+            raise InvalidInput.expected(f"two objectives from 0 to {dim - 1}", (self.p, self.q))
+        if self.margins.shape != (self.y.size, self.x.size):
+            raise InvalidInput.expected(f"margins of shape {(self.y.size, self.x.size)}", self.margins.shape)
+        if self.slope.size != 2:
+            raise InvalidInput.expected("a slope of 2 numbers", self.slope.size)
 
 
 def landscape(

@@ -185,9 +185,9 @@ def _influence(agent: Agent, address: str, request: Request, report: Report) -> 
     report(0.0, [])
     for done, step in enumerate(steps, start=1):  # one by one, to report each at once
         profile = influence_episode(agent, episode, times=[step], seconds=request["seconds"], seed=request["seed"])
-        moments += profile.moments
-        report(done / len(steps), [moment.to_dict() for moment in profile.moments])
-    whole = replace(profile, moments=tuple(moments))
+        moments += profile.steps
+        report(done / len(steps), [moment.to_dict() for moment in profile.steps])
+    whole = replace(profile, steps=tuple(moments))
     return {"influence": whole.to_dict(), "python": influence_lines(agent, address, request)}
 
 

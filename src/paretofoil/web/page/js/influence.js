@@ -6,7 +6,7 @@ import { join, percent, signed } from "./text.js";
 
 /** Return the influence at all steps, or at those known so far. */
 export function influenceSteps({ result, partial }) {
-  return result?.influence.moments || partial || [];
+  return result?.influence.steps || partial || [];
 }
 
 /**
@@ -16,7 +16,7 @@ export function influenceSteps({ result, partial }) {
  */
 export function influenceProfile(state, moments, pick) {
   if (!moments.length) return null;
-  const here = moments.find((moment) => moment.time === state.step);
+  const here = moments.find((moment) => moment.step === state.step);
   return el(
     "div",
     { class: "influence" },
@@ -27,11 +27,11 @@ export function influenceProfile(state, moments, pick) {
         el(
           "li",
           {},
-          column(state, moment, () => pick(moment.time)),
+          column(state, moment, () => pick(moment.step)),
         ),
       ),
     ),
-    here && el("p", { class: "influence-text" }, `Step ${here.time + 1}: ${influenceText(state.agent, here)}`),
+    here && el("p", { class: "influence-text" }, `Step ${here.step + 1}: ${influenceText(state.agent, here)}`),
     legend(state.agent, moments),
   );
 }
@@ -39,14 +39,14 @@ export function influenceProfile(state, moments, pick) {
 /** Return a stack of the proven shares. The undecided rest above it is hatched. */
 function column(state, moment, run) {
   const { agent, step } = state;
-  const label = `Step ${moment.time + 1}, ${agent.actions[moment.chosen]}: ${influenceText(agent, moment)}`;
+  const label = `Step ${moment.step + 1}, ${agent.actions[moment.chosen]}: ${influenceText(agent, moment)}`;
   const isChosen = (share) => Number(share.action === moment.chosen);
   const shares = [...moment.shares].sort((a, b) => isChosen(b) - isChosen(a));
   return el(
     "button",
     {
       type: "button",
-      class: `column${moment.time === step ? " now" : ""}`,
+      class: `column${moment.step === step ? " now" : ""}`,
       "aria-label": label,
       title: label,
       on: { click: run },

@@ -41,7 +41,7 @@ function profile(agent, moments) {
     draw(step);
     /** @type {HTMLElement} */ (root.querySelector(".column.now")).focus();
   };
-  draw(moments.at(-1).time);
+  draw(moments.at(-1).step);
   return root;
 }
 
