@@ -19,7 +19,8 @@ from paretofoil.search.exact import Exact
 def answered(objectives: int, count: int = 12, **shape: int) -> list[tuple[Question, np.ndarray]]:
     policy = random_pcn(objectives, objectives=objectives, **shape)
     questions = [random_question(policy, seed) for seed in range(count)]
-    findings = Exact(gap=1e-3 if objectives < 6 else 1e-2).run(QuestionBatch(questions))
+    search = Exact() if objectives < 6 else Exact(max_boxes=1000)
+    findings = search.run(QuestionBatch(questions))
     return [  # a little beyond the boundary, as a quoted command is: on it nothing around could be proven
         (q, np.clip(q.command + 1.001 * f.scaled_change * q.space.scale, q.low, q.high))
         for q, f in zip(questions, findings, strict=True)
