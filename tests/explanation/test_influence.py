@@ -15,13 +15,13 @@ from paretofoil.core.policy import FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import (
     InfluenceEffort,
-    _Asking,
-    alone,
+    _Computation,
     fan,
     influence_scores,
     likely_share,
     random_commands,
-    turned,
+    single_objectives,
+    switching_commands,
 )
 from paretofoil.explanation.pose import as_decision
 
@@ -120,7 +120,7 @@ def test_what_one_objective_alone_changes_counts_as_known() -> None:
     stripe = folded([[0.0, 0.0], [1.0, 0.0]], [0.0, -0.5])
     lines = pf.influence(stripe, decision([0.1, 0.1]), space=UNIT).alone
     question = asked([0.1, 0.1], [0.0, 0.0], [1.0, 1.0])
-    assert turned(question, lines).tolist() == [[lines[0].up.value, 0.1]]  # type: ignore[union-attr]
+    assert switching_commands(question, lines).tolist() == [[lines[0].up.value, 0.1]]  # type: ignore[union-attr]
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +168,7 @@ def test_what_one_objective_changes_alone_is_proven_with_the_clearance_of_a_nois
     stripe = folded([[0.0, 0.0], [1.0, 0.0]], [0.0, -0.5])
     batch = QuestionBatch([Question(stripe, np.zeros(1), np.array([0.1, 0.1]), 1, (0, 1), UNIT)])
     batch.keep_clear(0.02)
-    first = alone(batch, 0, 10.0)[0]
+    first = single_objectives(batch, 0, 10.0)[0]
     assert first.lower <= 0.48
     assert first.upper >= 0.52
 
@@ -231,7 +231,7 @@ def test_the_same_seed_gives_the_same_sample() -> None:
     [
         ({"seconds": 0.0}, "more than 0 seconds"),
         ({"seconds": np.nan}, "more than 0 seconds"),
-        ({"undecided": -0.1}, "undecided from 0 to 1"),
+        ({"undecided": -0.1}, "undecided of at least 0 and below 1"),
         ({"samples": 0}, "1 to 100,000,000 samples"),
     ],
 )
@@ -284,7 +284,7 @@ def test_one_impossible_foil_does_not_make_preferences_inert() -> None:
     question = Question(
         pf.from_q_table(lambda state: values), np.zeros(1), np.full(3, 1 / 3), 0, (0, 1, 2), PREFERENCES
     )
-    bounds = _Asking(question, InfluenceEffort())._prove(known=False)
+    bounds = _Computation(question, InfluenceEffort())._prove(known=False)
     assert not bounds.inert
     assert (bounds.lower.tolist(), bounds.upper.tolist()) == ([0.0, 0.0, 0.0], [1.0, 0.0, 1.0])
 
@@ -334,7 +334,7 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
     monkeypatch.setitem(sys.modules, "pandas", pandas)
     agent, seen = pf.load_agent("reward-line"), []
     profile = pf.influence_episode(
-        agent, agent.front[5], times=[2, 0], seconds=0.2, samples=100, progress=lambda *n: seen.append(n)
+        agent, agent.front[5], steps=[2, 0], seconds=0.2, samples=100, progress=lambda *n: seen.append(n)
     )
     assert [moment.step for moment in profile.steps] == [0, 2]
     assert seen == [(0, 2), (1, 2), (2, 2)]

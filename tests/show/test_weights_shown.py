@@ -16,7 +16,7 @@ def flips():
 
 
 def test_titles_say_what_was_asked_for(flips):
-    profile = pf.influence_episode(agent, COMMAND, times=[0], samples=50)
+    profile = pf.influence_episode(agent, COMMAND, steps=[0], samples=50)
     assert [shown.plot()._suptitle.get_text() for shown in (flips, profile)] == [f"weighing, asked for {ASKED}"] * 2
 
 

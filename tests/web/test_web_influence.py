@@ -10,7 +10,7 @@ ASKED = {"agent": "branch-path", "command": [1.0, 1.0]}
 def test_a_profile_is_the_librarys_and_its_lines_give_it(visitor: Visitor) -> None:
     result = visitor.wait(visitor.ask("/api/influence", {**ASKED, "steps": [2, 0]}))["result"]
     moments = result["influence"]["steps"]
-    expected = pf.influence_episode(pf.load_agent("branch-path"), (1, 1), times=[0, 2])
+    expected = pf.influence_episode(pf.load_agent("branch-path"), (1, 1), steps=[0, 2])
     assert [moment["step"] for moment in moments] == [0, 2]
     for moment, known in zip(moments, expected.steps, strict=True):
         assert moment["inert"] == known.inert

@@ -40,7 +40,7 @@ def influence(
         profile = influence_episode(
             loaded,
             episode,
-            times=None if at is None else [at],
+            steps=None if at is None else [at],
             seconds=seconds,
             samples=samples,
             seed=seed,

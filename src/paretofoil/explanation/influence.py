@@ -1,9 +1,9 @@
-"""Does my wish matter here? In how much of the command region each action is chosen: proven, or estimated."""
+"""Does the command matter here? The share of the search region in which each action is chosen, proven and sampled."""
 
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,35 +36,51 @@ from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
 
-_STEPS_TO_NEAREST = Boundary(max_queries=400)
-_LOOKED_INTO, _DRAWN = 512, 16
-"""Boxes in which a change is looked for where none is known, and commands that are tried in each."""
-
-MOST_SAMPLES = 100_000_000
-"""More do not fit into most memories."""
-_ROUNDED = 1.02
-"""How many times as far as the nearest command one with few digits may be."""
+MAX_SAMPLES = 100_000_000
+"""More do not fit into memory on most machines."""
+MAX_CORNERED = 10
+"""The most objectives for which the corners of the fan are probed: there are 2 to the power of their number."""
+_SEARCH = Boundary(max_queries=400)
+_BOXES, _PER_BOX = 512, 16
+"""Number of undecided boxes, and of random commands in each, in which a change is sought if none is known."""
+_ROUNDING = 1.02
+"""A rounded nearest command may be this many times as far as the nearest one."""
+_VALUES = 512
+"""Evenly spaced values of each single objective."""
+_HALVINGS = 30
+"""Bisections between the last value that keeps the action and the first that changes it."""
+_LINE_UNDECIDED = 1e-3
+"""The proof about a single objective stops when this share of its range is undecided."""
+_DRAWS = 200
+"""Attempts to draw enough preferences within the ranges of the search region."""
+_FAN_STEPS = 50
+"""Probes along each direction of the fan: at 0.02, 0.04 ... 1 times the range."""
+_FAN_DECIMALS = 5
+"""Probes that agree in this many decimals are one."""
+_SMOOTHING = 1e-8
+"""Added to each probability, so that logarithms are finite."""
 
 
 @dataclass(frozen=True)
 class InfluenceEffort:
-    """What an influence may take."""
+    """Limits of the computation at one step."""
 
     seconds: float = 1.0
-    """For the proof about one moment; what it has not decided by then stays open."""
+    """Time limit of the proof."""
     undecided: float = 0.01
-    """The proof stops when nothing is proven in no more than this share of the region."""
+    """The proof stops when at most this share of the search region is undecided."""
     samples: int = 10_000
-    """Random commands that the policy is asked about."""
+    """Number of random commands."""
     seed: int = 0
-    """Of these."""
+    """Seed of the random commands."""
 
     def __post_init__(self) -> None:
         as_seconds(self.seconds)
         samples = as_whole(self.samples, "samples to be a whole number")
-        if not (0 <= self.undecided < 1 and 1 <= samples <= MOST_SAMPLES):
-            what = f"undecided from 0 to 1 and 1 to {MOST_SAMPLES:,} samples"
-            raise InvalidInput.expected(what, self)
+        if not 1 <= samples <= MAX_SAMPLES:
+            raise InvalidInput.expected(f"1 to {MAX_SAMPLES:,} samples", samples)
+        if not 0 <= self.undecided < 1:
+            raise InvalidInput.expected("undecided of at least 0 and below 1", self.undecided)
         as_seed(self.seed)
 
 
@@ -84,41 +100,40 @@ def influence(
     space: CommandSpace | None = None,
     actions: Sequence[str] | None = None,
 ) -> Influence:
-    """How much the command decides at one moment: for each valid action the share of commands that choose it.
+    """Return how much the command matters in one state: the share of commands that choose each valid action.
 
-    An action is chosen where its score is the largest among the valid ones, the first of equals, as the agent acts;
-    kappa plays no part. Shares are proven intervals for white-box policies whose commands are a box: a
-    part of the region counts for an action only if the action wins there by more than float32 can change, so that
-    ties stay undecided. Beside them, and alone for a black box or preferences, stands what samples say, with its
-    exact confidence interval. That no command changes the action is proven for preferences, too.
+    An action is chosen if its score is the largest among the valid ones, the first of equals; kappa plays no part.
+    For white-box policies whose commands are a box, the shares are proven intervals. A command counts for an action
+    only if the action wins by more than float32 can change, so that ties stay undecided. All policies have sampled
+    shares with exact confidence intervals. For preferences, only that no command changes the action can be proven.
 
     Args:
-        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
-        decision: a decision of a rollout, or of `Agent.decision_at`; or give `state` and `command` instead.
-        seconds: the proof stops after so long.
-        undecided: the proof stops when so small a share of the region is left.
-        samples: so many random commands are asked of the policy.
-        seed: of the random commands.
-        box: shares of what can still be fulfilled of the space, or of the whole of the "paper"'s box.
-        space: the box of commands; an agent brings its own.
-        actions: the names of the actions; an agent brings its own.
+        subject: an agent, a policy with `log_probs(states, commands)`, or such a function.
+        decision: a decision of a rollout or of `Agent.decision_at`; or give `state` and `command` instead.
+        seconds: time limit of the proof.
+        undecided: the proof stops when at most this share of the search region is undecided.
+        samples: number of random commands.
+        seed: seed of the random commands.
+        box: "reachable" for the commands that can still be fulfilled, "paper" for the whole box of the paper.
+        space: the command space; not needed for an agent.
+        actions: the names of the actions; not needed for an agent.
     """
-    effort = InfluenceEffort(seconds, undecided, samples, seed)  # refuses what is none, before anything is asked
+    effort = InfluenceEffort(seconds, undecided, samples, seed)
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     the_space = space_of(agent or policy, space)
     decision = decision_of(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
-    found = _Asking(question, effort).answer(agent.actions if agent else actions)
-    return replace(found, agent=agent.name if agent else "", step=decision.step)
+    computed = _Computation(question, effort).run(agent.actions if agent else actions)
+    return replace(computed, agent=agent.name if agent else "", step=decision.step)
 
 
 def influence_episode(
     agent: Agent,
     episode: Episode | Sequence[float] | np.ndarray,
     *,
-    times: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
     seconds: float = InfluenceEffort.seconds,
     undecided: float = InfluenceEffort.undecided,
     samples: int = InfluenceEffort.samples,
@@ -126,37 +141,34 @@ def influence_episode(
     box: Box = "reachable",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> InfluenceProfile:
-    """How much the command decides at each moment of an episode.
+    """Return how much the command matters at each step of an episode.
 
     Args:
-        agent: whose episode it is.
-        episode: a rollout, or the command of one.
-        times: the moments to ask about; all if not given.
-        seconds: the proof of a moment stops after so long.
-        undecided: the proof of a moment stops when so small a share of the region is left.
-        samples: so many random commands are asked of the policy at each moment.
+        agent: the agent of the episode.
+        episode: a rollout, or its command.
+        steps: the steps to compute; all if not given.
+        seconds: time limit of the proof, per step.
+        undecided: the proof of a step stops when at most this share of the search region is undecided.
+        samples: number of random commands, per step.
+        seed: seed of the random commands and of the rollout.
         box: as in `influence`.
-        seed: of the sampled commands, and of the rollout.
-        progress: called with the number of moments that are done, and of all.
+        progress: called with the number of steps that are done, and of all.
     """
-    InfluenceEffort(seconds, undecided, samples, seed)  # refuses what is none, before anything is rolled out
+    effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    decisions = moments_of(episode, times)
-    found: list[Influence] = []
-    for decision in decisions:
-        progress(len(found), len(decisions))
-        found.append(
-            influence(agent, decision, seconds=seconds, undecided=undecided, samples=samples, seed=seed, box=box)
-        )
-    progress(len(found), len(decisions))
-    objectives = agent.space.asked_for
-    return InfluenceProfile(agent.name, objectives, agent.actions, episode.command, episode.achieved, tuple(found))
+    decisions, influences = moments_of(episode, steps), []
+    for done, decision in enumerate(decisions):
+        progress(done, len(decisions))
+        influences.append(influence(agent, decision, box=box, **asdict(effort)))
+    progress(len(decisions), len(decisions))
+    values = agent.name, agent.space.asked_for, agent.actions, episode.command, episode.achieved
+    return InfluenceProfile(*values, tuple(influences))
 
 
 @dataclass(frozen=True, eq=False)
 class _Bounds:
-    """What is proven of the shares of the valid actions, and how."""
+    """What is proven about the shares of the valid actions, and how."""
 
     lower: np.ndarray  # (A,)
     upper: np.ndarray  # (A,)
@@ -169,33 +181,33 @@ class _Bounds:
     leaves: Leaves | None = None
 
 
-class _Asking:
-    """Collects what is to be known about one question's region."""
+class _Computation:
+    """The influence of the command in the search region of one question."""
 
     def __init__(self, question: Question, effort: InfluenceEffort) -> None:
         self.question, self.effort = question, effort
         self.valid = np.array(question.valid_actions)
         self.batch = QuestionBatch([question])
-        self.batch.keep_clear(clearance(self.batch))  # first: what else is asked of a random policy means nothing
+        self.batch.keep_clear(clearance(self.batch))  # first: nothing else is reliable for a noisy policy
         self.chosen = int(actions_at(self.batch, question.command[None], "original")[0])
 
-    def answer(self, names: Sequence[str] | None) -> Influence:
+    def run(self, names: Sequence[str] | None) -> Influence:
         began, question = now(), self.question
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
-        picked = actions_at(self.batch, drawn, "sample")
-        lines = alone(self.batch, self.chosen, self.effort.seconds / 4)
-        known = [drawn[picked != self.chosen], self._steps(), turned(question, lines)]
-        nearest = self._nearest(np.concatenate(known))
+        actions = actions_at(self.batch, drawn, "sample")
+        lines = single_objectives(self.batch, self.chosen, self.effort.seconds / 4)
+        others = [drawn[actions != self.chosen], self._counterfactuals(), switching_commands(question, lines)]
+        nearest = self._nearest(np.concatenate(others))
         bounds = self._prove(known=nearest is not None)
         if nearest is None and bounds.leaves is not None:
-            nearest = self._nearest(self._inside(bounds.leaves))
-        counts = [int((picked == action).sum()) for action in self.valid]
+            nearest = self._nearest(self._undecided_commands(bounds.leaves))
+        counts = [int((actions == action).sum()) for action in self.valid]
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
             agent="",
             step=0,
             objectives=question.space.asked_for,
-            actions=self._named(names),
+            actions=self._names(names),
             chosen=self.chosen,
             command=question.command,
             low=question.low,
@@ -215,59 +227,58 @@ class _Asking:
             preferences=question.space.simplex,
         )
 
-    def _named(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """The names of all actions, made of their numbers if none are given."""
-        asked = self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original")
-        made = tuple(f"action {i}" for i in range(asked.shape[1])) if names is None else tuple(names)
-        if len(made) != asked.shape[1]:
-            raise InvalidInput.expected(f"{asked.shape[1]} action names", list(made))
-        return made
+    def _names(self, names: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the names of all actions, by default "action 0" and so on."""
+        count = self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original").shape[1]
+        names = [f"action {i}" for i in range(count)] if names is None else names
+        if len(names) != count:
+            raise InvalidInput.expected(f"{count} action names", list(names))
+        return tuple(names)
 
     def _foils(self) -> list[Question]:
         return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
 
-    def _steps(self) -> np.ndarray:
-        """(N, d): what a search from the command finds for each foil."""
-        answers = ask(self._foils(), replace(_STEPS_TO_NEAREST, seed=self.effort.seed))
-        found = [answer.command for answer in answers if answer.command is not None]
-        return np.array(found).reshape(len(found), self.question.space.dim)
+    def _counterfactuals(self) -> np.ndarray:
+        """Return the commands that a search finds for each foil: (N, d)."""
+        answers = ask(self._foils(), replace(_SEARCH, seed=self.effort.seed))
+        commands = [answer.command for answer in answers if answer.command is not None]
+        return np.array(commands).reshape(len(commands), self.question.space.dim)
 
-    def _inside(self, leaves: Leaves) -> np.ndarray:
-        """(N, d): random commands in boxes in which others may be chosen, those with most room for them first."""
+    def _undecided_commands(self, leaves: Leaves) -> np.ndarray:
+        """Return random commands in the boxes with the largest undecided share of other actions: (N, d)."""
         others = leaves.most[:, self.valid != self.chosen].sum(axis=1)
-        order = np.argsort(-others, kind="stable")[:_LOOKED_INTO]
-        found = leaves[np.repeat(order[others[order] > 0], _DRAWN)]
-        drawn = np.random.default_rng(self.effort.seed).random(found.low.shape)
-        shares = found.low + drawn * (found.high - found.low)
+        order = np.argsort(-others, kind="stable")[:_BOXES]
+        boxes = leaves[np.repeat(order[others[order] > 0], _PER_BOX)]
+        drawn = np.random.default_rng(self.effort.seed).random(boxes.low.shape)
+        shares = boxes.low + drawn * (boxes.high - boxes.low)
         commands: np.ndarray = self.question.low + shares * (self.question.high - self.question.low)
         return commands
 
     def _nearest(self, commands: np.ndarray) -> Nearest | None:
-        """The nearest of commands (N, d) under which the policy, asked again, chooses another action."""
+        """Return the nearest of commands (N, d) under which the policy chooses another action."""
         actions = actions_at(self.batch, commands, "verify")
         commands, actions = commands[actions != self.chosen], actions[actions != self.chosen]
         if not len(commands):
             return None
         distances = self.question.space.distance(commands, self.question.command)
         best = int(distances.argmin())
-        return self._in_few_digits(Nearest(commands[best], int(actions[best]), float(distances[best])))
+        return self._rounded(Nearest(commands[best], int(actions[best]), float(distances[best])))
 
-    def _in_few_digits(self, found: Nearest) -> Nearest:
-        """The same with numbers that can be told, as far as the policy, asked again, makes the same of them."""
+    def _rounded(self, nearest: Nearest) -> Nearest:
+        """Return the nearest command with as few digits as the policy allows."""
         space, decimals = self.question.space, 1 - np.floor(np.log10(self.question.space.scale)).astype(int)
         if space.simplex:
-            return found
-        tried = [
-            [round(*n) for n in zip(found.command.tolist(), (decimals + k).tolist(), strict=True)] for k in range(6)
-        ]
-        commands = np.clip(np.array(tried), self.question.low, self.question.high)
-        same = np.flatnonzero(actions_at(self.batch, commands, "verify") == found.action)
+            return nearest
+        numbers = nearest.command.tolist()
+        rounded = [[round(*n) for n in zip(numbers, (decimals + k).tolist(), strict=True)] for k in range(6)]
+        commands = np.clip(np.array(rounded), self.question.low, self.question.high)
+        same = np.flatnonzero(actions_at(self.batch, commands, "verify") == nearest.action)
         distances = space.distance(commands, self.question.command)
-        near = [i for i in same if distances[i] <= _ROUNDED * found.distance]
-        return Nearest(commands[near[0]], found.action, float(distances[near[0]])) if near else found
+        near = [i for i in same if distances[i] <= _ROUNDING * nearest.distance]
+        return Nearest(commands[near[0]], nearest.action, float(distances[near[0]])) if near else nearest
 
     def _prove(self, known: bool) -> _Bounds:
-        """What can be proven; `known` says that some command is known to change the action."""
+        """Return the proven bounds; `known` says that some command is known to change the action."""
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)
@@ -276,69 +287,61 @@ class _Asking:
         if self.question.space.simplex or not isinstance(policy, WhiteBoxPolicy):
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
         deadline = now() + self.effort.seconds
-        found = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
-        if found.inert and known:  # the policy refutes its own inside: nothing is proven
+        proof = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
+        if proof.inert and known:  # the deployed policy refutes the proof
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
-        how = (found.stop, found.boxes, found.slack, found.deviation, found.leaves)
-        return _Bounds(found.lower, found.upper, found.inert, True, *how)
+        how = (proof.stop, proof.boxes, proof.slack, proof.deviation, proof.leaves)
+        return _Bounds(proof.lower, proof.upper, proof.inert, True, *how)
 
     def _prove_inert(self) -> _Bounds:
-        """Of preferences: a foil that is proven to be chosen nowhere has the share 0, and all others are open."""
+        """Return the bounds for preferences: 0 for each foil that is proven infeasible, nothing for the others."""
         foils = self._foils()
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)
         findings = Exact(seed=self.effort.seed).run(batch, Limits(self.effort.seconds / len(foils)))
-        certificates = [finding.certificate for finding in findings]
-        never = [certificate is not None and certificate.status == "infeasible" for certificate in certificates]
+        infeasible = [f.certificate is not None and f.certificate.status == "infeasible" for f in findings]
         upper = np.ones(len(self.valid))
-        upper[self.valid != self.chosen] = ~np.array(never)
-        inert = all(never)
+        upper[self.valid != self.chosen] = ~np.array(infeasible)
+        inert, certificates = all(infeasible), [f.certificate for f in findings if f.certificate is not None]
         return _Bounds(
             np.where(inert, upper, 0.0),
             upper,
             inert,
-            any(never),
-            Stop.PROVEN if inert else findings[never.index(False)].stop,
-            sum(certificate.boxes for certificate in certificates if certificate),
-            max((certificate.slack for certificate in certificates if certificate), default=0.0),
-            max((certificate.deviation for certificate in certificates if certificate), default=0.0),
+            any(infeasible),
+            Stop.PROVEN if inert else findings[infeasible.index(False)].stop,
+            sum(certificate.boxes for certificate in certificates),
+            max((certificate.slack for certificate in certificates), default=0.0),
+            max((certificate.deviation for certificate in certificates), default=0.0),
         )
 
 
-_VALUES = 512
-"""Of an objective's range that are tried, evenly spaced."""
-_HALVINGS = 30
-"""Between the last value that was tried that keeps the action and the first that changes it."""
-_UNDECIDED = 1e-3
-
-
-def alone(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[SingleObjective, ...]:
-    """For each objective that has a range in the region of the batch's first question."""
+def single_objectives(batch: QuestionBatch, chosen: int, seconds: float) -> tuple[SingleObjective, ...]:
+    """Return the effect of each objective that has a range in the search region of the batch's first question."""
     question = batch.questions[0]
     free = np.flatnonzero(question.high > question.low)
-    return tuple(_one(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
+    return tuple(_single_objective(batch, chosen, int(i), seconds / max(len(free), 1)) for i in free)
 
 
-def turned(question: Question, lines: Sequence[SingleObjective]) -> np.ndarray:
-    """(N, d): the commands at which one objective alone was found to change the action."""
-    turns = [(line.objective, turn.value) for line in lines for turn in (line.down, line.up) if turn is not None]
-    commands = [with_value(question, i, np.array([value])) for i, value in turns]
+def switching_commands(question: Question, lines: Sequence[SingleObjective]) -> np.ndarray:
+    """Return the commands at which one objective alone changes the action: (N, d)."""
+    switches = [(line.objective, s.value) for line in lines for s in (line.down, line.up) if s is not None]
+    commands = [with_value(question, i, np.array([value])) for i, value in switches]
     return np.concatenate([np.zeros((0, question.space.dim)), *commands])
 
 
-def _one(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> SingleObjective:
+def _single_objective(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> SingleObjective:
     question = batch.questions[0]
     low, high, here = question.low[i], question.high[i], question.command[i]
     values = low + (np.arange(_VALUES) + 0.5) / _VALUES * (high - low)
     changed = actions_at(batch, with_value(question, i, values), "alone") != chosen
     below, above = np.append(low, values[values < here]), np.append(values[values > here], high)
-    down, up = _turn(batch, chosen, i, below[::-1]), _turn(batch, chosen, i, above)
-    lower, upper = _proven(batch, chosen, i, seconds)
+    down, up = (_switch(batch, chosen, i, side) for side in (below[::-1], above))
+    lower, upper = _proven_share(batch, chosen, i, seconds)
     return SingleObjective(i, lower, upper, float(changed.mean()), down, up)
 
 
 def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
-    """(N, d): the command with other values (N,) of one objective."""
+    """Return the command with other values (N,) of one objective: (N, d). Other weights change in proportion."""
     commands = np.repeat(question.command[None], len(values), axis=0)
     if question.space.simplex:
         others = np.delete(np.arange(question.space.dim), i)
@@ -349,8 +352,8 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
     return question.space.project(commands, question.low, question.high)
 
 
-def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
-    """The first change on the way along values (N,), which lead away from the command's."""
+def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
+    """Return the first switch along values (N,), which lead away from the command's."""
     question = batch.questions[0]
     actions = actions_at(batch, with_value(question, i, values), "alone")
     hits = np.flatnonzero(actions != chosen)
@@ -365,41 +368,35 @@ def _turn(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Swit
             same = middle
         else:
             other, action = middle, int(tried)
-    return _in_few_digits(batch, chosen, i, Switch(float(other), action), float(values[-1]))
+    return _rounded_switch(batch, chosen, i, Switch(float(other), action), float(values[-1]))
 
 
-def _in_few_digits(batch: QuestionBatch, chosen: int, i: int, turn: Switch, end: float) -> Switch:
-    """A value a little farther, with as few digits as the policy, asked again, allows; at most as far as the end."""
-    question = batch.questions[0]
-    away = turn.value - question.command[i]
+def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, end: float) -> Switch:
+    """Return a value slightly farther away, up to the end, with as few digits as the policy allows."""
+    question, value = batch.questions[0], switch.value
+    away = value - question.command[i]
     first = -math.floor(math.log10(abs(away)))
-    rounded = [
-        (math.ceil if away > 0 else math.floor)(turn.value * 10**k) / 10**k for k in range(first + 1, first + 12)
-    ]
-    tried = np.array([value for value in rounded if min(turn.value, end) <= value <= max(turn.value, end)])
-    actions = actions_at(batch, with_value(question, i, tried), "alone")
-    found = np.flatnonzero(actions != chosen)
-    return Switch(float(tried[found[0]]), int(actions[found[0]])) if len(found) else turn
+    rounded = [(math.ceil if away > 0 else math.floor)(value * 10**k) / 10**k for k in range(first + 1, first + 12)]
+    values = np.array([number for number in rounded if min(value, end) <= number <= max(value, end)])
+    actions = actions_at(batch, with_value(question, i, values), "alone")
+    other = np.flatnonzero(actions != chosen)
+    return Switch(float(values[other[0]]), int(actions[other[0]])) if len(other) else switch
 
 
-def _proven(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
-    """In at least, and at most, which share of the objective's range another action is chosen."""
+def _proven_share(batch: QuestionBatch, chosen: int, i: int, seconds: float) -> tuple[float, float]:
+    """Return proven bounds of the share of an objective's range in which another action is chosen."""
     question = batch.questions[0]
     if question.space.simplex or not isinstance(question.policy, WhiteBoxPolicy):
         return 0.0, 1.0
     line = QuestionBatch([restrict(question, [k for k in range(question.space.dim) if k != i], {})])
     line.keep_clear(batch.clearance)
-    found = prove_shares(line, ShareEffort(_UNDECIDED, deadline=now() + seconds))
+    proof = prove_shares(line, ShareEffort(_LINE_UNDECIDED, deadline=now() + seconds))
     own = question.valid_actions.index(chosen)
-    return max(0.0, 1.0 - float(found.upper[own])), min(1.0, 1.0 - float(found.lower[own]))
-
-
-_ROUNDS = 200
-"""How often preferences are drawn until enough of them lie within the region's ranges."""
+    return max(0.0, 1.0 - float(proof.upper[own])), min(1.0, 1.0 - float(proof.lower[own]))
 
 
 def actions_at(batch: QuestionBatch, commands: np.ndarray, phase: str) -> np.ndarray:
-    """(N,): what is chosen under commands (N, d) at the first question's state: the first of equals, as it acts."""
+    """Return the action chosen under each command (N, d) in the state of the first question: (N,)."""
     valid = np.array(batch.questions[0].valid_actions)
     parts = [commands[start : start + CHUNK] for start in range(0, len(commands), CHUNK)]
     best = [batch.scores_at(np.zeros(len(p), dtype=int), p, phase)[:, valid].argmax(axis=1) for p in parts]
@@ -407,72 +404,66 @@ def actions_at(batch: QuestionBatch, commands: np.ndarray, phase: str) -> np.nda
 
 
 def random_commands(question: Question, count: int, generator: np.random.Generator) -> np.ndarray:
-    """(N, d): evenly distributed over the region; of narrow ranges of preferences perhaps fewer than asked for."""
+    """Return uniform random commands of the search region: (N, d); fewer for narrow ranges of preferences."""
     low, high = question.low, question.high
     if not question.space.simplex:
         return low + generator.random((count, low.size)) * (high - low)
     free = 1.0 - low.sum()
     drawn = np.zeros((0, low.size))
-    for _ in range(_ROUNDS):
+    for _ in range(_DRAWS):
         weights = low + free * generator.dirichlet(np.ones(low.size), size=count)
         drawn = np.concatenate([drawn, weights[(weights <= high).all(axis=1)]])[:count]
         if len(drawn) == count or free <= 0:
             break
     if not len(drawn):
-        raise InvalidInput.expected("ranges of preferences that are not too narrow to be sampled", f"{low} to {high}")
+        raise InvalidInput.expected("ranges of preferences that are wide enough to be sampled", f"{low} to {high}")
     return drawn
 
 
 def likely_share(hits: int, total: int) -> tuple[float, float]:
-    """The exact confidence interval of a share of which so many of all samples were hits (Clopper and Pearson 1934)."""
+    """Return the exact confidence interval of a share with this many hits (Clopper and Pearson 1934)."""
     tail = (1.0 - CONFIDENCE) / 2
     low = 0.0 if hits == 0 else float(beta.ppf(tail, hits, total - hits + 1))
     high = 1.0 if hits == total else float(beta.ppf(1.0 - tail, hits + 1, total - hits))
     return low, high
 
 
-_STEPS = 50
-"""Probes along each direction: at 0.02, 0.04 ... 1 times the range."""
-MOST_CORNERED = 10
-"""Objectives whose corners are probed: there are two to the power of this many."""
-_DECIMALS = 5
-"""Probes that agree in so many are one."""
-_ADDED = 1e-8
-"""To each probability before they are divided by their sum, so that logarithms are finite."""
-
-
 def fan(question: Question) -> np.ndarray:
-    """(N, d): the probes: along each axis, to each corner of signs, and along the command; clipped, each once.
+    """Return the probes of the authors' scores: (N, d).
 
-    Of many objectives the corners are left out: there are too many.
-    Preferences have the region's point nearest to each probe.
+    They lie along each axis, towards each corner (unless there are too many) and along the command, and are projected
+    to the search region.
     """
     command, low, high = question.command, question.low, question.high
     axes = np.eye(command.size)
-    signs = itertools.product((-1.0, 1.0), repeat=command.size) if command.size <= MOST_CORNERED else ()
+    signs = itertools.product((-1.0, 1.0), repeat=command.size) if command.size <= MAX_CORNERED else ()
     corners = np.array(list(signs)).reshape(-1, command.size)
     directions = np.concatenate([axes, -axes, corners, command[None]])
     lengths = np.linalg.norm(directions, axis=1, keepdims=True)
     directions = directions[lengths[:, 0] > 0] / lengths[lengths[:, 0] > 0]
-    steps = np.arange(1, _STEPS + 1) / _STEPS
+    steps = np.arange(1, _FAN_STEPS + 1) / _FAN_STEPS
     probes = (steps[:, None, None] * directions * (high - low)).reshape(-1, command.size)
-    inside = np.unique(np.round(question.space.project(probes, low, high), _DECIMALS), axis=0)
-    return question.space.project(inside, low, high)  # which rounding may have left
+    inside = np.unique(np.round(question.space.project(probes, low, high), _FAN_DECIMALS), axis=0)
+    return question.space.project(inside, low, high)  # rounding may have left it
 
 
 def influence_scores(batch: QuestionBatch) -> Scores:
-    """Of the batch's first question, whose region is the box of the fan."""
+    """Return the four scores of the paper's authors, which are heuristics, for the batch's first question.
+
+    The policy's probabilities under the command are compared with their mean over the fan of probes. A score of 0 does
+    not mean that no command matters.
+    """
     question, probes = batch.questions[0], fan(batch.questions[0])
     commands = np.concatenate([question.command[None], probes])
     scores = batch.scores_at(np.zeros(len(commands), dtype=int), commands, "scores")
     scores = scores[:, list(question.valid_actions)].astype(np.float64)
     best = scores.argmax(axis=1)
-    if tells_values(question.policy):  # what is worth most is chosen for sure
+    if tells_values(question.policy):  # the action with the largest value is chosen
         chances = np.eye(scores.shape[1])[best]
     else:
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
-    own, mean = (p / p.sum() for p in (chances[0] + _ADDED, chances[1:].mean(axis=0) + _ADDED))
+    own, mean = (p / p.sum() for p in (chances[0] + _SMOOTHING, chances[1:].mean(axis=0) + _SMOOTHING))
     middle = (own + mean) / 2
     return Scores(
         kl=_divergence(own, mean),

@@ -44,7 +44,7 @@ def flip_map_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> st
 def influence_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.influence_episode`."""
     call = f"pf.influence_episode(agent, {_numbers(request['command'])}, seconds={request['seconds']:g}"
-    options = _options(request, ("steps", "seed"))
+    options = _options(request, ("steps", "seed")).replace(", times=", ", steps=")
     return "\n".join([*_load_lines(address), f"profile = {call}{options})", "print(profile)", ""])
 
 

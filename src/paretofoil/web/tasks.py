@@ -184,7 +184,7 @@ def _influence(agent: Agent, address: str, request: Request, report: Report) -> 
     steps = range(len(episode)) if request["steps"] is None else request["steps"]
     report(0.0, [])
     for done, step in enumerate(steps, start=1):  # one by one, to report each at once
-        profile = influence_episode(agent, episode, times=[step], seconds=request["seconds"], seed=request["seed"])
+        profile = influence_episode(agent, episode, steps=[step], seconds=request["seconds"], seed=request["seed"])
         moments += profile.steps
         report(done / len(steps), [moment.to_dict() for moment in profile.steps])
     whole = replace(profile, steps=tuple(moments))
