@@ -13,7 +13,7 @@ from paretofoil import __version__
 from paretofoil.core.answer import Answer
 from paretofoil.explanation.flip_map import FlipMap
 
-VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "reproduce", "study run"]
+VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "study run", "never", "searches"]
 
 EXAMPLE = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--foil", "down"]
 
@@ -215,7 +215,8 @@ def test_the_shell_completes_names(run, monkeypatch, typed, completed):
 def test_the_papers_box_is_searched_on_demand_and_named(run):
     told = json.loads(run(*EXAMPLE, "--box", "paper", "--json").out)
     assert told["box"] == "paper"
-    assert (told["answers"][0]["low"], told["answers"][0]["high"]) == ([0, -200], [124, -1])
+    question = told["answers"][0]["question"]
+    assert (question["low"], question["high"]) == ([0, -200], [124, -1])
     assert "by exact, in the paper's box, " in run(*EXAMPLE, "--box", "paper").out
     episode = ["episode", "deep-sea-treasure", "--command", "8,-8", "--steps", "5", "--box", "paper", "--quiet"]
     assert "scaled change for each foil in the paper's box" in run(*episode).out
@@ -225,7 +226,7 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
 def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
     words = " ".join(run("explain", "--help").out.replace("│", " ").split())
     assert "reachable (commands that can still be fulfilled), or paper (the paper's box)." in words
-    assert "checks of the answer come on top." in words
+    assert "without those that check the answer." in words
 
 
 def test_a_study_can_be_exported_in_every_format_of_tables():
@@ -258,17 +259,3 @@ def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, h
     brief = ["--commands", "1", "--steps", "1", "--foils", "1", "--workers", "1", "--quiet"]
     assert run("study", "run", "branch-path", "--search", "nearest-front", *brief).err.startswith(words)
     assert "note:" not in run("agents", "collect-two").err
-
-
-def test_reproduce_takes_shipped_agents_unless_another_is_named(run, hidden):
-    from paretofoil.agents.store import shipped_folder
-    from paretofoil_paper.cli import _agents
-
-    run("agents")  # in the folder of the local one
-    assert _agents([], "branch-path,collect-two") == {
-        "branch-path": str(shipped_folder() / "branch-path"),
-        "collect-two": "collect-two",
-    }
-    own = {"branch-path": "agents/branch-path"}
-    assert _agents(["branch-path=branch-path"], "branch-path") == own
-    assert _agents(["branch-path=agents/branch-path"], "branch-path") == own

@@ -114,7 +114,7 @@ def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path)
 def test_a_study_with_another_box_is_another_study(tmp_path: Path) -> None:
     path, searches = tmp_path / "s.sqlite", {"front": NearestFront()}
     run_study(make_study([small_agent()], searches, CaseRule(steps=1)), path, workers=1)
-    with pytest.raises(InvalidInput, match=r"rule: box = reachable\), got rule: box = paper"):
+    with pytest.raises(InvalidInput, match=r"rule: box = 'reachable'\), got rule: box = 'paper'"):
         run_study(make_study([small_agent()], searches, CaseRule(steps=1, box="paper")), path, workers=1)
 
 

@@ -52,7 +52,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable:
     """The numbers of the items that were finished on a pretended cluster, and the error, if it ended with one."""
 
     def run_on(pretended: Pretended, count: int) -> tuple[set[int], WorkersFailed | None]:
-        monkeypatch.setattr(runner, "dask_cluster", lambda workers, address: nullcontext(pretended))
+        monkeypatch.setattr(cluster, "dask_cluster", lambda workers, address: nullcontext(pretended))
         finished = set[int]()
         try:
             for number, result in runner.run_all(abs, range(count), engine="dask", workers=1):
@@ -116,7 +116,7 @@ def test_a_study_that_is_stopped_leaves_no_cluster_open(monkeypatch: pytest.Monk
         if progress.asked:
             raise _StopError
 
-    monkeypatch.setattr(runner, "dask_cluster", pretend)
+    monkeypatch.setattr(cluster, "dask_cluster", pretend)
     with pytest.raises(_StopError) as held:
         run_study(small_study(tmp_path, FAST), tmp_path / "study.sqlite", engine="dask", workers=1, chunk=4, show=stop)
     gc.collect()

@@ -45,7 +45,7 @@ def episode(
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
-    """Explain every decision of an episode and every foil: which change of the command alters each step?"""
+    """Find the smallest change of the command for every step of an episode and every foil."""
     from paretofoil.agents.rollout import rollout
     from paretofoil.cli.agents import find_agent
     from paretofoil.cli.command import read_command, read_steps
@@ -53,11 +53,8 @@ def episode(
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
     from paretofoil.show.flip_map import summary
-    from paretofoil.show.palette import check_figure_path
 
     limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
-    if plot is not None:
-        check_figure_path(plot)
     if html is not None:
         check_web()
     loaded = find_agent(agent)

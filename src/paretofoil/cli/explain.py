@@ -40,8 +40,8 @@ def explain(
     at: Annotated[int | None, typer.Option(metavar="STEP", help="Step of the episode; 0 if omitted.")] = None,
     foil: Foil = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
-    state: Annotated[str | None, typer.Option(help="State as numbers, instead of a step of an episode.")] = None,
-    remaining: Annotated[str | None, typer.Option(help="Command in that state, typed as --command is.")] = None,
+    state: Annotated[str | None, typer.Option(help="State as numbers, instead of --command and --at.")] = None,
+    remaining: Annotated[str | None, typer.Option(help="Command in that state, in the form of --command.")] = None,
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
@@ -69,7 +69,7 @@ def explain(
         raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
     _check_place(command, at, state, remaining)
     limits, loaded = Limits(seconds, queries), find_agent(agent)
-    plotted_axes = _check_figure(plot, axes, loaded)
+    plotted_axes = _read_axes(plot, axes, loaded)
     issued = None if command is None else read_command(command, loaded.space, "--command")
     decision = _decide(loaded, issued, at or 0, seed, state, remaining)
     within = read_ranges(ranges or [], loaded.space, decision.command)
@@ -113,12 +113,8 @@ def _check_place(command: str | None, at: int | None, state: str | None, remaini
         )
 
 
-def _check_figure(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str, str] | None:
-    """Check the figure's file, and return its axes: "A,B" -> ("A", "B")."""
-    from paretofoil.show.palette import check_figure_path
-
-    if plot is not None:
-        check_figure_path(plot)
+def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str, str] | None:
+    """Return the two objectives of --axes: "A,B" -> ("A", "B")."""
     if axes is None:
         return None
     if plot is None:

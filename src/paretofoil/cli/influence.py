@@ -30,10 +30,7 @@ def influence(
     from paretofoil.cli.command import read_command
     from paretofoil.cli.progress import bars
     from paretofoil.explanation.influence import influence_episode
-    from paretofoil.show.palette import check_figure_path
 
-    if plot is not None:
-        check_figure_path(plot)
     loaded = find_agent(agent)
     episode = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     with bars(quiet) as start:

@@ -16,7 +16,9 @@ _WIDTH = "Width of a box around each state, as a share of the range of states (s
 
 def never(
     agent: AgentName,
-    action: Annotated[str | None, typer.Argument(help="Action; each of them in turn if omitted.")] = None,
+    action: Annotated[
+        str | None, typer.Argument(metavar="ACTION", help="Action; each of them in turn if omitted.")
+    ] = None,
     width: Annotated[float, typer.Option(help=_WIDTH)] = 0.0,
     seconds: Annotated[float, typer.Option(help="Time limit per state; the rest is reported as undecided.")] = 10.0,
     seed: Seed = 0,
@@ -24,7 +26,7 @@ def never(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Prove that no command makes the agent choose ACTION in the states it visits, or print a counterexample."""
+    """Prove that no command makes the agent choose an action in the states it visits, or print a counterexample."""
     from paretofoil.cli.agents import find_agent
     from paretofoil.cli.progress import bars
     from paretofoil.core.json import plain, write_document

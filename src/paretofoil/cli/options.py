@@ -89,6 +89,15 @@ def allow_typed(modules: list[str] | None) -> list[str] | None:
     return modules
 
 
+def check_plot(path: Path | None) -> Path | None:
+    """Raise an error before anything is computed if a figure cannot be written to this file."""
+    if path is not None:
+        from paretofoil.show.palette import check_figure_path
+
+        check_figure_path(path)
+    return path
+
+
 def check_web() -> None:
     """Raise an error if a package of the page is not installed, before anything is computed."""
     for package in ("fastapi", "uvicorn"):
@@ -99,13 +108,15 @@ def check_web() -> None:
 _COMMAND = "Command at the start: returns such as 8,-8, or values by name, costs positive, such as treasure=8,time=8."
 _AGENT = "Name (see `paretofoil agents`) or folder of the agent, or my_module:agent of a module to import."
 _SEARCH = f"Search method: auto (exact for white-box policies, boundary for black-box policies), {SEARCHES}."
-_SECONDS = "Time limit per question, in seconds. If omitted, 10 for auto, none for other searches."
-_QUERIES = "Maximum number of policy queries of the search per question; checks of the answer come on top."
+_SECONDS = "Time limit per question. If omitted, 10 seconds for auto, none for other searches."
+_QUERIES = "Maximum number of policy queries per question, without those that check the answer."
 
-AgentName = Annotated[str, typer.Argument(help=_AGENT, autocompletion=complete_agent)]
-StartCommand = Annotated[str, typer.Option(help=_COMMAND)]
-Command = Annotated[str | None, typer.Option(help=_COMMAND)]
-Foil = Annotated[str | None, typer.Option(help="Action that was not chosen.", autocompletion=complete_foil)]
+AgentName = Annotated[str, typer.Argument(metavar="AGENT", help=_AGENT, autocompletion=complete_agent)]
+StartCommand = Annotated[str, typer.Option(metavar="COMMAND", help=_COMMAND)]
+Command = Annotated[str | None, typer.Option(metavar="COMMAND", help=_COMMAND)]
+Foil = Annotated[
+    str | None, typer.Option(metavar="ACTION", help="Action that was not chosen.", autocompletion=complete_foil)
+]
 Keep = Annotated[
     list[str] | None,
     typer.Option(help="Objective that must not change. Repeatable.", autocompletion=complete_objective),
@@ -114,10 +125,12 @@ Ranges = Annotated[
     list[str] | None,
     typer.Option("--range", help="Range of an objective, as NAME=LOW:HIGH, costs positive. Repeatable."),
 ]
-Plot = Annotated[Path | None, typer.Option(help="File for a figure (PNG, PDF or SVG).")]
+Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", callback=check_plot, help="File for a figure (PNG, PDF or SVG).")
+]
 Search = Annotated[str, typer.Option(metavar="SEARCH", help=_SEARCH, autocompletion=complete_search)]
-Seconds = Annotated[float | None, typer.Option(help=_SECONDS)]
-Queries = Annotated[int | None, typer.Option(help=_QUERIES)]
+Seconds = Annotated[float | None, typer.Option(metavar="SECONDS", help=_SECONDS)]
+Queries = Annotated[int | None, typer.Option(metavar="N", help=_QUERIES)]
 AllowImport = Annotated[
     list[str] | None,
     typer.Option(
@@ -136,9 +149,11 @@ Kappa = Annotated[
         help="Margin by which the foil must win. If omitted, 0.05, or 1 % of the spread of the action values."
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Random seed of the search and of the environment.")]
-Engine = Annotated[str, typer.Option(help="Where to compute: local, dask or ray.")]
-Workers = Annotated[int | None, typer.Option(help="Number of local processes; one per core if omitted.")]
-Address = Annotated[str | None, typer.Option(help="Address of a Dask or Ray cluster; a local one if omitted.")]
+Seed = Annotated[int, typer.Option(metavar="SEED", min=0, max=MOST_SEED, help="Random seed.")]
+Engine = Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute: local, dask or ray.")]
+Workers = Annotated[int | None, typer.Option(metavar="N", help="Number of local processes; one per core if omitted.")]
+Address = Annotated[
+    str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask or Ray cluster; a new local one if omitted.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Hide the progress display.")]
-Log = Annotated[Path | None, typer.Option(help="File to append a line to for each chunk of answers.")]
+Log = Annotated[Path | None, typer.Option(metavar="FILE", help="File to append a line to for each chunk of answers.")]

@@ -2,17 +2,17 @@
 
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
+import msgspec
 import typer
 
 from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder, reached_points
 from paretofoil.cli.console import note, print_rows, say
 from paretofoil.cli.envs import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
-from paretofoil.cli.options import AllowImport, Quiet
+from paretofoil.cli.options import AllowImport, Quiet, Seed
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.whole_number import MOST_SEED
 
 if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
@@ -27,7 +27,7 @@ _RETURNS = (
 
 def train(
     environment: EnvironmentName,
-    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Random seed.")] = 0,
+    seed: Seed = 0,
     steps: Annotated[int | None, typer.Option(help="Number of environment steps of the exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Time limit of the exploration, in minutes.")] = None,
     horizon: Annotated[
@@ -104,26 +104,17 @@ def _configure(
 ) -> "TrainConfig":
     changes: dict[str, Any] = {"seed": seed, "horizon": horizon}
     changes |= {key: value for key, value in (("steps", steps), ("minutes", minutes)) if value is not None}
-    current = {field.name: getattr(config, field.name) for field in fields(config)}
+    types = get_type_hints(type(config))
     for setting in settings:
         key, _, text = setting.partition("=")
-        if key not in current:
-            raise InvalidInput.expected(f"a setting among {', '.join(current)}", did_you_mean(key, current))
-        changes[key] = _read(key, text, current[key])
+        if key not in types:
+            raise InvalidInput.expected(f"a setting among {', '.join(types)}", did_you_mean(key, types))
+        try:
+            changes[key] = msgspec.convert("null" if text.lower() == "none" else text, types[key], strict=False)
+        except msgspec.ValidationError:
+            example = getattr(config, key)
+            raise InvalidInput.expected(f"a value of {key} such as {example}", repr(text)) from None
     return replace(config, **changes)
-
-
-def _read(key: str, text: str, default: Any) -> Any:
-    """Return a setting's text as a value of the type of its default."""
-    try:
-        if isinstance(default, bool):
-            return {"true": True, "false": False}[text.lower()]
-        if default is None:
-            return None if text.lower() == "none" else float(text) if key == "minutes" else int(text)
-        return type(default)(text)
-    except (KeyError, ValueError):
-        kind = "true or false" if isinstance(default, bool) else f"a value like {default}"
-        raise InvalidInput.expected(f"{key} to be {kind}", repr(text)) from None
 
 
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":

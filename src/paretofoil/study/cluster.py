@@ -4,7 +4,7 @@ import logging
 import socket
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -76,10 +76,22 @@ class Cluster(Protocol):
         """Return the number of a finished item with its result or `ItemFailure`; None if none finished in time."""
 
 
-def run_on(
+def run_on_cluster(
+    engine: str,
+    work: Callable[[Item], Result],
+    items: Mapping[int, Item],
+    workers: int,
+    address: str | None,
+    failures: FailureCounter,
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield results as they are finished. An item whose worker failed is started again, after all others."""
+    with (dask_cluster if engine == "dask" else ray_cluster)(workers, address) as cluster:
+        yield from _run_on(cluster, work, items, failures)
+
+
+def _run_on(
     cluster: Cluster, work: Callable[[Item], Result], items: Mapping[int, Item], failures: FailureCounter
 ) -> Iterator[tuple[int, Result]]:
-    """Yield results as they are finished. An item whose worker failed is started again, after all others."""
     waiting, running, watch = deque(items), dict[int, int](), _Watch(cluster)
     while waiting or running:
         room = max(2, 2 * watch.threads())  # each worker has its next item at hand

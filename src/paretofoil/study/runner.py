@@ -6,7 +6,7 @@ import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -21,7 +21,7 @@ from paretofoil.core.threads import one_thread
 from paretofoil.core.version import __version__
 from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
-from paretofoil.study.cluster import EngineFailure, FailureCounter, dask_cluster, ray_cluster, run_on
+from paretofoil.study.cluster import EngineFailure, FailureCounter, run_on_cluster
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
 
@@ -207,7 +207,12 @@ def run_all(
     left, failures = dict(enumerate(items)), FailureCounter()
     while left:
         try:
-            with closing(_results(partial(_on_one_thread, work), left, engine, count, address, failures)) as results:
+            started, pending = partial(_on_one_thread, work), dict(left)
+            if engine == "local":
+                running = _run_locally(started, pending, count)
+            else:
+                running = run_on_cluster(engine, started, pending, count, address, failures)
+            with closing(running) as results:
                 for number, result in results:
                     del left[number]
                     failures.reset()
@@ -215,22 +220,6 @@ def run_all(
         except EngineFailure as error:
             failures.add(str(error))
             left = _suspects_last(left, 2 * count)
-
-
-def _results(
-    work: Callable[[Item], Result],
-    items: Mapping[int, Item],
-    engine: EngineName,
-    workers: int,
-    address: str | None,
-    failures: FailureCounter,
-) -> Generator[tuple[int, Result], None, None]:
-    """Yield results until all items are finished, or the engine fails."""
-    if engine == "local":
-        yield from _run_locally(work, dict(items), workers)
-    else:
-        with (dask_cluster if engine == "dask" else ray_cluster)(workers, address) as cluster:
-            yield from run_on(cluster, work, dict(items), failures)
 
 
 def _suspects_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
@@ -247,7 +236,7 @@ def _on_one_thread(work: Callable[[Item], Result], item: Item) -> Result:
 
 def _run_locally(
     work: Callable[[Item], Result], items: Mapping[int, Item], workers: int
-) -> Iterator[tuple[int, Result]]:
+) -> Generator[tuple[int, Result], None, None]:
     """Yield results of joblib's processes; a single worker is this process itself."""
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError

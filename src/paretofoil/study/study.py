@@ -153,14 +153,9 @@ def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str 
             return
         part, old, new = f"{part}: {key}" if part else key, old.get(key), new.get(key)  # type: ignore[assignment]
     raise InvalidInput(
-        f"expected the study that is in {path} ({part} = {_shorten(old)}), got {part} = {_shorten(new)}; "
+        f"expected the study that is in {path} ({part} = {brief(old)}), got {part} = {brief(new)}; "
         "write another study to another file (--out)"
     )
-
-
-def _shorten(value: Any) -> str:
-    words = "none" if value is None else str(value)
-    return words if len(words) <= 80 else f"{words[:77]}..."
 
 
 def describe_search(search: Any) -> dict[str, Any]:
