@@ -28,7 +28,7 @@ def main(names: list[str]) -> None:
             for _ in range(TIMES):
                 for sought in (False, True):
                     began = time.perf_counter()
-                    found = pf.explain_decision(agent, decision, attainable=sought)
+                    found = pf.explain_decision(agent, decision, options=pf.Options(attainable=sought))
                     seconds[sought].append(time.perf_counter() - began)
             answers += sum(answer.found for answer in found)
             without.append(statistics.median(seconds[False]))

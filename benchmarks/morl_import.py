@@ -90,7 +90,10 @@ def compare(agent: pf.Agent, picked: Asked) -> None:
 def ask(agent: pf.Agent, picked: Asked, search: pf.Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:
     """Ask each question alone; return the answers and the mean CPU seconds."""
     started = time.process_time()
-    answers = [pf.explain(agent, decision, foil=case.foil, search=search, keep=keep) for case, decision in picked]
+    answers = [
+        pf.explain(agent, decision, foil=case.foil, search=search, options=pf.Options(keep=keep))
+        for case, decision in picked
+    ]
     return answers, (time.process_time() - started) / len(picked)
 
 

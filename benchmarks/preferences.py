@@ -171,7 +171,7 @@ def explained(subject: Subject, asked: list[tuple[np.ndarray, np.ndarray]]) -> l
         for foil in set(range(actions)) - {chosen}:
             options: dict[str, Any] = {"state": state, "command": weights, "foil": foil, "space": subject.space}
             answers.append((state, pf.explain(subject.policy, **options)))
-            answers.append((state, pf.explain(subject.policy, **options, kappa=0.0)))
+            answers.append((state, pf.explain(subject.policy, **options, options=pf.Options(kappa=0.0))))
     return answers
 
 

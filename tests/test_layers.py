@@ -96,7 +96,7 @@ def test_an_up_call_and_a_circle_would_be_noticed() -> None:
     assert cycle_in({"a": {"b"}, "b": {"a"}}) is not None
 
 
-@pytest.mark.parametrize("package", ["core.answer", "core.search", "search.registry", "explanation.pose"])
+@pytest.mark.parametrize("package", ["core.answer", "core.search", "search.registry", "explanation.ask"])
 def test_values_load_nothing_heavy(package: str) -> None:
     heavy = {"gymnasium", "torch", "scipy.stats", "matplotlib"}
     told = f"import sys, paretofoil.{package}; print(*sorted({heavy!r} & set(sys.modules)))"

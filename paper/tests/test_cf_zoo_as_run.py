@@ -12,8 +12,8 @@ from paretofoil.agents import load_agent
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.options import Box
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.pose import Box
 from paretofoil.search.budget import Budget
 from paretofoil.search.cf_zoo import coordinates
 from paretofoil.study.case import enumerate_cases, make_case_question

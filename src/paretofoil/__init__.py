@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from paretofoil.core.influence import InfluenceProfile as InfluenceProfile
     from paretofoil.core.limit import Limits as Limits
     from paretofoil.core.limit import Stop as Stop
+    from paretofoil.core.options import Options as Options
     from paretofoil.core.question import Question as Question
     from paretofoil.core.search import Finding as Finding
     from paretofoil.core.search import Search as Search
     from paretofoil.envs.catalogue import allow as allow
-    from paretofoil.explanation.ask import Wishes as Wishes
     from paretofoil.explanation.ask import ask as ask
     from paretofoil.explanation.check_policy import check_policy as check_policy
     from paretofoil.explanation.consequence import consequence as consequence
@@ -85,10 +85,11 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.errors": ("InvalidInput",),
         "paretofoil.core.influence": ("Influence", "InfluenceProfile"),
         "paretofoil.core.limit": ("Limits", "Stop"),
+        "paretofoil.core.options": ("Options",),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
         "paretofoil.envs.catalogue": ("allow",),
-        "paretofoil.explanation.ask": ("Wishes", "ask"),
+        "paretofoil.explanation.ask": ("ask",),
         "paretofoil.explanation.check_policy": ("check_policy",),
         "paretofoil.explanation.consequence": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),

@@ -16,7 +16,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.front import known_front
 from paretofoil.envs.tabular import Table, tabulate
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.questions import make_question
 
 SHIPPED = sorted(path.name for path in shipped_folder().iterdir())
 FINITE = [name for name in SHIPPED if load_agent(name).environment.finite]
@@ -112,7 +112,7 @@ def test_no_question_about_a_front_searches_what_can_no_longer_be_returned(name:
     agent = load_agent(name)
     low, high = agent.space.limits
     for decision in decisions_of_front(agent):
-        question = pose(agent.policy, decision, decision.valid_actions[0], agent.space)
+        question = make_question(agent, decision, decision.valid_actions[0])
         for region in (question.low, question.high):
             whole, asked_for = decision.collected + region, decision.collected + decision.command
             assert (region >= np.minimum(low, decision.command)).all()

@@ -122,7 +122,7 @@ def test_an_imported_agent_says_where_it_comes_from(sea: pf.Agent, tmp_path: Pat
 @pytest.mark.parametrize("kept", [["horizon"], ["treasure", "time"], []], ids=["fixed", "alone", "together"])
 def test_the_horizon_is_explained_fixed_alone_or_together(sea: pf.Agent, kept: list[str]) -> None:
     decision = pf.rollout(sea, [8, -8, 8])[0]
-    answers = pf.explain_decision(sea, decision, keep=kept, search="exact")
+    answers = pf.explain_decision(sea, decision, search="exact", options=pf.Options(keep=kept))
     for answer in answers:
         assert answer.certificate is not None
         assert answer.certificate.status != "gap"

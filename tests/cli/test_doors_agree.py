@@ -41,7 +41,7 @@ def expected():
 
 
 def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run, expected):
-    flips = pf.explain_episode(agent, COMMAND, times=[0]).to_dict()
+    flips = pf.explain_episode(agent, COMMAND, steps=[0]).to_dict()
     typed = run("explain", "weighing:agent", "--command", "0.3,0.7", "--foil", FOIL, "--json").out
     along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--steps", "0", "--json", "--quiet").out
     maps = [flips, json.loads(along), by_the_page("flip-map", ask_for_a_flip_map)["flip_map"]]
@@ -53,7 +53,7 @@ def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run
 def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does(tmp_path):
     study, path = make_study([agent], ["auto"], CaseRule(steps=1)), tmp_path / "s.sqlite"
     run_study(study, path, workers=1)
-    flips = [a for command in agent.front for a in pf.explain_episode(agent, command, times=[0]).to_dict()["answers"]]
+    flips = [a for command in agent.front for a in pf.explain_episode(agent, command, steps=[0]).to_dict()["answers"]]
     assert all(0 < answer["question"]["kappa"] < 0.001 for answer in flips)
     assert [told(json.loads(row.answer)) for row in read_rows(path)] == [told(answer) for answer in flips]
     assert read_about(path)["configuration"]["kappa"] is None

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 import torch
+from arguments import arguments
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from policies import LinearPolicy, random_pcn, random_question
@@ -13,10 +14,11 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import Options
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import explain
 from paretofoil.search import Boundary, CFZoo, Exact, NearestFront
 
@@ -38,7 +40,8 @@ class Liar(Search):
 
 
 def asked(**changes: object) -> dict[str, object]:
-    return {"state": [0.0], "command": [0.5, 0.5], "foil": 1, "space": SPACE, "search": QUICK, **changes}
+    usual = {"state": [0.0], "command": [0.5, 0.5], "foil": 1, "space": SPACE, "search": QUICK}
+    return arguments(**{**usual, **changes})
 
 
 @pytest.mark.parametrize("claim", [(0.0, 0.0), (0.1, 0.1), (-0.4, 0.0)])
@@ -71,16 +74,16 @@ def test_a_foil_that_the_policy_chooses_anyway_is_refused() -> None:
         ({"command": [0.5, float("nan")]}, "the command to be finite"),
         ({"command": "high"}, "list of numbers"),
         ({"state": None}, "a decision, or a state and a command"),
-        ({"space": None}, "the command space of a policy"),
+        ({"space": None}, "the command space of the policy"),
         ({"valid_actions": []}, "at least one valid action"),
         ({"front": [[1.0, 2.0, 3.0]]}, "front|broadcast"),
-        ({"kappa": -1.0}, "a margin kappa of at least 0"),
+        ({"kappa": -1.0}, "kappa of at least 0, got -1"),
         ({"search": "guess"}, "a search among auto, exact"),
         ({"keep": ["gold"]}, "an objective among treasure, time, got 'gold'"),
         ({"ranges": {"time": (0.6, 0.9)}}, "a range of time that holds the command's 0.5, got 0.6 to 0.9"),
-        ({"norm": "l3"}, "a norm among l1, l2, linf"),
+        ({"norm": "l3"}, "norm among l1, l2, linf"),
         ({"k": 0}, "k of at least 1"),
-        ({"min_change": 2.0}, "min_change between 0 and 1"),
+        ({"min_change": 2.0}, "min_change of at least 0 and at most 1, got 2"),
         ({"search": "exact"}, "Boundary|boundary"),
     ],
 )
@@ -119,7 +122,7 @@ def test_a_torch_module_is_told_how_to_become_a_policy(subject: torch.nn.Module)
 
 
 def test_an_observation_of_several_parts_is_no_state() -> None:
-    with pytest.raises(InvalidInput, match=r"a vector of numbers \(what an observation holds.*\), got dict"):
+    with pytest.raises(InvalidInput, match=r"a vector of numbers \(flatten an observation.*\), got a dict"):
         explain(SLOPED, **asked(state={"position": [0.0]}))  # type: ignore[arg-type]
 
 
@@ -277,7 +280,7 @@ def test_collected_returns_turn_front_points_into_remaining_commands() -> None:
 def test_answers_survive_json_unchanged() -> None:
     policy = random_pcn(2)
     for search in (QUICK, Exact(), NearestFront()):
-        for found in ask([random_question(policy, seed) for seed in range(4)], search, Wishes(k=2)):
+        for found in ask([random_question(policy, seed) for seed in range(4)], search, Options(k=2)):
             text = found.to_json()
             again = Answer.from_json(text)
             assert again.to_json() == text

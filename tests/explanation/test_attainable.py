@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from answers import attainable
+from arguments import arguments
 
 import paretofoil as pf
 from paretofoil import envs
@@ -55,7 +56,7 @@ def sea(dithers: float = DITHERS, dives: float = DIVES, by: float = 5.0, front: 
 
 def why_not_down(agent: pf.Agent, command: Any = (16.0, -9.0), **options: Any) -> pf.Answer:
     """At the second decision, where down leads to a treasure of 2 in three steps in all."""
-    return pf.explain(agent, pf.decision_in(agent, command, 1), foil="down", search=QUICK, **options)
+    return pf.explain(agent, pf.decision_in(agent, command, 1), foil="down", search=QUICK, **arguments(**options))
 
 
 def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -> None:
@@ -219,7 +220,7 @@ def test_means_are_told_with_many_runs_where_chance_plays() -> None:
 def test_alternatives_have_their_own_and_know_their_start() -> None:
     agent = pf.load_agent("minecart")
     decision = pf.decision_in(agent, (0.28, 1.22, -1.16), 5)
-    answer = pf.explain(agent, decision, foil="right", search=QUICK, k=3)
+    answer = pf.explain(agent, decision, foil="right", search=QUICK, options=pf.Options(k=3))
     assert answer.alternatives
     for other in answer.alternatives:
         assert other.start is not None
@@ -234,7 +235,7 @@ def test_alternatives_have_their_own_and_know_their_start() -> None:
 
 def test_an_alternative_tells_what_it_knows_itself() -> None:
     agent = pf.load_agent("branch-path")
-    answer = pf.explain(agent, pf.decision_in(agent, (3, 1), 3), foil="left", k=3)
+    answer = pf.explain(agent, pf.decision_in(agent, (3, 1), 3), foil="left", options=pf.Options(k=3))
     [other] = answer.alternatives
     assert other.alone == (1,)
     assert other.attainable is not None
@@ -244,7 +245,7 @@ def test_an_alternative_tells_what_it_knows_itself() -> None:
 
 def test_an_alternative_does_not_deny_what_the_answer_knows() -> None:
     agent = pf.load_agent("minecart")
-    answer = pf.explain(agent, pf.decision_in(agent, (0.4, 0.6, -0.78), 3), foil="right", k=2)
+    answer = pf.explain(agent, pf.decision_in(agent, (0.4, 0.6, -0.78), 3), foil="right", options=pf.Options(k=2))
     assert "ask for no ore 0, no ore 1 and 0.32 fuel in the whole episode: it then" in answer.paragraph()
     [other] = answer.alternatives
     assert other.attainable is None

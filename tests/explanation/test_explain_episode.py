@@ -31,19 +31,19 @@ def test_answers_in_chunks_are_those_that_are_asked_together(agent, monkeypatch)
 
 def test_progress_is_shown_before_the_first_answer_and_after_each_chunk(agent):
     seen: list[tuple[int, int]] = []
-    flips = explain_episode(agent, (3, 1), show=lambda answers, total: seen.append((len(answers), total)))
+    flips = explain_episode(agent, (3, 1), progress=lambda answers, total: seen.append((len(answers), total)))
     total = len(flips.answers)
     assert seen == [(min(done, total), total) for done in range(0, total + verb.PROOFS_AT_ONCE, verb.PROOFS_AT_ONCE)]
 
 
 def test_only_chosen_moments_are_asked_about(agent):
-    some, every = explain_episode(agent, (3, 1), times=(3, 1, 3)), explain_episode(agent, (3, 1))
+    some, every = explain_episode(agent, (3, 1), steps=(3, 1, 3)), explain_episode(agent, (3, 1))
     assert some.steps == tuple(t for t in every.steps if t in (1, 3))
     assert some.taken == every.taken
 
 
 @pytest.mark.parametrize("time", [-1, 1000])
-def test_a_moment_outside_of_the_episode_is_refused(agent, time):
+def test_a_step_outside_of_the_episode_is_refused(agent, time):
     last = len(rollout(agent, (3, 1))) - 1
-    with pytest.raises(InvalidInput, match=f"moments from 0 to {last} of this episode, got {time}"):
-        explain_episode(agent, (3, 1), times=[time])
+    with pytest.raises(InvalidInput, match=f"steps from 0 to {last} of this episode, got {time}"):
+        explain_episode(agent, (3, 1), steps=[time])

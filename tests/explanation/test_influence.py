@@ -23,7 +23,7 @@ from paretofoil.explanation.influence import (
     single_objectives,
     switching_commands,
 )
-from paretofoil.explanation.pose import as_decision
+from paretofoil.explanation.questions import make_decision
 
 UNIT = pf.CommandSpace(np.zeros(2), np.ones(2), ["x", "y"])
 
@@ -33,7 +33,7 @@ def folded(weight: list[list[float]], bias: list[float]) -> LayeredPolicy:
 
 
 def decision(command: list[float], valid: list[int] | None = None) -> pf.Decision:
-    return as_decision(np.zeros(1), command, None, valid)
+    return make_decision(None, None, np.zeros(1), command, None, valid)
 
 
 DIAGONAL = folded([[0.0, 0.0], [1.0, 1.0]], [0.0, -0.5])

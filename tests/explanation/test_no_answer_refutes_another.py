@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import reading
+from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.agents.rollout import rollouts
@@ -25,7 +26,7 @@ def restricted(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) 
     if "range" in chosen:
         last, reach = float(decision.command[-1]), chosen.pop("range") * agent.space.scale[-1]
         chosen["ranges"] = {agent.space.names[-1]: (last - reach, last + reach)}
-    return pf.explain_decision(agent, decision, **chosen)
+    return pf.explain_decision(agent, decision, **arguments(**chosen))
 
 
 def named(says: dict[str, str], plain: pf.Answer) -> bool:

@@ -11,6 +11,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import Options
 from paretofoil.core.policy import FoldedPolicy, ValueTable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
@@ -18,7 +19,7 @@ from paretofoil.explanation.ask import ask
 from paretofoil.explanation.confirm import OUTWARDS, confirm, sure_margin
 from paretofoil.explanation.explain import explain, explain_decision
 from paretofoil.explanation.noise import BATCHES, CANDIDATES, CAUTION, PROBES, clearance, measure_noise
-from paretofoil.explanation.pose import as_decision
+from paretofoil.explanation.questions import make_decision
 from paretofoil.search import Boundary, Exact
 
 SPACE = CommandSpace([0.0, 0.0], [1.0, 1.0])
@@ -276,7 +277,7 @@ def test_noise_is_measured_once_for_all_foils_and_their_proven_ranges() -> None:
     policy.log_probs = log_probs  # type: ignore[method-assign]
     weights, biases = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0]]), np.array([0.0, -3.0, -3.0])
     policy.fold = lambda state: FoldedPolicy((weights,), (biases,), ())  # type: ignore[method-assign]
-    decision = as_decision([0.0], [0.25, 0.5], None, [0, 1, 2])
+    decision = make_decision(None, None, [0.0], [0.25, 0.5], None, [0, 1, 2])
     answers = explain_decision(policy, decision, space=SPACE, foils=[1, 2])
     assert all(answer.proven_range is not None for answer in answers)
     assert sum(answer.queries["noise"] for answer in answers) == CANDIDATES + PROBES * (2 + len(BATCHES)) == 288
@@ -290,7 +291,7 @@ def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypa
         return clearance(batch)
 
     monkeypatch.setattr("paretofoil.explanation.ask.clearance", measure)
-    policy, options = LookedInto(alone(0.01)), {"k": 2, "space": SPACE, "search": FEW_BOXES}
+    policy, options = LookedInto(alone(0.01)), {"options": Options(k=2), "space": SPACE, "search": FEW_BOXES}
     answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], **options)
     assert answer.proven_range is not None
     assert answer.queries["noise"] == 288 * len(measured)
@@ -315,7 +316,9 @@ def test_in_a_proven_range_of_preferences_the_foil_wins_however_the_policy_is_as
     policy, space = Weighed(alone(0.02)), CommandSpace.preferences(["treasure", "time"])
     where: dict[str, Any] = {"state": [0.0], "command": [0.49, 0.51], "valid_actions": [0, 1], "space": space}
     held = {"treasure": (0.49, 1.0)}  # half way from the answer to there, the foil leads by a little more than kappa
-    answer = explain(policy, **where, foil=1, kappa=0.05, ranges=held, search=Boundary(max_queries=500))
+    answer = explain(
+        policy, **where, foil=1, search=Boundary(max_queries=500), options=Options(kappa=0.05, ranges=held)
+    )
     assert answer.proven_range is not None
     least = answer.proven_range.low[0]
     told = policy.log_probs(np.zeros((1, 1)), np.array([[least, 1.0 - least]]))

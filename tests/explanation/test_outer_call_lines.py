@@ -13,10 +13,11 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import Options
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.ask import ask
 from paretofoil.search import NearestFront
 from paretofoil.search.budget import Budget
 
@@ -44,7 +45,7 @@ def question(margin: Callable[[np.ndarray], np.ndarray], dim: int = 2, **changes
 
 
 def told(asked: Question, find: Callable[[Question], Finding], **wishes: Any) -> Answer:
-    [answer] = ask([asked], Told(find), Wishes(**wishes))
+    [answer] = ask([asked], Told(find), Options(**wishes))
     return answer
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from answers import changed
+from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.core.answer import ProvenRange
@@ -27,7 +28,7 @@ def answers(options: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray, pf.An
         policy = pf.from_q_table(lambda state, table=table: table)
         chosen = int(worth(table, weights[None])[0].argmax())
         decision = pf.Decision(np.zeros(1), weights, (0, 1, 2, 3), chosen, np.zeros(3))
-        answers_here = pf.explain_decision(policy, decision, space=SPACE, actions=ACTIONS, **options)
+        answers_here = pf.explain_decision(policy, decision, space=SPACE, actions=ACTIONS, **arguments(**options))
         found += [(table, weights, answer) for answer in answers_here]
     return found
 
@@ -182,8 +183,7 @@ def test_the_quoted_preferences_are_short_and_sum_to_1_even_if_one_that_stays_is
         command=weights,
         foil=1,
         space=SPACE,
-        keep=["time"],
-        kappa=0.01,
+        options=pf.Options(keep=["time"], kappa=0.01),
     )
     assert answer.command[2] == weights[2]  # type: ignore[index]
     assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]

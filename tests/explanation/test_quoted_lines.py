@@ -8,10 +8,11 @@ import numpy as np
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import Options
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
-from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.ask import ask
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ def test_an_answer_that_hardly_changes_one_more_objective_is_no_other_answer() -
         first, second = asked.high > asked.low
         return (0.4, 0.01) if first and second else (0.15 * first, 0.0)
 
-    [answer] = ask([question(margin)], Told(find), Wishes(k=3))
+    [answer] = ask([question(margin)], Told(find), Options(k=3))
     assert answer.command is not None
     assert answer.command.tolist() == [0.9, 0.51]
     assert answer.alternatives == ()

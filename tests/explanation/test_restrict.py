@@ -8,14 +8,16 @@ from policies import LinearPolicy
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import Options
 from paretofoil.core.question import Question
-from paretofoil.explanation.pose import restrict
+from paretofoil.explanation.questions import restrict
 
 
 def restricted(keep: Any = (), **ranges: tuple[float, float]) -> Question:
     space = CommandSpace([0.0, 0.0], [1.0, 1.0], ["gold", "time"])
     asked = Question(LinearPolicy(np.eye(2), np.zeros(2)), np.zeros(1), np.array([0.6, 0.3]), 1, (0, 1), space)
-    return restrict(asked, keep, ranges)
+    options = Options(keep=keep, ranges=ranges)
+    return restrict(asked, options.keep, options.ranges)
 
 
 def test_a_kept_objective_may_neither_fall_nor_grow() -> None:
@@ -41,7 +43,7 @@ def test_a_range_that_is_no_pair_of_numbers_is_refused(wanted: Any) -> None:
 
 
 def test_a_range_with_its_ends_swapped_is_refused_as_such() -> None:
-    with pytest.raises(InvalidInput, match=r"a range of gold with the lowest first, got 0\.7 to 0\.5"):
+    with pytest.raises(InvalidInput, match=r"a range of gold with the lowest value first, got 0\.7 to 0\.5"):
         restricted(gold=(0.7, 0.5))
 
 

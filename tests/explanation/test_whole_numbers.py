@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.core.whole_number import MOST_SEED
@@ -44,13 +45,13 @@ def test_every_other_seed_is_taken(agent: pf.Agent, door: str, seed: Any) -> Non
 
 @pytest.mark.parametrize("foil", [1.7, None])
 def test_a_foil_that_is_no_whole_number_is_refused(agent: pf.Agent, foil: Any) -> None:
-    with pytest.raises(pf.InvalidInput, match=f"an action by name or number, got {foil}"):
+    with pytest.raises(pf.InvalidInput, match=f"an action by name or number, got (none|{foil})"):
         pf.explain(agent, pf.rollout(agent, agent.front[0])[0], foil=foil)
 
 
 def test_a_part_of_an_answer_is_refused() -> None:
     with pytest.raises(pf.InvalidInput, match=r"k to be a whole number, got 1\.5"):
-        pf.Wishes(k=1.5)  # type: ignore[arg-type]
+        pf.Options(k=1.5)  # type: ignore[arg-type]
 
 
 def test_no_commands_have_no_episodes_and_no_states(agent: pf.Agent) -> None:
@@ -66,9 +67,9 @@ def asked(agent: pf.Agent, **options: Any) -> dict[str, Any]:
     return {
         "influence": lambda: pf.influence(agent, decision, **options),
         "influence of an episode": lambda: pf.influence_episode(agent, start, **options),
-        "episode": lambda: pf.explain_episode(agent, start, search="nearest-front", **options),
+        "episode": lambda: pf.explain_episode(agent, start, search="nearest-front", **arguments(**options)),
         "never": lambda: pf.never(agent, 0, **options),
-        "policy": lambda: pf.explain(agent.policy, search="nearest-front", **where, **options),
+        "policy": lambda: pf.explain(agent.policy, search="nearest-front", **where, **arguments(**options)),
         "limits": lambda: pf.Limits(**options),
     }
 
@@ -79,8 +80,8 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("influence", {"seconds": "1"}, f"{SECONDS} '1'"),
     ("influence of an episode", {"samples": "all"}, "samples to be a whole number, got 'all'"),
     ("influence of an episode", {"undecided": 1.0}, "undecided of at least 0 and below 1"),
-    ("episode", {"times": [1.5]}, r"moments from 0 to \d+ of this episode, got 1\.5"),
-    ("influence of an episode", {"steps": ["1"]}, r"moments from 0 to \d+ of this episode, got '1'"),
+    ("episode", {"steps": [1.5]}, r"steps from 0 to \d+ of this episode, got 1\.5"),
+    ("influence of an episode", {"steps": ["1"]}, r"steps from 0 to \d+ of this episode, got '1'"),
     ("never", {"seconds": None}, f"{SECONDS} None"),
     ("never", {"seconds": "1"}, f"{SECONDS} '1'"),
     ("never", {"seconds": np.inf}, f"{SECONDS} inf"),
@@ -127,6 +128,6 @@ def test_a_question_with_a_valid_action_that_is_no_number_is_refused(agent: pf.A
 def test_numbers_of_numpy_are_taken(agent: pf.Agent) -> None:
     one = np.int64(1)
     asked(agent, samples=5 * one, seconds=np.float32(0.5))["influence"]()
-    assert asked(agent, times=np.array([1, 0, 1]))["episode"]().steps[0] == 0
+    assert asked(agent, steps=np.array([1, 0, 1]))["episode"]().steps[0] == 0
     assert asked(agent, valid_actions=np.array([0, 1]))["policy"]().valid_actions == (0, 1)
     assert pf.Limits(np.float64(2.0), one).deadline() > 0

@@ -27,13 +27,13 @@ def test_no_objective_changes_by_less_than_the_user_allows_where_there_is_an_ans
     decision = pf.decision_in(tree, tree.front[command], time)
     foil, least = 1 - decision.action, 0.04
     plain = pf.explain(tree, decision, foil=foil, search=QUICK)
-    found = pf.explain(tree, decision, foil=foil, search=QUICK, min_change=least)
+    found = pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(min_change=least))
     assert (shares(tree, plain)[shares(tree, plain) > 0] < least).any()
     small = [i for i, share in enumerate(shares(tree, found)) if 0 < share < least]
     locked = [i for i, share in enumerate(shares(tree, found)) if share == 0]
     for i in small:
         kept = [*locked, i]
-        assert not pf.explain(tree, decision, foil=foil, search=QUICK, keep=kept).found
+        assert not pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(keep=kept)).found
     if not small:
         names = [tree.space.names[i] for i in range(6) if i not in locked]
         assert [found.objectives[i].name for i in found.alone] == names or locked == []
@@ -45,7 +45,7 @@ def test_a_change_is_searched_again_and_not_just_cut(tree: pf.Agent) -> None:
     decision = pf.decision_in(tree, tree.front[0], 2)
     foil = 1 - decision.action
     plain = pf.explain(tree, decision, foil=foil, search=QUICK)
-    found = pf.explain(tree, decision, foil=foil, search=QUICK, min_change=0.04)
+    found = pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(min_change=0.04))
     cut = np.where(shares(tree, plain) < 0.04, decision.command, plain.command)
     assert tree.policy.log_probs(decision.state[None], cut[None])[0].argmax() != foil
     assert tree.policy.log_probs(decision.state[None], found.command[None])[0].argmax() == foil  # type: ignore[index]
@@ -54,7 +54,7 @@ def test_a_change_is_searched_again_and_not_just_cut(tree: pf.Agent) -> None:
 @pytest.mark.parametrize(("command", "time"), [(0, 6), (20, 0), (95, 2)])
 def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command: int, time: int) -> None:
     decision = pf.decision_in(tree, tree.front[command], time)
-    found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, k=3)
+    found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, options=pf.Options(k=3))
     answers = [found, *found.alternatives]
     for i, one in enumerate(answers):
         for other in answers[:i]:
@@ -66,7 +66,7 @@ def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command:
 
 def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree: pf.Agent) -> None:
     decision = pf.decision_in(tree, tree.front[95], 2)
-    found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, k=3, min_change=0.04)
+    found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, options=pf.Options(k=3, min_change=0.04))
     assert len(found.alternatives) == 2
     for answer in (found, *found.alternatives):
         assert not [share for share in shares(tree, answer) if 0 < share < 0.04]
@@ -78,5 +78,5 @@ def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree
 )
 def test_fewer_different_answers_than_requested_are_mentioned(time: int, foil: str, words: str) -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    found = pf.explain(agent, pf.decision_in(agent, (8, -8), time), foil=foil, k=9)
+    found = pf.explain(agent, pf.decision_in(agent, (8, -8), time), foil=foil, options=pf.Options(k=9))
     assert f"You requested 9 answers; {words}" in found.paragraph()

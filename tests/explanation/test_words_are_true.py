@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 import reading
+from arguments import arguments
 from tiers import long_except
 
 import paretofoil as pf
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.command import length
-from paretofoil.explanation.pose import possible_region
+from paretofoil.explanation.questions import reachable_region
 from paretofoil.search import Boundary
 
 EXACT: list[dict[str, Any]] = [
@@ -70,7 +71,7 @@ def explain(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) -> 
         below, above = np.array(chosen.pop("range")) * agent.space.scale[-1]
         last = float(decision.command[-1])
         chosen["ranges"] = {agent.space.names[-1]: (last - below, last + above)}
-    return pf.explain_decision(agent, decision, **chosen)
+    return pf.explain_decision(agent, decision, **arguments(**chosen))
 
 
 @pytest.mark.parametrize("name", long_except(NUM_ANSWERS, ("branch-path", "deep-sea-treasure", "collect-two")))
@@ -193,7 +194,7 @@ class Witness:
     def region(self, says: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the search region: what can still be fulfilled, or the paper's box, with what the text restricts."""
         command = self.decision.command
-        low, high = possible_region(self.agent.space, command, self.decision.collected)
+        low, high = reachable_region(self.agent.space, command, self.decision.collected)
         if self.box is not None:
             low, high = np.minimum(self.box.low, command), np.maximum(self.box.high, command)
         fixed = self.named(says["kept"]) if "kept" in says else []

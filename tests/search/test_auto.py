@@ -39,7 +39,7 @@ def test_what_is_asked_without_a_search_is_asked_with_that_limit(
     monkeypatch.setattr(Exact, "run", spy)
     agent = pf.load_agent("branch-path")
     if whole_episode:
-        pf.explain_episode(agent, agent.front[0], times=[0])
+        pf.explain_episode(agent, agent.front[0], steps=[0])
     else:
         pf.explain_decision(agent, pf.rollout(agent, agent.front[0])[0])
     assert {limits.seconds for limits in seen} == {AUTO_SECONDS}

@@ -102,7 +102,7 @@ def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_prove
         policy, weights = pf.from_q_table(lambda state, table=table: table), rng.dirichlet(np.ones(2))
         foil = int(policy.log_probs(np.zeros((1, 1)), weights[None])[0].argsort()[seed % 2])
         space = pf.CommandSpace.preferences(["fuel", "ore"])
-        answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space, kappa=0.0)
+        answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space, options=pf.Options(kappa=0.0))
         if answer.found:
             asked += 1
             assert answer.status is pf.Status.PROVEN_CLOSEST
@@ -116,7 +116,7 @@ def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_prove
 def test_two_policies_of_a_coverage_set_meet_where_they_are_worth_the_same() -> None:
     space = pf.CommandSpace.preferences(["fuel", "ore"])
     policy = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]])
-    answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space, kappa=0.0)
+    answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space, options=pf.Options(kappa=0.0))
     assert answer.closest.command == pytest.approx([0.25, 0.75], abs=1e-6)
     assert answer.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]
 
@@ -133,9 +133,9 @@ def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_t
 def test_kept_preferences_and_ranges_hold() -> None:
     question = pose(3, (4, 5, 6))
     options = {"state": [0.0], "command": question.command, "foil": question.foil, "space": question.space}
-    kept = pf.explain(question.policy, keep=["objective 1"], **options)
+    kept = pf.explain(question.policy, **options, options=pf.Options(keep=["objective 1"]))
     limit = question.command[0] + 0.02
-    held = pf.explain(question.policy, ranges={"objective 0": (0.0, limit)}, **options)
+    held = pf.explain(question.policy, **options, options=pf.Options(ranges={"objective 0": (0.0, limit)}))
     free = pf.explain(question.policy, **options)
     assert kept.command[1] == question.command[1]
     assert held.command[0] <= limit

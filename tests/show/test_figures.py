@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from answers import attainable, changed
+from arguments import arguments
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -32,7 +33,7 @@ def answer(weights: list[float], command: list[float], space: CommandSpace, **op
     """The foil wins where weights @ R > 0: the answer is the nearest command there."""
     policy = LinearPolicy(np.array([np.zeros(len(weights)), weights]), np.zeros(2))
     options = {"space": space, "actions": ("stay", "go"), "search": "grid", **options}
-    return pf.explain(policy, foil="go", state=[0.0], command=command, **options)
+    return pf.explain(policy, foil="go", state=[0.0], command=command, **arguments(**options))
 
 
 def plane(**options) -> Answer:

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from arguments import arguments
 from matplotlib.colors import to_hex
 
 import paretofoil as pf
@@ -24,7 +25,9 @@ def answer(command: list[float], **options: Any) -> pf.Answer:
     table[0, 0], table[1, 1] = 2.0, 1.0
     space = pf.CommandSpace.preferences([*NAMES[:2], COST, *NAMES[3:]][:size])
     options = {"space": space, "actions": ("stay", "go"), "kappa": 0.01, **options}
-    return pf.explain(pf.from_q_table(lambda state: table), state=[0.0], command=command, foil="go", **options)
+    return pf.explain(
+        pf.from_q_table(lambda state: table), state=[0.0], command=command, foil="go", **arguments(**options)
+    )
 
 
 def lead(weights: np.ndarray) -> np.ndarray:

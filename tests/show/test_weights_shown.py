@@ -12,7 +12,7 @@ ASKED = "0.3 treasure and 0.7 time"
 
 @pytest.fixture(scope="module")
 def flips():
-    return pf.explain_episode(agent, COMMAND, times=[0])
+    return pf.explain_episode(agent, COMMAND, steps=[0])
 
 
 def test_titles_say_what_was_asked_for(flips):

@@ -14,7 +14,7 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.questions import make_question
 from paretofoil.search import Boundary, Exact, NearestFront
 from paretofoil.study import (
     COMPARISON,
@@ -135,7 +135,7 @@ def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
     agent = small_agent()
     before = fingerprint(agent)
     case, decision = next(iter(enumerate_cases(agent)))
-    ask([pose(agent.policy, decision, case.foil, agent.space, agent.front)], NearestFront())
+    ask([make_question(agent, decision, case.foil)], NearestFront())
     assert fingerprint(agent) == before == fingerprint(small_agent())
     assert fingerprint(small_agent(seed=1)) != before
 
@@ -155,7 +155,7 @@ def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decis
         posed.append(decision.step)
         return 0.1 * (1 + decision.step)
 
-    monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
+    monkeypatch.setattr("paretofoil.explanation.questions.default_kappa", usual)
     study = make_study([weighing], ["auto"], CaseRule(steps=3))
     asked = list(study.questions(weighing))
     assert posed == [time for _, time in dict.fromkeys((case.front, case.step) for case, _ in asked)]

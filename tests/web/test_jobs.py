@@ -44,7 +44,10 @@ def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
     asked = {**QUESTION, "k": 2, "norm": "l1", "ranges": {"treasure": [1.0, 20.0]}, "kappa": 0.1}
     told = visitor.wait(visitor.ask("/api/answers", asked))["result"]
     expected = pf.explain(
-        agent, pf.decision_in(agent, (8, -8), 5), foil="down", k=2, norm="l1", ranges={"treasure": (1, 20)}, kappa=0.1
+        agent,
+        pf.decision_in(agent, (8, -8), 5),
+        foil="down",
+        options=pf.Options(k=2, norm="l1", ranges={"treasure": (1, 20)}, kappa=0.1),
     )
     got = pf.Answer.from_dict(told["answer"])
     assert (got.status, got.distance) == (expected.status, expected.distance)

@@ -22,7 +22,7 @@ from paretofoil.web.standalone import PICTURE, bundle_modules, page_with, save_p
 def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a short episode."""
     path = tmp_path_factory.mktemp("saved") / "episode.html"
-    flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), times=[5, 6], search="nearest-front")
+    flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), steps=[5, 6], search="nearest-front")
     options = {"search": "nearest-front", "seconds": None, "queries": None, "box": None}
     save_page(path, "deep-sea-treasure", flips, seed=0, options=options, report=lambda done, total: None)
     return path.read_text()
@@ -151,7 +151,7 @@ def test_the_pages_own_modules_are_all_in_the_file(saved: str) -> None:
 
 
 def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
-    flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), times=[0], search="nearest-front")
+    flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), steps=[0], search="nearest-front")
     long = replace(flips, steps=tuple(range(201)), answers=flips.answers[:1] * 201)
     with pytest.raises(pf.InvalidInput, match="expected at most 200 steps to save"):
         save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, report=lambda done, total: None)

@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.core.answer import DELIVERED
 from paretofoil.explanation.attainable import find_attainable
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.questions import make_question
 from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
@@ -71,7 +71,7 @@ def measure_attained(answered: Answered) -> Iterator[Attained]:
     for i, (row, decision, command) in enumerate(
         zip(answered.rows, answered.decisions, answered.commands, strict=True)
     ):
-        question = pose(agent.policy, decision, row.case.foil, agent.space, agent.front)
+        question = make_question(agent, decision, row.case.foil)
         had = find_attainable(agent, decision, question, command)
         follows = had.consequence
         yield Attained(

@@ -10,6 +10,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
+from paretofoil.core.options import Options
 from paretofoil.core.policy import probabilities
 from paretofoil.explanation.explain import explain
 from paretofoil.search import NearestFront
@@ -110,9 +111,9 @@ def answers_of(example: Example, agent: Agent) -> dict[str, np.ndarray]:
     """The closest command of the same question to an agent of the authors, by search."""
     decision = find_decision(example, agent)
     asked: dict[str, dict[str, Any]] = {
-        "CF-ZOO as run": {"search": "cf-zoo:as-run", "box": "paper"},
+        "CF-ZOO as run": {"search": "cf-zoo:as-run", "options": Options(box="paper")},
         "exact": {"search": "exact"},
-        "exact, sparse": {"search": "exact", "sparse": True},
+        "exact, sparse": {"search": "exact", "options": Options(sparse=True)},
     }
     found = {by: explain(agent, decision, foil=example.foil, **options).closest for by, options in asked.items()}
     return {by: closest.command for by, closest in found.items() if closest is not None}
@@ -232,7 +233,7 @@ def _ask(agent: Agent, decision: Decision, foil: str, plan: Plan) -> dict[str, A
     return {
         "CF-ZOO": explain(agent, decision, foil=foil, search=zoo),
         "exact": explain(agent, decision, foil=foil, search=exact),
-        "exact, sparse": explain(agent, decision, foil=foil, search=exact, sparse=True),
+        "exact, sparse": explain(agent, decision, foil=foil, search=exact, options=Options(sparse=True)),
     }
 
 

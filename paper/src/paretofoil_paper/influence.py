@@ -10,9 +10,10 @@ from scipy.stats import rankdata, spearmanr
 from paretofoil.agents import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
+from paretofoil.core.options import Options
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import actions_at, influence_scores, random_commands
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.questions import make_question
 from paretofoil.proof.shares import ShareEffort, prove_shares
 from paretofoil.study.case import evenly
 from paretofoil.study.table import Table
@@ -86,7 +87,7 @@ def measure_scored(plan: Plan) -> Iterator[Scored]:
 
 
 def _score(agent: Agent, front: int, decision: Decision, seed: int) -> Scored:
-    question = pose(agent.policy, decision, decision.action, agent.space, kappa=0.0, box=agent.paper_space)
+    question = make_question(agent, decision, decision.action, Options(kappa=0.0, box="paper"))
     batch = QuestionBatch([question])
     commands = _scan(question, seed)
     changed = actions_at(batch, commands, "scan") != decision.action

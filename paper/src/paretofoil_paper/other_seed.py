@@ -11,7 +11,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.pose import pose
+from paretofoil.explanation.questions import make_question
 from paretofoil.study import Row
 from paretofoil_paper.issued import Answered, choose
 from paretofoil_paper.plan import Plan
@@ -77,7 +77,7 @@ def _choices(agent: Agent, decisions: Sequence[Decision], commands: Sequence[np.
 
 def _pose(agent: Agent, other: Agent, decision: Decision, foil: int) -> Question:
     """In the command space of the first agent, so that both distances are in its units."""
-    return pose(other.policy, decision, foil, agent.space, other.front)
+    return make_question(other, decision, foil, space=agent.space)
 
 
 def _ask(questions: Sequence[Question], search: Search) -> list[Answer]:

@@ -21,6 +21,7 @@ from paretofoil.cli.options import (
     StartCommand,
     check_web,
 )
+from paretofoil.core.options import Options
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -67,12 +68,12 @@ def episode(
         flips = explain_episode(
             loaded,
             decisions,
-            times=chosen,
+            steps=chosen,
             search=search,
             limits=limits,
-            box=box,  # type: ignore[arg-type]  # checked there
             seed=seed,
-            show=show,
+            progress=show,
+            options=Options(box=box),  # type: ignore[arg-type]  # checked there
         )
     if as_json:
         print(flips.to_json(indent=1))
@@ -92,10 +93,10 @@ def episode(
 
 def _check_page(path: Path, episode: "Episode", steps: Sequence[int] | None) -> None:
     """Check before the search that the page can be saved."""
-    from paretofoil.explanation.explain import moments_of
+    from paretofoil.explanation.explain import steps_of
     from paretofoil.web.standalone import check_page
 
-    check_page(path, sum(len(decision.valid_actions) > 1 for decision in moments_of(episode, steps)))
+    check_page(path, sum(len(decision.valid_actions) > 1 for decision in steps_of(episode, steps)))
 
 
 def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dict[str, Any], quiet: bool) -> None:

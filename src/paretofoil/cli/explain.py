@@ -22,6 +22,7 @@ from paretofoil.cli.options import (
     Seed,
 )
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import Options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -82,13 +83,15 @@ def explain(
             search=search,
             limits=limits,
             seed=seed,
-            box=box,  # type: ignore[arg-type]  # checked there
-            keep=keep or (),
-            ranges=within,
-            sparse=sparse,
-            k=k,
-            min_change=min_change,
-            kappa=kappa,
+            options=Options(
+                box=box,  # type: ignore[arg-type]  # checked there
+                keep=keep or (),
+                ranges=within,
+                sparse=sparse,
+                k=k,
+                min_change=min_change,
+                kappa=kappa,
+            ),
         )
     if as_json:
         print(_document(loaded, issued, decision, answers, box))

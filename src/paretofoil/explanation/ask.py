@@ -11,40 +11,19 @@ import numpy as np
 from paretofoil.core.answer import Answer, Live, QuestionRecord, SearchRecord, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, now
+from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.core.policy import shares
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
-from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.check import check
 from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.scale import refuse_probabilities
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """What else the user wants of an answer than that it is close."""
-
-    sparse: bool = False
-    """Change as few objectives as possible first, then be close."""
-    k: int = 1
-    """How many answers; each further one changes other objectives or other directions."""
-    min_change: float = 0.0
-    """An objective that would change by less than this share of its range is kept as it is, where there is an answer
-    without it."""
-
-    def __post_init__(self) -> None:
-        if as_whole(self.k, "k to be a whole number") < 1:
-            raise InvalidInput.expected("k of at least 1", self.k)
-        if not 0 <= self.min_change <= 1:
-            raise InvalidInput.expected(
-                "min_change between 0 and 1 (a share of each objective's range)", self.min_change
-            )
-
-
 def ask(
     questions: Sequence[Question],
     search: Search,
-    wishes: Wishes = Wishes(),  # noqa: B008 (frozen)
+    options: Options = DEFAULTS,
     actions: Sequence[str] | None = None,
     limits: Limits = NO_LIMITS,
     phrases: Sequence[str] | None = None,
@@ -56,12 +35,12 @@ def ask(
     asking = _Asking(search, limits, actions, phrases)
     if not questions:
         return []
-    if wishes.sparse or wishes.k > 1:
-        answers = [_best_over_subsets(question, wishes, asking) for question in questions]
+    if options.sparse or options.k > 1:
+        answers = [_best_over_subsets(question, options, asking) for question in questions]
     else:
         answers = asking.ask(questions)
-    if wishes.min_change > 0:
-        answers = [_without_small_changes(a, wishes.min_change, asking) for a in answers]
+    if options.min_change > 0:
+        answers = [_without_small_changes(a, options.min_change, asking) for a in answers]
     return answers
 
 
@@ -145,7 +124,7 @@ def _record(
     )
 
 
-def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> Answer:
+def _best_over_subsets(question: Question, options: Options, asking: _Asking) -> Answer:
     """Search with all but some objectives locked, for every choice of them: at most 63 for 6 objectives."""
     movable = np.flatnonzero(question.high > question.low).tolist()
     tried: list[Answer] = []
@@ -154,18 +133,18 @@ def _best_over_subsets(question: Question, wishes: Wishes, asking: _Asking) -> A
         subsets = list(itertools.combinations(movable, count))
         locked = [_allow(question, subset) for subset in subsets]
         tried += asking.ask(locked, subsets if count < len(movable) else None)
-        if wishes.sparse and wishes.k == 1 and any(a.found for a in tried):
+        if options.sparse and options.k == 1 and any(a.found for a in tried):
             break
     if not tried:  # nothing may move at all
         return asking.ask([question])[0]
-    plain = [a for a in tried if a.found and not _small_changes(question, a, wishes.min_change)]
-    distinct = _distinct(question, plain or tried, sparse=wishes.sparse)
+    plain = [a for a in tried if a.found and not _small_changes(question, a, options.min_change)]
+    distinct = _distinct(question, plain or tried, sparse=options.sparse)
     if not distinct:  # the last one may move every objective
-        return replace(_with_total(tried[-1], tried), requested=wishes.k)
-    first, *others = distinct[: wishes.k]
+        return replace(_with_total(tried[-1], tried), requested=options.k)
+    first, *others = distinct[: options.k]
     settled = all(a.status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for a in tried)
     status = first.status if settled else Status.FOUND
-    return replace(_with_total(first, tried), status=status, alternatives=tuple(others), requested=wishes.k)
+    return replace(_with_total(first, tried), status=status, alternatives=tuple(others), requested=options.k)
 
 
 def _distinct(question: Question, tried: list[Answer], *, sparse: bool) -> list[Answer]:

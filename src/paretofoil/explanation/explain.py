@@ -1,208 +1,187 @@
-"""The one verb: why this, and not that? What change of the command would have made the agent choose the foil?"""
+"""Explanations: the smallest change of the command that makes an agent choose the foil."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout, rollouts
 from paretofoil.core.answer import Answer, Rollouts, Start
-from paretofoil.core.command import CommandSpace, Norm
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.policy import Policy, as_policy, is_white_box
+from paretofoil.core.options import DEFAULTS, Options, suggest_arguments
+from paretofoil.core.policy import as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.whole_number import as_whole
-from paretofoil.explanation.ask import Wishes, ask
+from paretofoil.explanation.ask import ask
 from paretofoil.explanation.attainable import closest_known, find_attainable
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.pose import Box, as_decision, find_action, paper_box, pose_each, restrict, space_of
+from paretofoil.explanation.questions import Subject, make_decision, make_questions
 from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
-Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
-"""What explains itself: an agent, or any policy with `log_probs(states, commands)`, or such a function."""
-
 PROOFS_AT_ONCE = 4
-"""Proofs of an episode that are sought together: each may take seconds, and answers are to come as they are found."""
+"""Proofs of an episode that are computed together: each may take seconds, and answers are reported one by one."""
 
 
+@suggest_arguments
 def explain(
     subject: Subject,
     decision: Decision | None = None,
+    foil: str | int | None = None,
     *,
-    foil: str | int,
-    state: Any = None,
-    command: Any = None,
-    collected: Any = None,
+    state: ArrayLike | None = None,
+    command: ArrayLike | None = None,
+    collected: ArrayLike | None = None,
     valid_actions: Sequence[int] | None = None,
-    **options: Any,
-) -> Answer:
-    """Explain one decision: why not the foil?
-
-    Args:
-        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
-        decision: a decision of a rollout; or give `state` and `command` (and what follows) instead.
-        foil: the action that was not chosen, by name or number.
-        collected: what was collected before this state; zero if not given.
-        valid_actions: the actions that can be taken here; if not given, an agent looks them up, a policy has all.
-        options: everything that `explain_decision` takes.
-    """
-    decision = decision_of(subject, decision, state, command, collected, valid_actions)
-    [answer] = explain_decision(subject, decision, foils=[foil], **options)
-    return answer
-
-
-def decision_of(
-    subject: Subject,
-    decision: Decision | None,
-    state: Any,
-    command: Any,
-    collected: Any = None,
-    valid_actions: Sequence[int] | None = None,
-) -> Decision:
-    """The decision that is given, or one of one's own.
-
-    An agent looks up which actions are valid in a state, and what follows; of a policy all of that is given.
-    """
-    if decision is not None:
-        if any(value is not None for value in (state, command, collected, valid_actions)):
-            raise InvalidInput.expected("either a decision, or a state and a command", "both")
-        return decision
-    if isinstance(subject, Agent) and state is not None and command is not None and valid_actions is None:
-        return subject.decision_at(state, command, collected)
-    return as_decision(state, command, collected, valid_actions)
-
-
-def explain_decision(
-    subject: Subject,
-    decision: Decision,
-    *,
-    foils: Sequence[str | int] | None = None,
+    space: CommandSpace | None = None,
+    front: ArrayLike | None = None,
+    actions: Sequence[str] | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     seed: int = 0,
-    space: CommandSpace | None = None,
-    box: Box = "reachable",
-    front: Any = None,
-    actions: Sequence[str] | None = None,
-    kappa: float | None = None,
-    norm: Norm = "l2",
-    keep: Sequence[str | int] = (),
-    ranges: Mapping[str, tuple[float, float]] | None = None,
-    sparse: bool = False,
-    k: int = 1,
-    min_change: float = 0.0,
-    attainable: bool = True,
-) -> list[Answer]:
-    """Explain one decision against several foils, searched together: why none of these?
+    options: Options = DEFAULTS,
+) -> Answer:
+    """Return the smallest change of the command that makes the agent choose the foil, or that there is none.
 
     Args:
-        subject: an agent, or any policy with `log_probs(states, commands)`, or such a function.
-        decision: a decision of a rollout, or of `Agent.decision_at`.
-        foils: the actions that were not chosen, by name or number; every other valid one if not given.
+        subject: An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same.
+        decision: A decision of a rollout; or give `state` and `command` instead.
+        foil: The action that was not chosen, by name or number.
+        state: State of the decision, if no decision is given.
+        command: Command in that state: the return that is still to be collected, or preferences.
+        collected: Return collected before that state; zero if omitted.
+        valid_actions: Actions that are possible there. If omitted, an agent knows them; for a policy, all are.
+        space: Command space. Agents and policies of `from_torch` have their own.
+        front: Front of full returns. An agent has its own.
+        actions: Names of the actions. An agent has its own.
         search: "auto", the name of a search, or a search with its settings.
-        limits: how many seconds and queries each question may take; "auto" takes 10 seconds if no time is given.
-        seed: of a search that is given by its name.
-        space: the box of commands; an agent brings its own, and so does a policy of `from_torch` and the like.
-        box: search what can still be fulfilled of the space, or the whole of the "paper"'s box, which sizes are then
-            shares of.
-        front: the front of returns (full, not remaining); an agent brings its own.
-        actions: the names of the actions; an agent brings its own.
-        kappa: by how much the foil must win; if not given, 0.05 in log-probabilities, or 1 % of what lies between the
-            least and the most valuable action where the policy tells values.
-        norm: how the size of a change is measured.
-        keep: objectives that must not change.
-        ranges: for some objectives, the lowest and highest value that may be asked for.
-        sparse: change as few objectives as possible first, then be close.
-        k: how many answers; the further ones are `answer.alternatives`.
-        min_change: an objective that would change by less than this share of its range is kept, where possible.
-        attainable: whether a command is sought, beside the answer, that an agent delivers on; some hundred rollouts.
+        limits: Limits of time and queries. "auto" stops after 10 seconds if no time is given.
+        seed: Seed of a search that is given by name.
+        options: Options of the explanation, such as `Options(keep=["time"])`.
+    """
+    if foil is None:
+        raise InvalidInput.expected("a foil: an action by name or number", "none")
+    decision = make_decision(subject, decision, state, command, collected, valid_actions)
+    [answer] = explain_decision(
+        subject,
+        decision,
+        [foil],
+        space=space,
+        front=front,
+        actions=actions,
+        search=search,
+        limits=limits,
+        seed=seed,
+        options=options,
+    )
+    return answer
+
+
+@suggest_arguments
+def explain_decision(
+    subject: Subject,
+    decision: Decision,
+    foils: Sequence[str | int] | None = None,
+    *,
+    space: CommandSpace | None = None,
+    front: ArrayLike | None = None,
+    actions: Sequence[str] | None = None,
+    search: str | Search = "auto",
+    limits: Limits = NO_LIMITS,
+    seed: int = 0,
+    options: Options = DEFAULTS,
+) -> list[Answer]:
+    """Return one answer for each foil of a decision; they are searched together.
+
+    Args:
+        subject: An agent or a policy, as in `explain`.
+        decision: A decision of a rollout, or of `Agent.decision_at`.
+        foils: Actions that were not chosen, by name or number; if omitted, every other valid action.
+        space: As in `explain`.
+        front: As in `explain`.
+        actions: As in `explain`.
+        search: As in `explain`.
+        limits: Limits for each question.
+        seed: As in `explain`.
+        options: As in `explain`.
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
-    names = agent.actions if agent else actions
-    the_space = space_of(agent or policy, space)
-    whole = paper_box(agent, box)
-    returns = front if front is not None else (agent.front if agent else None)
-    numbers = (
-        other_actions(decision)
-        if foils is None
-        else [find_action(foil, names, decision.valid_actions) for foil in foils]
-    )
-    posed = pose_each(policy, decision, numbers, the_space, returns, kappa=kappa, norm=norm, box=whole)
-    questions = [restrict(question, keep, ranges or {}) for question in posed]
-    wishes = Wishes(sparse, k, min_change)
-    phrases = agent.phrases if agent else None
-    chosen, within = choose_search(search, policy, seed), choose_limits(search, limits)
-    answers = ask(questions, chosen, wishes, names, within, phrases)
+    names, phrases = (agent.actions, agent.phrases) if agent else (actions, None)
+    foils = other_actions(decision) if foils is None else foils
+    questions = make_questions(subject, decision, foils, options, space=space, front=front, actions=actions)
+    method, limits = choose_search(search, policy, seed), choose_limits(search, limits)
+    answers = ask(questions, method, options, names, limits, phrases)
     answers = [_with_surroundings(a, decision, agent) for a in answers]
     if agent is None or decision.snapshot is None:
         return answers
     answers = _with_starts(answers, decision, agent)
-    if not attainable or the_space.simplex:  # preferences are delivered by whatever is best under them
+    if not options.attainable or agent.space.simplex:  # any policy fulfils preferences as well as it can
         return answers
     return [_with_attainable(a, q, decision, agent) for a, q in zip(answers, questions, strict=True)]
 
 
 def other_actions(decision: Decision) -> list[int]:
-    """The foils of a decision: every valid action that was not chosen."""
+    """Return the foils of a decision: every valid action that was not chosen."""
     if not decision.others:
-        raise InvalidInput.expected("a moment with at least two valid actions", "one with a single valid action")
+        raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
     return decision.others
 
 
+@suggest_arguments
 def explain_episode(
     agent: Agent,
-    episode: Episode | Sequence[float] | np.ndarray,
+    episode: Episode | ArrayLike,
     *,
-    times: Sequence[int] | None = None,
+    steps: Sequence[int] | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
-    box: Box = "reachable",
-    kappa: float | None = None,
-    norm: Norm = "l2",
     seed: int = 0,
-    show: Callable[[Sequence[Answer], int], None] | None = None,
+    options: Options = DEFAULTS,
+    progress: Callable[[Sequence[Answer], int], None] | None = None,
 ) -> FlipMap:
-    """Every decision of an episode and every valid foil, searched together.
+    """Return the answers for every step of an episode and every valid foil, as a flip map.
+
+    Answers of a flip map have no proven range and no rollouts: `options.attainable` is not used.
 
     Args:
-        agent: whose episode it is.
-        episode: a rollout, or the command of one.
-        times: the moments to ask about; all if not given.
-        search: as in `explain_decision`.
-        limits: for each question.
-        box: as in `explain_decision`.
-        kappa: as in `explain_decision`; of values, each moment has its own.
-        norm: how changes are measured.
-        seed: of the search, and of the rollout.
-        show: called with the answers so far and the number of questions: once before the first, then as they come.
+        agent: The agent.
+        episode: A rollout, or the command of one.
+        steps: Steps of the episode; all if omitted.
+        search: As in `explain`.
+        limits: Limits for each question.
+        seed: Seed of the rollout, and of a search that is given by name.
+        options: As in `explain`.
+        progress: Called with the answers so far and the number of questions, first before the first answer.
     """
     if not isinstance(episode, Episode):
-        episode = rollout(agent, episode, seed=seed)
-    moments, whole = moments_of(episode, times), paper_box(agent, box)
-    asked = [d for d in moments for _ in d.others]
-    wanted: dict[str, Any] = {"kappa": kappa, "norm": norm, "box": whole}
-    posed = (pose_each(agent.policy, d, d.others, agent.space, agent.front, **wanted) for d in moments)
-    questions = [question for of_moment in posed for question in of_moment]
-    chosen, within = choose_search(search, agent.policy, seed), choose_limits(search, limits)
-    at_once = min(chosen.questions_at_once, PROOFS_AT_ONCE) if chosen.proves else chosen.questions_at_once
+        episode = rollout(agent, episode, seed=seed)  # type: ignore[arg-type]
+    decisions = [d for d in steps_of(episode, steps) for _ in d.others]
+    questions = [
+        question
+        for decision in steps_of(episode, steps)
+        for question in make_questions(agent, decision, decision.others, options)
+    ]
+    method, limits = choose_search(search, agent.policy, seed), choose_limits(search, limits)
+    at_once = min(method.questions_at_once, PROOFS_AT_ONCE) if method.proves else method.questions_at_once
     answers: list[Answer] = []
-    tell = show or (lambda so_far, total: None)
-    tell(answers, len(asked))
-    for start in range(0, len(asked), at_once):
+    for start in range(0, len(questions), at_once):
+        if progress is not None:
+            progress(answers, len(questions))
         chunk = slice(start, start + at_once)
-        found = ask(questions[chunk], chosen, actions=agent.actions, limits=within, phrases=agent.phrases)
-        answers += [_placed(a, d, agent) for a, d in zip(found, asked[chunk], strict=True)]
-        tell(answers, len(asked))
+        some = ask(questions[chunk], method, options, agent.actions, limits, agent.phrases)
+        answers += [_placed(a, d, agent) for a, d in zip(some, decisions[chunk], strict=True)]
+    if progress is not None:
+        progress(answers, len(questions))
     return FlipMap(
         agent=agent.name,
         objectives=agent.space.asked_for,
@@ -210,21 +189,21 @@ def explain_episode(
         command=episode.command,
         achieved=episode.achieved,
         taken=tuple(d.action for d in episode),
-        steps=tuple(d.step for d in asked),
+        steps=tuple(d.step for d in decisions),
         answers=tuple(answers),
     )
 
 
-def moments_of(episode: Episode, times: Sequence[int] | None) -> list[Decision]:
-    """The decisions to ask about, in the order of the episode."""
-    if times is None:
+def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
+    """Return the decisions at these steps, in the order of the episode; all if `steps` is None."""
+    if steps is None:
         return list(episode)
-    what = f"moments from 0 to {len(episode) - 1} of this episode"
-    numbers = {as_whole(time, what) for time in times}
-    for time in numbers:
-        if not 0 <= time < len(episode):
-            raise InvalidInput.expected(what, time)
-    return [episode[time] for time in sorted(numbers)]
+    expected = f"steps from 0 to {len(episode) - 1} of this episode"
+    numbers = {as_whole(step, expected) for step in steps}
+    for step in numbers:
+        if not 0 <= step < len(episode):
+            raise InvalidInput.expected(expected, step)
+    return [episode[step] for step in sorted(numbers)]
 
 
 def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:

@@ -25,13 +25,14 @@ from paretofoil.core.influence import (
     Switch,
 )
 from paretofoil.core.limit import Limits, Stop, as_seconds, now
+from paretofoil.core.options import Box, Options
 from paretofoil.core.policy import WhiteBoxPolicy, as_policy, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.explain import Subject, decision_of, moments_of
+from paretofoil.explanation.explain import steps_of
 from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import Box, paper_box, pose, restrict, space_of
+from paretofoil.explanation.questions import Subject, make_decision, make_question, restrict, space_of
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact
@@ -122,9 +123,9 @@ def influence(
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     the_space = space_of(agent or policy, space)
-    decision = decision_of(subject, decision, state, command, collected, valid_actions)
+    decision = make_decision(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
-    question = pose(policy, decision, first, the_space, kappa=0.0, box=paper_box(agent, box))
+    question = make_question(subject, decision, first, Options(kappa=0.0, box=box), space=the_space)
     computed = _Computation(question, effort).run(agent.actions if agent else actions)
     return replace(computed, agent=agent.name if agent else "", step=decision.step)
 
@@ -157,7 +158,7 @@ def influence_episode(
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
     if not isinstance(episode, Episode):
         episode = rollout(agent, episode, seed=seed)
-    decisions, influences = moments_of(episode, steps), []
+    decisions, influences = steps_of(episode, steps), []
     for done, decision in enumerate(decisions):
         progress(done, len(decisions))
         influences.append(influence(agent, decision, box=box, **asdict(effort)))

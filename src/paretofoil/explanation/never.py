@@ -17,7 +17,7 @@ from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, as_score
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.pose import find_action
+from paretofoil.explanation.questions import find_action
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import joint_network, question_network, require_white_box
 from paretofoil.proof.slack import PROBES, deployed_claim, float32_rounding, slack_for

@@ -12,9 +12,10 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count
+from paretofoil.core.options import Box, Options
 from paretofoil.core.policy import Policy
 from paretofoil.core.question import Question
-from paretofoil.explanation.pose import Box, paper_box, pose_each
+from paretofoil.explanation.questions import make_questions
 
 
 @dataclass(frozen=True, order=True)
@@ -103,9 +104,9 @@ def make_case_questions(
     agent: Agent, cases: Iterable[tuple[Case, Decision]], kappa: float | None = None, box: Box = "reachable"
 ) -> Iterator[tuple[Case, Question]]:
     """Yield cases, in the order of `enumerate_cases`, with their questions."""
-    whole = paper_box(agent, box)
+    options = Options(kappa=kappa, box=box)
     for _, group in groupby(cases, key=lambda pair: (pair[0].front, pair[0].step)):
         same_decision, (decision, *_) = zip(*group, strict=True)
         foils = [case.foil for case in same_decision]
-        questions = pose_each(agent.policy, decision, foils, agent.space, agent.front, kappa=kappa, box=whole)
+        questions = make_questions(agent, decision, foils, options)
         yield from zip(same_decision, questions, strict=True)

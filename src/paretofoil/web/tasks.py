@@ -14,10 +14,11 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
 from paretofoil.core.limit import Limits
+from paretofoil.core.options import Options, describe_options
 from paretofoil.core.policy import shares
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.influence import influence_episode
-from paretofoil.explanation.pose import find_action, paper_box, pose, restrict
+from paretofoil.explanation.questions import find_action, make_question
 from paretofoil.search.registry import choose_search
 from paretofoil.web.agent_store import AgentSource
 from paretofoil.web.documents import check_state, consequence_document, episode_document, folded_document
@@ -90,6 +91,11 @@ def _probabilities(agent: Agent, request: Request) -> Any:
     return [shares(agent.policy, row, valid)[0].tolist() for row in scores]
 
 
+def _options(request: Request) -> Options:
+    """Return the options of a request; the model has a field of the same name for each."""
+    return Options(**{info.name: request[info.name] for info in describe_options() if info.name in request})
+
+
 def _check_answer(agent: Agent, request: Request) -> Any:
     """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
     decision = _episodes().decision(agent, _spec(request), request["step"])
@@ -97,9 +103,7 @@ def _check_answer(agent: Agent, request: Request) -> Any:
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
     choose_search(request["search"], agent.policy, request["seed"])
-    box = paper_box(agent, request["box"])
-    question = pose(agent.policy, decision, foil, agent.space, agent.front, norm=request["norm"], box=box)
-    restrict(question, request["keep"], {name: (low, high) for name, (low, high) in request["ranges"].items()})
+    make_question(agent, decision, foil, _options(request))
     return {**request, "foil": foil}
 
 
@@ -130,14 +134,14 @@ QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
 
 def _answer(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
     decision = decision_in(agent, request["command"], request["step"], seed=request["seed"])
-    names = ("search", "seed", "box", "kappa", "norm", "keep", "sparse", "k", "min_change")
     answer = explain(
         agent,
         decision,
         foil=request["foil"],
         limits=Limits(request["seconds"], request["queries"]),
-        ranges={name: (low, high) for name, (low, high) in request["ranges"].items()},
-        **{name: request[name] for name in names},
+        search=request["search"],
+        seed=request["seed"],
+        options=_options(request),
     )
     return {
         "answer": answer.to_dict(),
@@ -158,11 +162,11 @@ def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> d
     flip_map = explain_episode(
         agent,
         request["command"],
-        times=request["steps"],
+        steps=request["steps"],
         search=request["search"],
         limits=Limits(request["seconds"]),
         seed=request["seed"],
-        show=show,
+        progress=show,
     )
     return {"flip_map": flip_map.to_dict(), "python": flip_map_lines(agent, address, request)}
 

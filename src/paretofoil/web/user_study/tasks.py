@@ -15,7 +15,7 @@ from paretofoil.core.limit import Limits
 from paretofoil.core.policy import shares
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.explain import explain
-from paretofoil.explanation.pose import find_action
+from paretofoil.explanation.questions import find_action
 from paretofoil.web.user_study.plan import ChooseTask, Condition, PredictTask, SteerTask, Task, UserStudy
 
 CHECK_SECONDS = 5.0

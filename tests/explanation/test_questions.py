@@ -9,8 +9,9 @@ from paretofoil.agents.rollout import decision_in
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import Options
 from paretofoil.explanation.explain import explain, explain_decision, explain_episode
-from paretofoil.explanation.pose import paper_box, pose, possible_region, usual_kappa
+from paretofoil.explanation.questions import default_kappa, make_question, reachable_region
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -29,14 +30,14 @@ SPACE = CommandSpace([2.0, -15.0], [10.0, -1.0], [TREASURE, TIME])
     ],
 )
 def test_the_region_holds_the_command_and_what_can_still_be_fulfilled(command, collected, low, high) -> None:
-    lowest, highest = possible_region(SPACE, np.array(command, float), np.array(collected, float))
+    lowest, highest = reachable_region(SPACE, np.array(command, float), np.array(collected, float))
     assert lowest.tolist() == list(low)
     assert highest.tolist() == list(high)
 
 
 def test_without_natural_limits_the_region_is_the_space_and_the_command() -> None:
     free = CommandSpace([2.0, -15.0], [10.0, -1.0], ["treasure", "time"])
-    low, high = possible_region(free, np.array([12.0, -5.0]), np.array([100.0, -100.0]))
+    low, high = reachable_region(free, np.array([12.0, -5.0]), np.array([100.0, -100.0]))
     assert (low.tolist(), high.tolist()) == ([2.0, -15.0], [12.0, -1.0])
 
 
@@ -64,7 +65,7 @@ def test_the_papers_box_is_searched_whole_whatever_was_collected() -> None:
     agent = load_agent("deep-sea-treasure")
     decision = decision_in(agent, (124, -19), 18)
     assert decision.collected.tolist() == [0, -18]
-    question = pose(agent.policy, decision, decision.action, agent.space, agent.front, box=paper_box(agent, "paper"))
+    question = make_question(agent, decision, decision.action, Options(box="paper"))
     assert (question.low.tolist(), question.high.tolist()) == ([0.0, -200.0], [124.0, -1.0])
     assert question.space.scale.tolist() == [124.0, 199.0]
 
@@ -72,7 +73,7 @@ def test_the_papers_box_is_searched_whole_whatever_was_collected() -> None:
 def test_the_papers_box_is_widened_to_a_command_outside_of_it() -> None:
     agent = load_agent("branch-path")
     decision = agent.decision_at([2, 3] + [0] * 8, (4.0, -1.0))
-    question = pose(agent.policy, decision, decision.action, agent.space, box=agent.paper_space)
+    question = make_question(agent, decision, decision.action, Options(box="paper"))
     assert (question.low.tolist(), question.high.tolist()) == ([0.0, -1.0], [4.0, 3.0])
     assert question.space.scale.tolist() == [3.0, 3.0]
 
@@ -81,28 +82,31 @@ def test_an_answer_in_the_papers_box_is_measured_in_it_and_knows_what_was_traine
     agent = load_agent("deep-sea-treasure")
     decision = agent.decision_at((3, 3), (8.0, -150.0))
     foil = decision.valid_actions[0] if decision.action != decision.valid_actions[0] else decision.valid_actions[1]
-    [own], [paper] = (explain_decision(agent, decision, foils=[foil], box=box) for box in ("reachable", "paper"))
+    [own], [paper] = (
+        explain_decision(agent, decision, foils=[foil], options=Options(box=box)) for box in ("reachable", "paper")
+    )
     assert own.outside == paper.outside == (1,)  # the paper's box holds 150 steps; training saw at most 40
     assert paper.low.tolist() == [0.0, -200.0]
-    answer = explain(agent, decision_in(agent, (8, -8), 5), foil="down", box="paper")
+    answer = explain(agent, decision_in(agent, (8, -8), 5), foil="down", options=Options(box="paper"))
     assert answer.change is not None
     assert answer.distance == pytest.approx(np.linalg.norm(answer.change / [124.0, 199.0]))
 
 
 def test_an_episode_is_explained_in_the_papers_box_as_each_of_its_decisions_is() -> None:
     agent = load_agent("deep-sea-treasure")
-    flips = explain_episode(agent, (8.0, -8.0), times=[5], box="paper")
-    alone = explain_decision(agent, decision_in(agent, (8.0, -8.0), 5), box="paper")
+    flips = explain_episode(agent, (8.0, -8.0), steps=[5], options=Options(box="paper"))
+    alone = explain_decision(agent, decision_in(agent, (8.0, -8.0), 5), options=Options(box="paper"))
     assert [a.distance for a in flips.answers] == [a.distance for a in alone]
     assert all(a.low.tolist() == [0.0, -200.0] and a.high.tolist() == [124.0, -1.0] for a in flips.answers)
 
 
 def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
     agent = load_agent("reward-line")
-    with pytest.raises(InvalidInput, match="expected a box among reachable, paper, got 'papers'"):
-        paper_box(agent, "papers")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="expected an agent, whose environment says what the paper's box is, got"):
-        paper_box(None, "paper")
+    with pytest.raises(InvalidInput, match="expected box among reachable, paper, got 'papers'"):
+        Options(box="papers")  # type: ignore[arg-type]
+    decision, options = decision_in(agent, agent.front[0], 0), Options(box="paper")
+    with pytest.raises(InvalidInput, match="expected an agent, whose environment has the paper's box, got the policy"):
+        make_question(agent.policy, decision, decision.others[0], options, space=agent.space)
 
 
 def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(
@@ -112,10 +116,10 @@ def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(
 
     def usual(policy: object, decision: Decision) -> float:
         posed.append(decision.step)
-        return usual_kappa(policy, decision)  # type: ignore[arg-type]
+        return default_kappa(policy, decision)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("paretofoil.explanation.pose.usual_kappa", usual)
-    flips = explain_episode(weighing, weighing.front[1], times=[0, 2], search="nearest-front")
+    monkeypatch.setattr("paretofoil.explanation.questions.default_kappa", usual)
+    flips = explain_episode(weighing, weighing.front[1], steps=[0, 2], search="nearest-front")
     assert len(flips.answers) > len(posed)
     assert posed == [0, 2]
     posed.clear()

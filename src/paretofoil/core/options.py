@@ -1,0 +1,175 @@
+"""Options of an explanation. A new option is one field of `Options`, and the code that uses it.
+
+The command line, the HTTP interface, the page's form and the lines of Python that the page shows are derived from the
+fields: their types, defaults, limits and help texts.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache, wraps
+from inspect import signature
+from math import isfinite
+from numbers import Real
+from types import NoneType
+from typing import Any, Literal, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+
+from paretofoil.core.command import Norm
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.whole_number import as_whole
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Box = Literal["reachable", "paper"]
+
+
+def about(help: str, *, ge: float | None = None, le: float | None = None) -> dict[str, Any]:
+    """Return the metadata of a field: its help text and limits. pydantic reads them, too."""
+    return {"description": help} | {name: limit for name, limit in (("ge", ge), ("le", le)) if limit is not None}
+
+
+@dataclass(frozen=True, repr=False)
+class Options:
+    """Options of an explanation; the text of each is in its metadata."""
+
+    box: Box = field(
+        default="reachable",
+        metadata=about("Search region: reachable (commands that can still be fulfilled), or paper (the paper's box)."),
+    )
+    kappa: float | None = field(
+        default=None,
+        metadata=about(
+            "Margin by which the foil must win. If omitted, 0.05, or 1 % of the spread of the action values.", ge=0.0
+        ),
+    )
+    norm: Norm = field(default="l2", metadata=about("Norm that measures the distance of a command."))
+    keep: Sequence[str | int] = field(default=(), metadata=about("Objectives that must not change."))
+    ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict, metadata=about("Lowest and highest value of objectives, by name.")
+    )
+    sparse: bool = field(default=False, metadata=about("Change as few objectives as possible."))
+    k: int = field(default=1, metadata=about("Number of different answers.", ge=1))
+    min_change: float = field(
+        default=0.0, metadata=about("Undo changes below this share of an objective's range.", ge=0.0, le=1.0)
+    )
+    attainable: bool = field(
+        default=True, metadata=about("Also find a command that the agent fulfills, by some hundred rollouts.")
+    )
+
+    def __post_init__(self) -> None:
+        for info in describe_options():
+            object.__setattr__(self, info.name, info.checked(getattr(self, info.name)))
+
+    def __repr__(self) -> str:
+        """Return the call that makes these options; defaults are left out."""
+        values = ((info, getattr(self, info.name)) for info in describe_options())
+        given = (f"{info.name}={value!r}" for info, value in values if value != info.default)
+        return f"Options({', '.join(given)})"
+
+
+@dataclass(frozen=True)
+class OptionInfo:
+    """One option, as the command line, the page and the HTTP interface need it."""
+
+    name: str
+    kind: Literal["choice", "flag", "whole", "number", "objectives", "ranges"]
+    default: Any
+    help: str
+    choices: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    optional: bool = False
+    """Whether the value may be None."""
+
+    def checked(self, value: Any) -> Any:
+        """Return a value of this option, or raise InvalidInput."""
+        if value is None and self.optional:
+            return value
+        match self.kind:
+            case "choice":
+                if value not in self.choices:
+                    raise InvalidInput.expected(f"{self.name} among {', '.join(self.choices)}", repr(value))
+            case "flag":
+                if not isinstance(value, bool):
+                    raise InvalidInput.expected(f"{self.name} to be True or False", repr(value))
+            case "whole":
+                value = self._within(as_whole(value, f"{self.name} to be a whole number"))
+            case "number":
+                if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+                    raise InvalidInput.expected(f"{self.name} to be a finite number", repr(value))
+                value = self._within(float(value))
+            case "objectives":
+                if isinstance(value, str) or not isinstance(value, Sequence):
+                    raise InvalidInput.expected(f"{self.name} as a list of objectives", repr(value))
+                value = tuple(value)
+            case "ranges":
+                if not isinstance(value, Mapping):
+                    raise InvalidInput.expected(f"{self.name} as {{name: (lowest, highest)}}", repr(value))
+                value = {name: _as_range(name, ends) for name, ends in value.items()}
+        return value
+
+    def _within(self, value: Any) -> Any:
+        if (self.minimum is not None and value < self.minimum) or (self.maximum is not None and value > self.maximum):
+            limits = [
+                *([f"at least {self.minimum:g}"] if self.minimum is not None else []),
+                *([f"at most {self.maximum:g}"] if self.maximum is not None else []),
+            ]
+            raise InvalidInput.expected(f"{self.name} of {' and '.join(limits)}", value)
+        return value
+
+
+def _as_range(name: str, ends: Any) -> tuple[float, float]:
+    try:
+        lowest, highest = map(float, ends)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(f"a range of {name} as (lowest, highest)", repr(ends)) from None
+    if not lowest <= highest:
+        raise InvalidInput.expected(f"a range of {name} with the lowest value first", f"{lowest:g} to {highest:g}")
+    return lowest, highest
+
+
+@cache
+def describe_options() -> tuple[OptionInfo, ...]:
+    """Return a description of every option, in the order of the fields."""
+    types = get_type_hints(Options)
+    return tuple(_describe(entry, types[entry.name]) for entry in fields(Options))
+
+
+def _describe(entry: Any, annotation: Any) -> OptionInfo:
+    parts = [part for part in get_args(annotation) if part is not NoneType]
+    optional = NoneType in get_args(annotation)
+    inner = parts[0] if optional else annotation
+    origin = get_origin(inner)
+    kinds = {bool: "flag", int: "whole", float: "number", Literal: "choice", Sequence: "objectives", Mapping: "ranges"}
+    return OptionInfo(
+        name=entry.name,
+        kind=kinds[origin or inner],  # type: ignore[arg-type]
+        default=entry.default if entry.default is not MISSING else entry.default_factory(),
+        help=entry.metadata["description"],
+        choices=get_args(inner) if origin is Literal else (),
+        minimum=entry.metadata.get("ge"),
+        maximum=entry.metadata.get("le"),
+        optional=optional,
+    )
+
+
+def suggest_arguments(function: Callable[P, R]) -> Callable[P, R]:
+    """Make a function refuse an unknown argument with the nearest known one; options are suggested as such."""
+    names = [name for name in signature(function).parameters if name != "self"]
+    known = {name: name for name in names}
+    if "options" in names:
+        known = {info.name: f"options=Options({info.name}=...)" for info in describe_options()} | known
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        for name in kwargs:
+            if name not in names:
+                nearest = known.get(name)
+                got = did_you_mean(name, known) if nearest is None else f"{name!r} (did you mean {nearest}?)"
+                raise InvalidInput.expected(f"an argument among {', '.join(names)}", got)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+Options.__init__ = suggest_arguments(Options.__init__)  # type: ignore[method-assign]
+DEFAULTS = Options()

@@ -1,0 +1,205 @@
+"""From a decision and foils to questions: the search region, the margin and the remaining front."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.constants import KAPPA
+from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.options import DEFAULTS, Options
+from paretofoil.core.policy import Policy, as_policy, as_scores, tells_values
+from paretofoil.core.question import Question
+from paretofoil.core.whole_number import as_whole
+
+Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
+"""An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same."""
+VALUE_SHARE = 0.01
+"""The default kappa of a policy of values, as a share of the difference between its largest and smallest value."""
+
+
+def make_question(
+    subject: Subject,
+    decision: Decision,
+    foil: str | int,
+    options: Options = DEFAULTS,
+    *,
+    space: CommandSpace | None = None,
+    front: Any = None,
+) -> Question:
+    """Return the question about a decision and one foil."""
+    [question] = make_questions(subject, decision, [foil], options, space=space, front=front)
+    return question
+
+
+def make_questions(
+    subject: Subject,
+    decision: Decision,
+    foils: Sequence[str | int],
+    options: Options = DEFAULTS,
+    *,
+    space: CommandSpace | None = None,
+    front: Any = None,
+    actions: Sequence[str] | None = None,
+) -> list[Question]:
+    """Return the questions about a decision, one for each foil.
+
+    Args:
+        subject: An agent or a policy.
+        decision: The decision.
+        foils: Actions that were not chosen, by name or number.
+        options: Of these, `box`, `kappa`, `norm`, `keep` and `ranges` are used.
+        space: Command space; by default that of the agent or policy.
+        front: Front of full returns, or of preferences; by default that of the agent.
+        actions: Names of the actions; by default those of the agent.
+    """
+    agent = subject if isinstance(subject, Agent) else None
+    policy = agent.policy if agent else as_policy(subject)
+    space, names = space_of(agent or policy, space), agent.actions if agent else actions
+    front = agent.front if front is None and agent else front
+    as_vector(decision.command, "the command", space.dim)
+    valid = decision.valid_actions or tuple(range(len(_scores(policy, decision))))
+    values: dict[str, Any] = {
+        "policy": policy,
+        "state": decision.state,
+        "command": decision.command,
+        "valid_actions": valid,
+        "front": _remaining(front, decision, space),
+        "kappa": default_kappa(policy, decision) if options.kappa is None else options.kappa,
+        "norm": options.norm,
+    }
+    if options.box == "paper":
+        if agent is None:
+            raise InvalidInput.expected("an agent, whose environment has the paper's box", f"the policy {policy!r}")
+        values |= {"space": agent.paper_space, "trained": space}
+    else:
+        low, high = reachable_region(space, decision.command, decision.collected)
+        values |= {"space": space, "low": low, "high": high}
+    numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]
+    return [restrict(Question(**values, foil=number), options.keep, options.ranges) for number in numbers]
+
+
+def space_of(subject: Any, space: CommandSpace | None) -> CommandSpace:
+    """Return the command space that is given, or else that of the agent or policy."""
+    known = space or getattr(subject, "space", None)
+    if not isinstance(known, CommandSpace):
+        got = "no space" if known is None else f"a space of type {type(known).__name__}"
+        raise InvalidInput.expected("the command space of the policy: space=CommandSpace(low, high, names)", got)
+    return known
+
+
+def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:
+    """Return the remaining commands R_j - R_col of a front of full returns; preferences are not spent."""
+    if front is None:
+        return np.zeros((0, space.dim))
+    returns = np.asarray(front, dtype=np.float64)
+    if returns.ndim != 2 or returns.shape[1] != space.dim:
+        raise InvalidInput.expected(f"a front of points with {space.dim} numbers", f"shape {returns.shape}")
+    return returns if space.simplex else returns - decision.collected
+
+
+def default_kappa(policy: Policy, decision: Decision) -> float:
+    """Return the margin by which a foil must win by default; of values, a share of their spread."""
+    if not tells_values(policy):
+        return KAPPA
+    scores = _scores(policy, decision)
+    spread = float(np.ptp(scores[list(decision.valid_actions)] if decision.valid_actions else scores))
+    return float(f"{VALUE_SHARE * spread:.2g}")  # a short number, which sentences quote
+
+
+def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lowest and highest commands of the space that can still be fulfilled, the command itself included.
+
+    The remaining return and the whole return, which includes what was collected, must lie within the natural limits
+    of each objective. Preferences are not returns: each of them is possible.
+    """
+    if space.simplex:
+        return space.low, space.high
+    least, most = space.limits
+    least, most = np.maximum(least, least - collected), np.minimum(most, most - collected)
+    low, high = np.clip(space.low, least, most), np.clip(space.high, least, most)
+    return np.minimum(low, command), np.maximum(high, command)
+
+
+def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str, tuple[float, float]]) -> Question:
+    """Return the same question with some objectives kept and others restricted to ranges."""
+    space, low, high = question.space, question.low.copy(), question.high.copy()
+    kept, held = (tuple(map(space.index, names)) for names in (keep, ranges))
+    for i in kept:
+        low[i] = high[i] = question.command[i]
+    for i, (lowest, highest) in zip(held, ranges.values(), strict=True):
+        if not lowest <= question.command[i] <= highest:
+            expected = f"a range of {space.names[i]} that holds the command's {question.command[i]:g}"
+            raise InvalidInput.expected(expected, f"{lowest:g} to {highest:g}")
+        low[i], high[i] = max(low[i], lowest), min(high[i], highest)
+    return replace(question, low=low, high=high, kept=kept, held=held)
+
+
+def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
+    """Return the number of an action that is given by name or number; it must be one of the valid actions, if given."""
+    number = _by_name(action, names) if isinstance(action, str) else as_whole(action, "an action by name or number")
+    if number < 0 or (names is not None and number >= len(names)):
+        limit = f" to {len(names) - 1}" if names is not None else ""
+        raise InvalidInput.expected(f"an action number from 0{limit}", number)
+    if names is not None and len(valid_actions) and number not in valid_actions:
+        words = [names[a] if 0 <= a < len(names) else str(a) for a in valid_actions]
+        raise InvalidInput.expected(f"a foil among the valid actions {', '.join(words)}", names[number])
+    return number
+
+
+def _by_name(action: str, names: Sequence[str] | None) -> int:
+    if names is None:
+        raise InvalidInput.expected("the number of an action, since the actions have no names", repr(action))
+    lowered = [name.lower() for name in names]
+    if action.lower() in lowered:
+        return lowered.index(action.lower())
+    if not action.isdecimal():
+        raise InvalidInput.expected(f"an action among {', '.join(names)}", did_you_mean(action, names))
+    return int(action)
+
+
+def make_decision(
+    subject: Subject,
+    decision: Decision | None,
+    state: Any,
+    command: Any,
+    collected: Any = None,
+    valid_actions: Sequence[int] | None = None,
+) -> Decision:
+    """Return the decision that is given, or the one in a state under a command.
+
+    An agent knows which actions are valid in a state and starts rollouts there. A policy does not: its decision has no
+    snapshot, and -1 as its action.
+    """
+    if decision is not None:
+        if any(value is not None for value in (state, command, collected, valid_actions)):
+            raise InvalidInput.expected("either a decision, or a state and a command", "both")
+        return decision
+    if state is None or command is None:
+        raise InvalidInput.expected("a decision, or a state and a command", "neither")
+    if isinstance(subject, Agent) and valid_actions is None:
+        return subject.decision_at(state, command, collected)
+    vector = as_vector(command, "the command")
+    before = np.zeros(vector.size) if collected is None else as_vector(collected, "what was collected", vector.size)
+    if valid_actions is not None and not len(valid_actions):
+        raise InvalidInput.expected("at least one valid action", "none")
+    valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
+    return Decision(_as_state(state), vector, valid, -1, before)
+
+
+def _as_state(state: Any) -> np.ndarray:
+    try:
+        return np.asarray(state, dtype=np.float32)
+    except (TypeError, ValueError):
+        expected = "a state that is a vector of numbers (flatten an observation of several parts)"
+        raise InvalidInput.expected(expected, f"a {type(state).__name__}") from None
+
+
+def _scores(policy: Policy, decision: Decision) -> np.ndarray:
+    """Return the policy's scores (num_actions,) at a decision."""
+    states, commands = np.array([decision.state]), np.array([decision.command])  # copies: a policy may write to them
+    return as_scores(policy.log_probs(states, commands), decision.command[None])[0]
