@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from answers import TIME, TREASURE, achieved, answer, attainable, certificate, proven, proven_range
+from answers import TIME, TREASURE, achieved, answer, attainable, proven, proven_range
 from checkpoints import VALID, rewritten
 from influences import influence, profile
 from ordinary import onnx_model
@@ -25,11 +25,10 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
 from paretofoil.agents.onnx import from_onnx
 from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
-from paretofoil.core.answer import Certificate, Start
+from paretofoil.core.answer import Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import read_document
 from paretofoil.envs import CatalogueEntry, describe, entry
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.search import CFZoo, Exact, NearestFront
@@ -223,14 +222,6 @@ def _document(kind: Any, look: Callable[[Any], object]) -> Callable[[Path], None
     return use
 
 
-def _use_certificate(folder: Path) -> None:
-    read = Certificate.from_dict(read_document((folder / "document.json").read_bytes(), "a certificate"))
-    assert str(read)
-    assert repr(read)
-    assert read.assumptions
-    Certificate.from_dict(json.loads(json.dumps(read.to_dict())))
-
-
 def _look_at_flips(flips: FlipMap) -> None:
     flips.distances(), flips.easiest(), flips.unsteerable(), flips.proven_unsteerable(), flips._repr_html_()
 
@@ -300,8 +291,6 @@ def kinds(folder: Path) -> list[Kind]:
         Kind(name, "document.json", value.to_json().encode(), edit_json, _document(type(value), look))
         for name, (value, look) in _values().items()
     ]
-    proof = json.dumps(certificate().to_dict()).encode()
-    made.append(Kind("certificate", "document.json", proof, edit_json, _use_certificate))
     small = _save("small", entry("branch-path"), folder)
     elsewhere = _save("elsewhere", describe("mo_gymnasium:breakable-bottles-v0", max_steps=50, size=3), folder)
     for name, home in (("agent", small), ("agent elsewhere", elsewhere)):

@@ -39,7 +39,8 @@ def random_layers(
 ) -> LayeredPolicy:
     """Return a random network with float32 weights and kinks in the middle of the unit box."""
     rng = np.random.default_rng(seed)
-    weights, biases = [], []
+    weights: list[np.ndarray] = []
+    biases: list[np.ndarray] = []
     for inputs, outputs in itertools.pairwise(widths):
         weight = rng.normal(size=(outputs, inputs)) * gain / np.sqrt(inputs)
         center = 0.5 * weight.sum(axis=1) if not weights else np.zeros(outputs)
