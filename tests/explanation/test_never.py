@@ -109,11 +109,11 @@ def test_where_an_action_is_not_valid_there_is_nothing_to_prove() -> None:
     assert found.sentence() == "up is valid in none of the states that were examined (1)."
 
 
-def test_bad_wishes_are_refused() -> None:
+def test_bad_arguments_are_refused() -> None:
     agent = pf.load_agent("branch-path")
     with pytest.raises(pf.InvalidInput, match="width of at least 0"):
         pf.never(agent, "up", width=-0.1)
-    with pytest.raises(pf.InvalidInput, match="not above the highest"):
+    with pytest.raises(pf.InvalidInput, match=r"commands as \(lowest, highest\), got"):
         pf.never(agent, "up", commands=(agent.space.high, agent.space.low))
     with pytest.raises(pf.InvalidInput, match="at least one state"):
         pf.never(agent, "up", states=[])

@@ -1,4 +1,4 @@
-"""Never: a proof that in none of many states any command makes an agent choose an action, or where one does."""
+"""Proofs that no command makes an agent choose an action in many states, or counterexamples."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +23,12 @@ from paretofoil.proof.networks import joint_network, question_network, require_w
 from paretofoil.proof.slack import PROBES, deployed_claim, float32_rounding, slack_for
 
 _SAMPLES = 256
-"""Commands that are tried in every state before anything is proven."""
+"""Random commands that are tried in each state before the proof."""
 
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """A state, and a command under which the action is chosen there; asked of the policy itself."""
+    """A state and a command under which the policy chooses the action."""
 
     state: np.ndarray
     command: np.ndarray
@@ -36,7 +36,7 @@ class Counterexample:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Never:
-    """For each state in which the action is valid: proven that no command makes it chosen, or a command that does."""
+    """For each state in which an action is valid: a proof that no command leads to it, or a counterexample."""
 
     agent: str
     action: str
@@ -44,14 +44,14 @@ class Never:
     preferences: bool
     """Whether commands are weights that sum to 1."""
     visited: int
-    """States that were looked at; where the action is not valid there is nothing to prove."""
+    """Number of states that were examined; there is nothing to prove where the action is not valid."""
     width: float
-    """Each state stands for a box around it that is so wide, as a share of the range of each of its numbers."""
+    """Width of the box around each state, as a share of the range of each of its numbers; 0 for the states alone."""
     low: np.ndarray
     high: np.ndarray
-    """The box of commands."""
-    states: np.ndarray  # (N, S): those in which the action is valid
-    proven: np.ndarray  # (N,) bool: no command makes it chosen
+    """The search region."""
+    states: np.ndarray  # (N, S): the states in which the action is valid
+    proven: np.ndarray  # (N,) bool: no command makes the agent choose it
     counterexamples: tuple[Counterexample | None, ...]
     seconds: float
 
@@ -60,20 +60,21 @@ class Never:
 
     @property
     def refuted(self) -> np.ndarray:
-        """(N,) bool: some command makes it chosen."""
+        """(N,) bool: there is a counterexample."""
         return np.array([example is not None for example in self.counterexamples], dtype=bool)
 
     @property
     def open(self) -> np.ndarray:
-        """(N,) bool: neither was settled."""
+        """(N,) bool: neither proven nor refuted."""
         return ~self.proven & ~self.refuted
 
     @property
     def holds(self) -> bool:
-        """True if it is proven for every state."""
+        """Whether it is proven for every state."""
         return bool(self.proven.all())
 
     def sentence(self) -> str:
+        """Return the result in words."""
         return str(show(self, "sentence"))
 
 
@@ -89,42 +90,41 @@ def never(
     seed: int = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Never:
-    """Prove that in none of these states any command makes the agent choose the action, or find one that does.
+    """Prove that no command makes the agent choose the action in these states, or find counterexamples.
 
     Args:
-        agent: One with a white-box policy.
-        action: by name or number.
-        states: decisions, or states (N, S); those of the greedy episodes of its front if not given.
-        width: for a proof about boxes of states: how wide around each state, as a share of the range that the states'
-            numbers have; 0 for the states alone.
-        commands: the lowest and the highest command; the agent's command space if not given.
-        seconds: a state that takes longer is left open.
-        max_boxes: a state that takes more boxes is left open.
-        seed: of the commands that are tried first.
-        progress: called with the number of states that are settled, and of all.
+        agent: an agent with a white-box policy.
+        action: name or number of the action.
+        states: decisions, or states (N, S); by default those of the greedy episodes of the agent's front.
+        width: width of the box around each state that the proof covers, as a share of the range of the states' numbers.
+        commands: the lowest and the highest command; by default the agent's command space.
+        seconds: time limit per state; the rest is reported as undecided.
+        max_boxes: limit of boxes per state; the rest is reported as undecided.
+        seed: seed of the random commands that are tried first.
+        progress: called with the number of states that are done, and of all.
     """
     began, number = now(), find_action(action, agent.actions)
-    seconds, seed = as_seconds(seconds), as_seed(seed)  # refused, if they are none, before anything is rolled out
+    seconds, seed = as_seconds(seconds), as_seed(seed)  # checked before anything is rolled out
     if as_whole(max_boxes, "max_boxes to be a whole number") < 1:
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     policy = agent.policy
     if not isinstance(policy, WhiteBoxValues):
         require_white_box(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
-        got = f"{type(policy).__name__}, for which width=0 asks about the states alone"
-        raise InvalidInput.expected("a policy with unfold(), for proofs about boxes of states", got)
+        got = f"a {type(policy).__name__} (width=0 proves it for the states alone)"
+        raise InvalidInput.expected("a policy with unfold(), for a width above 0", got)
     if not width >= 0:
         raise InvalidInput.expected("a width of at least 0", width)
-    low, high = _command_box(agent, commands)
+    low, high = _search_region(agent, commands)
     decisions = _decisions(agent, states)
-    asked = [decision for decision in decisions if number in decision.valid_actions]
+    valid = [decision for decision in decisions if number in decision.valid_actions]
     ranges = np.ptp(np.stack([decision.state for decision in decisions]).astype(np.float64), axis=0)
-    proving = _Proving(agent, number, low, high, width * ranges / 2, seed)
+    prover = _Prover(agent, number, low, high, width * ranges / 2, seed)
     results = []
-    for done, decision in enumerate(asked):
-        progress(done, len(asked))
-        results.append(proving.settle(decision, seconds, max_boxes))
-    progress(len(asked), len(asked))
+    for done, decision in enumerate(valid):
+        progress(done, len(valid))
+        results.append(prover.settle(decision, seconds, max_boxes))
+    progress(len(valid), len(valid))
     return Never(
         agent=agent.name,
         action=agent.actions[number],
@@ -134,54 +134,54 @@ def never(
         width=width,
         low=low,
         high=high,
-        states=np.array([d.state for d in asked], dtype=np.float32).reshape(len(asked), len(ranges)),
+        states=np.array([d.state for d in valid], dtype=np.float32).reshape(len(valid), len(ranges)),
         proven=np.array([proven for proven, _ in results], dtype=bool),
         counterexamples=tuple(example for _, example in results),
         seconds=now() - began,
     )
 
 
-def _command_box(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
+def _search_region(agent: Agent, commands: tuple[Any, Any] | None) -> tuple[np.ndarray, np.ndarray]:
     if commands is None:
         return agent.space.low, agent.space.high
-    low, high = (as_vector(side, "a corner of the box of commands", agent.space.dim) for side in commands)
+    low, high = (as_vector(side, "a corner of the search region", agent.space.dim) for side in commands)
     if (low > high).any():
-        raise InvalidInput.expected("a lowest command that is not above the highest", f"{low} and {high}")
+        raise InvalidInput.expected("commands as (lowest, highest)", f"{low} and {high}")
     return low, high
 
 
 def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> list[Decision]:
-    """One decision for each different state."""
+    """Return one decision for each different state."""
     if states is None:
-        found = [decision for episode in rollouts(agent, agent.front) for decision in episode]
+        decisions = [decision for episode in rollouts(agent, agent.front) for decision in episode]
     else:
         low, high = agent.space.low, agent.space.high
-        wanted = agent.front[0] if len(agent.front) else agent.space.project(low[None], low, high)[0]
-        found = [s if isinstance(s, Decision) else agent.decision_at(s, wanted) for s in states]
-    if not found:
+        command = agent.front[0] if len(agent.front) else agent.space.project(low[None], low, high)[0]
+        decisions = [s if isinstance(s, Decision) else agent.decision_at(s, command) for s in states]
+    if not decisions:
         raise InvalidInput.expected("at least one state", "none")
-    return list({decision.state.tobytes(): decision for decision in found}.values())
+    return list({decision.state.tobytes(): decision for decision in decisions}.values())
 
 
 @dataclass(frozen=True, eq=False)
 class _Setting:
-    """A claim about one decision, and how its points are states and commands."""
+    """A claim about one decision, and the states and commands of its points."""
 
     claim: Claim
     inside: Callable[[np.ndarray], np.ndarray]
-    """The nearest points that stand for states and commands that are asked about: proofs go a little beyond."""
+    """Return the nearest points of the search region: proofs extend a little beyond it."""
     unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
-    """The states and commands of points that are inside."""
+    """Return the states and commands of points of the search region."""
 
 
-class _Proving:
-    """Settles one state after the other: first by trying commands, then by proof."""
+class _Prover:
+    """Settles one state after the other: first with random commands, then with a proof."""
 
     def __init__(
         self, agent: Agent, action: int, low: np.ndarray, high: np.ndarray, around: np.ndarray, seed: int
     ) -> None:
         self.agent, self.action = agent, action
-        self.low, self.high, self.around = low, high, around  # of the commands, and how far around a state
+        self.low, self.high, self.around = low, high, around  # of the commands, and half the width around a state
         self.space = CommandSpace(low, high, shape=agent.space.shape)
         generator = np.random.default_rng(seed)
         shares = generator.random((_SAMPLES, low.size))
@@ -191,7 +191,7 @@ class _Proving:
         self.places[::2] = 0.0
 
     def settle(self, decision: Decision, seconds: float, max_boxes: int) -> tuple[bool, Counterexample | None]:
-        """(proven, counterexample): at most one of the two."""
+        """Return whether it is proven, and a counterexample; at most one of the two."""
         example = self._chosen(decision, decision.state + self.places, self.tries)
         if example is not None:
             return False, example
@@ -200,42 +200,42 @@ class _Proving:
         def improve(points: np.ndarray) -> float:
             nonlocal example
             example = example or self._chosen(decision, *setting.unpack(setting.inside(points)))
-            return np.inf if example is None else 1.0  # any number ends it: with a gap without end nothing is closer
+            return np.inf if example is None else 1.0  # with an infinite gap, any distance ends the search
 
         claim = replace(setting.claim, level=-self._slack(decision, setting))
         proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
         return proof.closed and example is None, example
 
     def _chosen(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
-        """The first of states (N, S) and commands (N, d) at which the policy itself chooses the action."""
+        """Return the first of states (N, S) and commands (N, d) at which the policy chooses the action."""
         states = states.astype(np.float32)
         scores = self._scores(decision, states, commands)
         hits = np.flatnonzero(scores.argmax(axis=1) == decision.valid_actions.index(self.action))
         return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
 
     def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """(N, valid actions), asked with copies: a policy may write to what it is given."""
-        told = self.agent.policy.log_probs(np.array(states, dtype=np.float32), np.array(commands))
-        return as_scores(told, commands)[:, list(decision.valid_actions)]
+        """Return the scores of the valid actions: (N, A). The policy gets copies, which it may write to."""
+        scores = self.agent.policy.log_probs(np.array(states, dtype=np.float32), np.array(commands))
+        return as_scores(scores, commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
-        """More than the deployed policy's margins were seen to deviate from those that are proven, in any batch."""
+        """Return the allowed difference between margins of the deployed policy and those of the proof."""
         claim, own = setting.claim, decision.valid_actions.index(self.action)
         shares = np.random.default_rng(0).random((PROBES, claim.low.size))
         points = setting.inside(claim.low + shares * (claim.high - claim.low))
         scores = self._scores(decision, *setting.unpack(points))
-        asked = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
-        off = np.abs(asked - claim.network.margins(points).min(axis=1, initial=np.inf))
+        margins = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
+        off = np.abs(margins - claim.network.margins(points).min(axis=1, initial=np.inf))
         return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
 
     def _question(self, decision: Decision) -> Question:
-        """What would make the action win in this very state, by any margin?"""
+        """Return the question what makes the action win in this state, by any margin."""
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
         valid, policy = decision.valid_actions, self.agent.policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)
 
     def _single_state(self, decision: Decision) -> _Setting:
-        """The claim that no command makes the action win in this very state."""
+        """Return the claim that no command makes the action win in this state."""
         question = self._question(decision)
         batch = QuestionBatch([question])
 
@@ -249,7 +249,7 @@ class _Proving:
         return _Setting(deployed_claim(question, question_network(question, ""), 0.0), inside, unpack)
 
     def _box_of_states(self, decision: Decision) -> _Setting:
-        """The claim that no command makes the action win in any state of the box."""
+        """Return the claim that no command makes the action win in any state of the box."""
         policy, size = self.agent.policy, decision.state.size
         assert isinstance(policy, JointWhiteBoxPolicy)
         least = np.concatenate([decision.state - self.around, self.low])
