@@ -131,8 +131,8 @@ def test_other_routes_refuse_as_well(
     ("query", "status", "words"),
     [
         ("agent=deep-sea-treasure&command=8,-8&step=9", 422, "expected a step from 0 to 8"),
-        ("agent=deep-sea-treasure&command=8,nan&step=0", 422, "expected finite numbers"),
-        ("agent=deep-sea-treasure&command=8,x&step=0", 422, "expected numbers separated by commas"),
+        ("agent=deep-sea-treasure&command=8,nan&step=0", 422, "command.1: expected a finite number"),
+        ("agent=deep-sea-treasure&command=8,x&step=0", 422, "command.1: expected a finite number, got 'x'"),
         ("agent=deep-sea-treasure&command=8,-8&step=0&since=1", 422, "expected both since and issued, or neither"),
         ("agent=..%2F..&command=8,-8&step=0", 404, "expected an agent among"),
         ("agent=deep-sea-treasure&command=8,-8", 422, "step: expected a value, got none"),

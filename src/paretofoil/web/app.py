@@ -15,34 +15,16 @@ from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi import Path as InPath
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
+from pydantic import BeforeValidator
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_NUMBER
 from paretofoil.core.version import __version__
+from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document
 from paretofoil.web.guard import Guard, handle_errors
 from paretofoil.web.jobs import Job, JobQueue
-from paretofoil.web.models import (
-    MAX_COMMAND,
-    AgentDetails,
-    AgentSummary,
-    AnswerRequest,
-    ConsequenceRequest,
-    EpisodeRequest,
-    ErrorMessage,
-    FlipMapRequest,
-    FoldedNetwork,
-    FoldedRequest,
-    Health,
-    InfluenceRequest,
-    JobStatus,
-    ProbabilitiesRequest,
-    SearchSummary,
-    Seed,
-    Step,
-    Upload,
-)
+from paretofoil.web.models import Command, Seed, Step
 from paretofoil.web.pool import QuickWorker
 from paretofoil.web.settings import Settings
 from paretofoil.web.user_study.plan import read_user_study
@@ -55,15 +37,15 @@ Errors are `{"error": "one sentence"}`.
 """
 Responses = dict[int | str, dict[str, Any]]
 ERRORS: Responses = {
-    status: {"model": ErrorMessage, "description": description}
+    status: {"model": models.ErrorMessage, "description": description}
     for status, description in {404: "Not found", 422: "Invalid request", 503: "Too many requests; retry"}.items()
 }
 PNG: Responses = {200: {"content": {"image/png": {}}, "description": "A picture"}}
 LIBRARY_JSON: Responses = {
     200: {"content": {"application/json": {}}, "description": "The library's JSON, with texts and links to pictures"}
 }
-FINISHED_JOB: Responses = {200: {"model": JobStatus, "description": "The job"}}
-NEW_JOB: Responses = {**FINISHED_JOB, 202: {"model": JobStatus, "description": "The job has started"}}
+FINISHED_JOB: Responses = {200: {"model": models.JobStatus, "description": "The job"}}
+NEW_JOB: Responses = {**FINISHED_JOB, 202: {"model": models.JobStatus, "description": "The job has started"}}
 MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 """Set here, since some machines have other types, and browsers then refuse to run the scripts."""
 
@@ -157,22 +139,23 @@ router = APIRouter()
 ServerDep = Annotated[Server, Depends(_server)]
 Name = Annotated[str, InPath(max_length=200, examples=["deep-sea-treasure"])]
 JobKey = Annotated[str, InPath(max_length=200)]
-NumberList = Annotated[str, Query(max_length=2000, examples=["8,-8"], description="Numbers, separated by commas.")]
+_SPLIT = BeforeValidator(lambda values: [number for value in values for number in value.split(",")])
+_COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.")
 
 
 @router.get("/health", tags=["server"])
-async def health(server: ServerDep) -> Health:
+async def health(server: ServerDep) -> models.Health:
     """Return the version and the number of jobs."""
-    return Health(version=__version__, waiting=server.jobs.num_waiting, running=server.jobs.num_running)
+    return models.Health(version=__version__, waiting=server.jobs.num_waiting, running=server.jobs.num_running)
 
 
-@router.get("/agents", response_model=list[AgentSummary], tags=["agents"])
+@router.get("/agents", response_model=list[models.AgentSummary], tags=["agents"])
 async def list_agents(server: ServerDep) -> Any:
     """List the agents."""
     return [agent_summary(server.agents, name) for name in server.agents.names()]
 
 
-@router.get("/agents/{name}", response_model=AgentDetails, tags=["agents"])
+@router.get("/agents/{name}", response_model=models.AgentDetails, tags=["agents"])
 async def show_agent(name: Name, server: ServerDep) -> Any:
     """Return an agent with its command space, its front and its provenance."""
     return agent_document(server.agents, name)
@@ -184,39 +167,39 @@ async def show_environment(name: Name, server: ServerDep) -> Response:
     return await _picture(server, "start-picture", {"agent": name})
 
 
-@router.post("/agents", response_model=AgentDetails, status_code=201, tags=["agents"])
-async def upload_agent(request: Upload, server: ServerDep) -> Any:
-    """Upload an agent in the library's format. It exists until the server stops."""
+@router.post("/agents", response_model=models.AgentDetails, status_code=201, tags=["agents"])
+async def upload_agent(request: models.Upload, server: ServerDep) -> Any:
+    """models.Upload an agent in the library's format. It exists until the server stops."""
     await asyncio.to_thread(server.agents.upload, request.name, request.description, request.weights)
     return agent_document(server.agents, request.name)
 
 
-@router.get("/searches", response_model=list[SearchSummary], tags=["agents"])
+@router.get("/searches", response_model=list[models.SearchSummary], tags=["agents"])
 async def list_searches() -> Any:
     """List the searches."""
     return await asyncio.to_thread(searches_document)
 
 
-@router.post("/folded", response_class=Response, responses={200: {"model": FoldedNetwork}}, tags=["agents"])
-async def fold(request: FoldedRequest, server: ServerDep) -> Response:
+@router.post("/folded", response_class=Response, responses={200: {"model": models.FoldedNetwork}}, tags=["agents"])
+async def fold(request: models.FoldedRequest, server: ServerDep) -> Response:
     """Return the policy at a state as a small network of the command, which the page computes."""
     return _json(await server.run_quick("folded", request.model_dump()))
 
 
 @router.post("/probabilities", response_class=Response, responses={200: {"model": list[list[float]]}}, tags=["agents"])
-async def list_probabilities(request: ProbabilitiesRequest, server: ServerDep) -> Response:
+async def list_probabilities(request: models.ProbabilitiesRequest, server: ServerDep) -> Response:
     """Return the probabilities of the actions at a state under each command. The page uses it for black boxes."""
     return _json(await server.run_quick("probabilities", request.model_dump()))
 
 
 @router.post("/episodes", response_class=Response, responses=LIBRARY_JSON, tags=["episodes"])
-async def roll_out(request: EpisodeRequest, server: ServerDep) -> Response:
+async def roll_out(request: models.EpisodeRequest, server: ServerDep) -> Response:
     """Return the greedy episode under a command."""
     return _json(await server.run_quick("episode", request.model_dump()))
 
 
 @router.post("/consequences", response_class=Response, responses=LIBRARY_JSON, tags=["episodes"])
-async def roll_on(request: ConsequenceRequest, server: ServerDep) -> Response:
+async def roll_on(request: models.ConsequenceRequest, server: ServerDep) -> Response:
     """Return the rest of an episode after another command is issued, and what that command achieves.
 
     In a stochastic environment `consequence` holds means over many runs; `episode` is one of these runs.
@@ -228,22 +211,21 @@ async def roll_on(request: ConsequenceRequest, server: ServerDep) -> Response:
 async def show_step(
     server: ServerDep,
     agent: Annotated[str, Query(max_length=200)],
-    command: NumberList,
+    command: Annotated[Command, _SPLIT, _COMMAND],
     step: Annotated[Step, Query()],
     seed: Annotated[Seed, Query()] = 0,
     since: Annotated[Step | None, Query()] = None,
-    issued: NumberList | None = None,
+    issued: Annotated[Command | None, _SPLIT, _COMMAND] = None,
 ) -> Response:
     """Return the picture of a step. With `since` and `issued`: after that command was issued at that step."""
     if (since is None) != (issued is None):
         raise InvalidInput.expected("both since and issued, or neither", f"since={since} and issued={issued}")
-    other = {"since": since, "issued": None if issued is None else _numbers(issued)}
-    request = {"agent": agent, "command": _numbers(command), "seed": seed, "step": step, **other}
-    return await _picture(server, "picture", request)
+    fields = {"agent": agent, "command": command, "seed": seed, "step": step, "since": since, "issued": issued}
+    return await _picture(server, "picture", fields)
 
 
 @router.post("/answers", response_class=Response, responses=NEW_JOB, tags=["questions"])
-async def ask(request: AnswerRequest, server: ServerDep) -> Response:
+async def ask(request: models.AnswerRequest, server: ServerDep) -> Response:
     """Ask why not the foil: the smallest change of the command that makes the agent choose it.
 
     The result holds the library's `answer`, its `sentence` and `paragraph`, and `python`: lines that give the same.
@@ -252,13 +234,13 @@ async def ask(request: AnswerRequest, server: ServerDep) -> Response:
 
 
 @router.post("/flip-maps", response_class=Response, responses=NEW_JOB, tags=["questions"])
-async def map_flips(request: FlipMapRequest, server: ServerDep) -> Response:
+async def map_flips(request: models.FlipMapRequest, server: ServerDep) -> Response:
     """Ask about every step of an episode and every foil. Answers appear in `partial` while the job runs."""
     return await _submit(server, "flip-map", "check-steps", request)
 
 
 @router.post("/influence", response_class=Response, responses=NEW_JOB, tags=["questions"])
-async def measure_influence(request: InfluenceRequest, server: ServerDep) -> Response:
+async def measure_influence(request: models.InfluenceRequest, server: ServerDep) -> Response:
     """Measure how much the command matters: for each step, the share of commands under which each action is chosen.
 
     Steps appear in `partial` while the job runs; `seconds` is the time limit of each step.
@@ -278,7 +260,7 @@ async def cancel_job(key: JobKey, server: ServerDep) -> Response:
     return _json(server.jobs.to_json(server.jobs.cancel(key)))
 
 
-async def _submit(server: Server, kind: str, check: str, request: EpisodeRequest) -> Response:
+async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
     """Check a question at once and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
     job: Job = server.jobs.submit(kind, server.agents.source(request.agent).address, fields)
@@ -293,14 +275,3 @@ async def _picture(server: Server, kind: str, request: dict[str, Any]) -> Respon
     """Return a picture that browsers may cache for a short time."""
     png = base64.b64decode(json.loads(await server.run_quick(kind, request)))
     return Response(png, media_type="image/png", headers={"Cache-Control": "private, max-age=600"})
-
-
-def _numbers(text: str) -> list[float]:
-    """Return [8.0, -8.0] for "8,-8"."""
-    try:
-        numbers = [float(number) for number in text.split(",")[: MAX_COMMAND + 1]]
-    except ValueError:
-        raise InvalidInput.expected("numbers separated by commas, such as 8,-8", repr(text)) from None
-    if not all(abs(number) <= MAX_NUMBER for number in numbers):
-        raise InvalidInput.expected("finite numbers", repr(text))
-    return numbers

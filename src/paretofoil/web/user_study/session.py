@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -14,19 +15,9 @@ from paretofoil.core.json import brief
 from paretofoil.web.models import Command, StrictModel
 from paretofoil.web.user_study.plan import END, Part, Rating, UserStudy
 from paretofoil.web.user_study.replies import Participant, Replies, Reply
-from paretofoil.web.user_study.tasks import FindAgent, WatchedEpisode, prepare_tasks
+from paretofoil.web.user_study.tasks import FindAgent, Verdict, WatchedEpisode, prepare_tasks
 
 MAX_SECONDS = 1e7
-
-
-class StudyDescription(BaseModel):
-    """What everybody reads first."""
-
-    title: str
-    consent: Sequence[str]
-    introduction: Sequence[str]
-    thanks: Sequence[str]
-    screens: int
 
 
 class Screen(BaseModel):
@@ -88,12 +79,6 @@ class UserStudySession:
         """The file of the replies."""
         return self._replies.path
 
-    def describe(self) -> StudyDescription:
-        study = self.study
-        num_screens = len(study.tasks) + any(rating.asked == END for rating in study.ratings)
-        texts = {name: getattr(study, name) for name in ("title", "consent", "introduction", "thanks")}
-        return StudyDescription(**texts, screens=num_screens)
-
     def join(self, key: str) -> ParticipantScreens:
         """Add a participant. One who has joined before keeps condition, order and replies."""
         return self._show(self._replies.join(key, lambda number: self.study.condition_of(number).name))
@@ -144,7 +129,7 @@ class UserStudySession:
 
     def _judge(self, participant: Participant, position: int, screen: Screen, request: ReplyRequest) -> Reply:
         """Check a reply and compare it with the right one."""
-        verdict = None
+        verdict = Verdict()
         if screen.kind != END:
             verdict = self._tasks[participant.condition, screen.name].judge(request.reply)
         elif request.reply is not None:
@@ -155,13 +140,9 @@ class UserStudySession:
             step=screen.name,
             kind=screen.kind,
             agents=screen.agents,
-            reply=None if verdict is None else verdict.reply,
-            truth=None if verdict is None else verdict.truth,
-            correct=None if verdict is None else verdict.correct,
             ratings=_check_ratings(screen.ratings, request.ratings),
-            seconds=request.seconds,
-            away=request.away,
-            loads=request.loads,
+            **asdict(verdict),
+            **request.model_dump(include={"seconds", "away", "loads"}),
         )
 
 
@@ -184,10 +165,10 @@ def study_router(session: UserStudySession) -> APIRouter:
     """Return the routes of a user study."""
     router = APIRouter(tags=["user study"])
 
-    @router.get("/study")
-    async def show_study() -> StudyDescription:
+    @router.get("/study", response_model_include={"title", "consent", "introduction", "thanks"})
+    async def show_study() -> UserStudy:
         """Return what the user study is about, and what participants agree to."""
-        return session.describe()
+        return session.study
 
     @router.put("/study/participants/{key}")
     async def take_part(key: Key, consent: Consent) -> ParticipantScreens:

@@ -28,12 +28,12 @@ FindAgent = Callable[[str], Agent]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A reply and the right one."""
+    """A reply and the right one; None on the last screen, which has only ratings."""
 
-    reply: str
-    truth: str
+    reply: str | None = None
+    truth: str | None = None
     """What the agent does; of two agents, the better one."""
-    correct: bool
+    correct: bool | None = None
 
 
 @dataclass(frozen=True)

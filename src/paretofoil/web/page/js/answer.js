@@ -1,7 +1,7 @@
 /** The answer: its sentence, the change as bars, what is proven, and what to do with it. */
 
 import { changePicture } from "./change.js";
-import { announce, button, el, errorBox, refill } from "./dom.js";
+import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js";
 import { answerDetails } from "./answer_details.js";
 import { commandText } from "./text.js";
 
@@ -31,6 +31,8 @@ export function createAnswer(scope, store, controller) {
     if (status === "waiting" && root.dataset.status === "waiting") return progress(root, state.answer.progress);
     root.dataset.status = status;
     refill(root, parts(state, controller));
+    const inPanel = document.activeElement?.closest(".explore"); // the user changes options below
+    if ((status === "waiting" || status === "done") && !inPanel) bringIntoView(root);
   });
   scope.draw(["rollout"], ({ rollout }) => {
     for (const show of /** @type {NodeListOf<HTMLButtonElement>} */ (root.querySelectorAll("button.show")))

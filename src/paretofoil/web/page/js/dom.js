@@ -80,6 +80,13 @@ export function prefersReducedMotion() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
+/** Scroll to an element unless its start is visible already. */
+export function bringIntoView(node) {
+  const { top } = node.getBoundingClientRect();
+  if (top >= 0 && top < 0.6 * window.innerHeight) return;
+  node.scrollIntoView({ block: "start", behavior: prefersReducedMotion() ? "auto" : "smooth" });
+}
+
 /** Save text or a blob as a file. */
 export function save(name, content, type = "") {
   const blob = content instanceof Blob ? content : new Blob([content], { type });

@@ -2,7 +2,7 @@
 
 import { createCommandSpace } from "./command_space.js";
 import { createCompare } from "./compare.js";
-import { button, el } from "./dom.js";
+import { bringIntoView, button, el } from "./dom.js";
 import { createOptions } from "./options.js";
 import { createScope } from "./state.js";
 import { createWholeEpisode } from "./whole_episode.js";
@@ -63,6 +63,7 @@ export function createExplore(scope, store, controller) {
     inner = createScope(store); // ends when the tab is left, before the view ends
     panel.setAttribute("aria-labelledby", `tab-${tab.id}`);
     panel.replaceChildren(tab.create(inner, store, controller));
+    bringIntoView(body);
   });
   scope.onEnd(() => inner?.end());
 

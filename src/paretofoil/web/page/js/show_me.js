@@ -1,6 +1,6 @@
 /** The rollout of a new command beside the original episode ("Show me"). */
 
-import { announce, button, prefersReducedMotion, el, errorBox } from "./dom.js";
+import { announce, bringIntoView, button, prefersReducedMotion, el, errorBox } from "./dom.js";
 import { commandText } from "./text.js";
 
 const PACE = 600;
@@ -20,7 +20,7 @@ export function createShowMe(scope) {
     if (rollout.status === "failed") return root.replaceChildren(errorBox(rollout.error));
     const duet = createDuet(state);
     root.replaceChildren(duet.node);
-    root.scrollIntoView({ block: "nearest", behavior: prefersReducedMotion() ? "auto" : "smooth" });
+    duet.loaded.then(() => bringIntoView(root));
     const run = () => {
       clearInterval(timer);
       duet.show(0);
@@ -82,6 +82,7 @@ function createDuet(state) {
   return {
     node,
     length,
+    loaded: Promise.allSettled(columns.map((column) => column.loaded)),
     show,
     next: () => (show(at + 1), at < length),
     onAgain: (run) => again.addEventListener("click", run),
@@ -105,6 +106,7 @@ function strip(heading, agent, frames, about, kind = "original") {
   const ending = frames.at(-1).ending;
   return {
     ending: `${heading}: ${ending}`,
+    loaded: Object.assign(new Image(), { src: frames[0].picture }).decode(), // a picture has no height before
     node: el(
       "figure",
       { class: `strip leads-${kind}` },

@@ -2,7 +2,7 @@
 
 import { readParticipant, readStudy, takePart } from "./api.js";
 import { announce, button, prefersReducedMotion, el, errorBox, refill } from "./dom.js";
-import { storedKey, newKey } from "./study_session.js";
+import { isIntroduced, newKey, setIntroduced, storedKey } from "./study_session.js";
 import { showScreen } from "./study_screen.js";
 import { startTheme } from "./theme.js";
 
@@ -42,11 +42,11 @@ function showConsent(about) {
 }
 
 function introduce(about, key, participant) {
-  if (participant.next || !about.introduction.length) return showNext(about, key, participant);
+  if (participant.next || isIntroduced() || !about.introduction.length) return showNext(about, key, participant);
   textScreen(
     "Before you begin",
     about.introduction,
-    button("Begin", () => showNext(about, key, participant), { class: "primary" }),
+    button("Begin", () => (setIntroduced(), showNext(about, key, participant)), { class: "primary" }),
   );
 }
 

@@ -18,7 +18,7 @@ const TASKS = { predict: createPredict, choose: createChoose, steer: createSteer
  */
 export async function showScreen(show, key, participant, onDone) {
   const screen = participant.screens[participant.next];
-  show(el("p", { class: "loading" }, "Loading the next screen …"));
+  show(el("h1", { class: "loading" }, "Loading …"));
   const loaded = await loadScreen(screen, participant.shows);
   const scope = createScope(createStore());
   const task = TASKS[screen.kind]?.(screen, loaded, participant.shows, scope);

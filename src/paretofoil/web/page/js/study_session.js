@@ -1,6 +1,7 @@
 /** What a user study stores in this tab only, for reloads: the participant's random number and the clock. */
 
 const KEY = "paretofoil-participant";
+const INTRODUCED = "paretofoil-introduced";
 const CLOCK = "paretofoil-clock";
 const fallback = new Map(); // for browsers without storage
 
@@ -13,6 +14,12 @@ export function newKey() {
   write(KEY, [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join(""));
   return storedKey();
 }
+
+/** Return whether the participant has read the introduction. */
+export const isIntroduced = () => read(INTRODUCED) === storedKey();
+
+/** Store that the participant has read the introduction. */
+export const setIntroduced = () => write(INTRODUCED, storedKey());
 
 /**
  * Start the clock of a screen, once all of it is visible. `away` is the time during which the page was hidden.
