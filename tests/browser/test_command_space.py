@@ -6,6 +6,7 @@ from visit import QUESTION, Visit, share
 
 import paretofoil as pf
 from paretofoil.core.policy import probabilities
+from paretofoil.web.documents import command_text
 
 pytestmark = pytest.mark.long
 
@@ -86,6 +87,21 @@ def test_the_draft_shows_the_same_regions_as_the_whole_map_that_follows_it(visit
     visit.until(page, "window.paretofoil.lastWhole !== null")
     draft, whole = page.evaluate(DRAFTED)
     assert draft == whole
+
+
+TEXTS = """async ([name]) => {
+  const { commandText } = await import("/page/js/text.js");
+  const agent = await (await fetch(`/api/agents/${name}`)).json();
+  return agent.front.map((command) => commandText(agent.objectives, command));
+}"""
+
+
+@pytest.mark.parametrize("name", pf.list_agents())
+def test_the_page_writes_commands_as_the_library_does(visit: Visit, name: str) -> None:
+    agent = pf.load_agent(name)
+    if not agent.space.simplex:
+        texts = visit.open().evaluate(TEXTS, [name])
+        assert texts == [command_text(agent.space, command) for command in agent.front]
 
 
 def test_a_slider_changes_the_probabilities_without_a_request(visit: Visit) -> None:

@@ -122,10 +122,10 @@ def test_a_strangers_name_is_text_and_not_markup(visit: Visit) -> None:
 
 def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page = visit.ask()
-    page.get_by_text("To get what you ask for, ask for 5 treasure and 7 steps of time in all").wait_for()
+    page.get_by_text("To get what you ask for, ask for 5 treasure in 7 steps in all").wait_for()
     page.locator(".attainable .show").click()
     page.locator(".show-me").get_by_text("Attainable command", exact=True).wait_for()
-    page.get_by_text("It ends with 5 treasure and 7 steps of time.", exact=True).wait_for()
+    page.get_by_text("It ends with 5 treasure in 7 steps.", exact=True).wait_for()
 
 
 def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:

@@ -25,8 +25,8 @@ def test_every_environment_has_a_picture(visit: Visit) -> None:
 
 def test_an_episode_is_watched_to_its_end_unasked(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure", reduced_motion="no-preference")
-    page.get_by_role("button", name="Ask for 2 treasure and 3 steps of time").click()
-    page.get_by_text("The episode ends with 2 treasure and 3 steps of time, as you asked.").wait_for()
+    page.get_by_role("button", name="Ask for 2 treasure in 3 steps").click()
+    page.get_by_text("The episode ends with 2 treasure in 3 steps, as you asked.").wait_for()
 
 
 def test_a_step_changes_picture_command_and_address(visit: Visit) -> None:
@@ -34,7 +34,7 @@ def test_a_step_changes_picture_command_and_address(visit: Visit) -> None:
     page.wait_for_selector(".stage")
     before = page.get_attribute(".stage .scene", "src")
     page.get_by_role("button", name="One step forward").click()
-    page.get_by_text("Still to get: 8 treasure and 7 steps of time.").wait_for()
+    page.get_by_text("Still to get: 8 treasure in 7 steps.").wait_for()
     assert page.get_attribute(".stage .scene", "src") != before
     assert "step=1" in page.url
     page.get_by_role("button", name="One step back").click()
@@ -44,8 +44,8 @@ def test_a_step_changes_picture_command_and_address(visit: Visit) -> None:
 def test_show_me_plays_what_follows_beside_what_was(visit: Visit) -> None:
     page = visit.ask()
     page.locator(".answer .show").first.click()
-    page.get_by_text("It ends with 5 treasure and 7 steps of time.", exact=True).wait_for()
-    assert page.get_by_text("It ends with 8 treasure and 8 steps of time.", exact=True).is_visible()
+    page.get_by_text("It ends with 5 treasure in 7 steps.", exact=True).wait_for()
+    assert page.get_by_text("It ends with 8 treasure in 8 steps.", exact=True).is_visible()
     assert page.locator(".show-me .scene").count() == 2
 
 

@@ -16,7 +16,7 @@ def test_a_saved_page_answers_and_its_command_space_is_alive(visit: Visit, tmp_p
     page.get_by_role("button", name="down: Why not?").click()
     page.get_by_text("the agent would have gone down instead of right.").first.wait_for()
     page.locator(".answer .show").first.click()
-    page.get_by_text("It ends with 5 treasure and 7 steps of time.", exact=True).wait_for()
+    page.get_by_text("It ends with 5 treasure in 7 steps.", exact=True).wait_for()
     page.get_by_role("button", name="Show on the map").click()
     visit.until(page, "window.paretofoil.lastRedraw !== null")
     before = share(page, "down")

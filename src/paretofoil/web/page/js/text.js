@@ -21,26 +21,38 @@ export function short(value, digits = 4) {
 
 /** Return the amount with its unit: "8", "3 steps", "9.7 %". */
 export function quantity(objective, value, digits = 3) {
-  const shown = short(amount(objective, value), digits);
-  if (objective.probability) return `${shown} %`;
+  const number = amount(objective, value);
+  if (objective.probability) return `${digits > 3 ? short(number, digits) : tenths(number)} %`;
+  const shown = short(number, digits);
   return objective.unit ? `${shown} ${unit(objective, shown)}` : shown;
 }
 
-/** Return one objective of a command: "8 treasure", "3 steps of time", "a 9.7 % risk of death". */
+/** Return a number with one decimal, or more where that would round to 0 or 100. */
+function tenths(number) {
+  const rounded = Number(number.toFixed(1));
+  return rounded === 0 || rounded === 100 ? short(number) : String(rounded);
+}
+
+/** Return one objective of a command: "8 treasure", "3 steps", "a 9.7 % risk of death". */
 export function quantityText(objective, value, digits = 3) {
-  if (amount(objective, value) === 0) return `no ${chance(objective)}`;
+  if (amount(objective, value) === 0) return `no ${isTime(objective) ? objective.unit : chance(objective)}`;
   const text = quantity(objective, value, digits);
   if (objective.probability) return `${/^(8|11\b|18\b)/.test(text) ? "an" : "a"} ${text} ${chance(objective)}`;
+  if (isHorizon(objective)) return `a horizon of ${text}`;
+  if (isTime(objective)) return text;
   return objective.unit || /\d$/.test(objective.name) ? `${text} of ${objective.name}` : `${text} ${objective.name}`;
 }
 
-/** Return a whole command: "8 treasure and 3 steps of time". */
+/** Return a whole command: "8 treasure in 3 steps", "0.8 A, 1 D and nothing else". */
 export function commandText(objectives, command, digits = 3) {
-  const texts = objectives.map((objective, i) => quantityText(objective, command[i], digits));
-  const some = texts.filter((text) => !text.startsWith("no "));
-  const plain = objectives.every((objective) => !objective.cost && !objective.probability);
-  if (plain && texts.length - some.length > 1) return join(some.length ? [...some, "nothing else"] : ["nothing"]);
-  return join(texts);
+  const pairs = objectives.map((objective, i) => [objective, quantityText(objective, command[i], digits)]);
+  const isDuration = ([objective, text]) => isTime(objective) && /^\d/.test(text) && !objectives.some(isHorizon);
+  const duration = pairs.filter(isDuration).map(([, text]) => text);
+  let others = pairs.filter((pair) => !isDuration(pair)).map(([, text]) => text);
+  const some = others.filter((text) => !text.startsWith("no "));
+  if (others.length - some.length > 1 && !objectives.some((objective) => objective.cost || objective.probability))
+    others = some.length ? [...some, "nothing else"] : ["nothing"];
+  return [join(others), ...duration].filter(Boolean).join(" in ");
 }
 
 /** Return "a, b and c". */
@@ -72,6 +84,9 @@ export function sign(action) {
 export function signed(action) {
   return sign(action) ? `${sign(action)} ${action}` : action;
 }
+
+const isTime = (objective) => objective.name === "time" && Boolean(objective.unit);
+const isHorizon = (objective) => objective.name === "horizon" && Boolean(objective.unit);
 
 function unit(objective, shown) {
   return shown === "1" ? objective.unit.replace(/s$/, "") : objective.unit;
