@@ -1,4 +1,4 @@
-"""CF-ZOO against its sequential reference, and against what can be computed by hand."""
+"""CF-ZOO on policies whose closest command is known. The paper's tests compare it with a sequential reference."""
 
 import numpy as np
 import pytest
@@ -14,31 +14,8 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search import CFZoo
 from paretofoil.search.budget import Budget
 from paretofoil.search.cf_zoo import ZooConfig, infer_signs, longest_step, refine, unit_directions
-from paretofoil_paper.searches import LocalZoo, ReferenceCFZoo
 
 SMALL = CFZoo(directions=150, max_queries=301)
-
-
-def equal(a: np.ndarray | None, b: np.ndarray | None) -> bool:
-    return (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
-
-
-@pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
-def test_the_batched_search_gives_what_the_sequential_reference_gives(objectives: int) -> None:
-    policy = random_pcn(objectives, objectives=objectives)
-    questions = [random_question(policy, seed) for seed in range(12)]
-    fast = SMALL.run(QuestionBatch(questions))
-    slow = ReferenceCFZoo(SMALL).run(QuestionBatch(questions))
-    assert any(f.scaled_change is not None for f in fast)
-    assert all(equal(f.scaled_change, s.scaled_change) for f, s in zip(fast, slow, strict=True))
-
-
-def test_rejecting_and_mirroring_both_match_their_reference() -> None:
-    policy = random_pcn(3)
-    questions = [random_question(policy, seed) for seed in range(6)]
-    config = CFZoo(directions=60, max_queries=61, sampling="reject")
-    fast, slow = config.run(QuestionBatch(questions)), ReferenceCFZoo(config).run(QuestionBatch(questions))
-    assert all(equal(f.scaled_change, s.scaled_change) for f, s in zip(fast, slow, strict=True))
 
 
 def test_the_zoo_phase_spends_exactly_the_maximum_of_queries() -> None:
@@ -51,18 +28,7 @@ def test_the_zoo_phase_spends_exactly_the_maximum_of_queries() -> None:
     assert queries["bisection"] <= 150 * 16
 
 
-def test_dropping_hopeless_rays_saves_queries_and_changes_nothing() -> None:
-    policy = random_pcn(5)
-    questions = [random_question(policy, seed) for seed in range(10)]
-    fast, slow = QuestionBatch(questions), QuestionBatch(questions)
-    SMALL.run(fast)
-    ReferenceCFZoo(SMALL).run(slow)
-    spent = [(fast.queries(i)["bisection"], slow.queries(i)["bisection"]) for i in range(10)]
-    assert all(a <= b for a, b in spent)
-    assert sum(a for a, _ in spent) < sum(b for _, b in spent)
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000), angle=st.floats(0, 2 * np.pi), offset=st.floats(0.05, 0.4))
 def test_cf_zoo_is_within_two_percent_of_a_known_boundary_in_two_dimensions(
     seed: int, angle: float, offset: float
@@ -135,12 +101,6 @@ def test_the_longest_step_ends_on_the_edge_of_the_region() -> None:
     u = np.array([[0.6, 0.8], [-1.0, 0.0], [0.0, 0.0]])
     alpha = longest_step(u, np.array([-0.3, -1.0]), np.array([3.0, 0.4]))
     assert np.allclose(alpha, [0.5, 0.3, 0.0])
-
-
-def test_without_any_seeding_zoo_starts_at_the_original_command() -> None:
-    batch = QuestionBatch([random_question(random_pcn(0), 1)])
-    LocalZoo(max_queries=301).run(batch)
-    assert batch.queries(0) == {"zoo": 301}
 
 
 def test_a_time_limit_returns_what_there_is() -> None:
