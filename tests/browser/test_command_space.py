@@ -60,7 +60,7 @@ def test_the_pages_numbers_are_the_librarys(visit: Visit, name: str) -> None:
     asked = [decision.state.tolist(), commands.tolist(), list(decision.valid_actions)]
     computed = np.array(page.evaluate(COMPUTED, asked))
     scores = agent.policy.log_probs(np.repeat(decision.state[None], 200, axis=0), commands)
-    told = np.array([probabilities(row, decision.valid_actions) for row in scores])
+    told = np.array([probabilities(agent.policy, row, decision.valid_actions) for row in scores])
     assert np.abs(computed - told).max() <= 1e-5
 
 

@@ -11,7 +11,7 @@ from paretofoil.agents.rollout import rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options
-from paretofoil.core.policy import probabilities
+from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain
 from paretofoil.search import NearestFront
 from paretofoil.show.numbers import percent
@@ -206,8 +206,8 @@ def _where(example: Example, agent: Agent) -> str:
 
 
 def _policies_compared(example: Example, agent: Agent, decision: Decision) -> str:
-    scores = agent.policy.log_probs(decision.state[None], decision.command[None])[0]
-    shares = probabilities(scores, decision.valid_actions)
+    [scores] = query(agent.policy, decision.state[None], decision.command[None])
+    shares = probabilities(agent.policy, scores, decision.valid_actions)
     ours = ", ".join(f"{agent.actions[a]} {percent(float(shares[a]))}" for a in decision.valid_actions)
     theirs = ", ".join(f"{name} {percent(p)}" for name, p in example.chances)
     chosen = agent.actions[decision.action]

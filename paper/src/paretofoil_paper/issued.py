@@ -13,7 +13,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.policy import Policy
+from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.episode import Act, Episodes, greedy, run_episodes
 from paretofoil.explanation.consequence import REPEATS
 from paretofoil.study import Row
@@ -269,11 +269,11 @@ def choose(
     policy: Policy, states: np.ndarray, commands: np.ndarray, valid_actions: Sequence[Sequence[int]]
 ) -> np.ndarray:
     """(N,): the greedy action of each row."""
-    scores = policy.log_probs(states.astype(np.float32), commands)
+    scores = query(policy, states.astype(np.float32), commands)
     masks = np.zeros(scores.shape, dtype=bool)
     for mask, valid in zip(masks, valid_actions, strict=True):
         mask[list(valid)] = True
-    return np.where(masks, scores, -np.inf).argmax(axis=1)
+    return greedy_actions(scores, masks)
 
 
 NOISY = tuple(f"{what}_{name}" for what in ("command", "state") for name in NOISE)

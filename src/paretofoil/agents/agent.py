@@ -12,7 +12,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
-from paretofoil.core.policy import Policy, as_policy, as_scores, shares
+from paretofoil.core.policy import Policy, as_policy, greedy_actions, probabilities, query
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.episode import EXACT
 from paretofoil.envs.tabular import locate
@@ -137,12 +137,9 @@ class Agent:
 
     def _query(self, state: np.ndarray, valid: np.ndarray, command: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the probabilities and the greedy action."""
-        copies = np.array([state]), np.array([command])  # for policies that write to their inputs
-        scores = as_scores(self.policy.log_probs(*copies), command[None])
-        if scores.shape[1] != len(valid):
-            raise InvalidInput.expected(f"log-probabilities of {len(valid)} actions", scores.shape[1])
-        actions = np.flatnonzero(valid).tolist()
-        return shares(self.policy, scores[0], actions)[0], int(max(actions, key=lambda action: scores[0, action]))
+        scores = query(self.policy, state[None], command[None])
+        [action] = greedy_actions(scores, valid[None]).tolist()
+        return probabilities(self.policy, scores[0], np.flatnonzero(valid).tolist()), action
 
     def _locate(self, state: Any) -> tuple[np.ndarray, np.ndarray, Any]:
         """Return the encoded state, the mask of its valid actions, and a snapshot of the environment or None."""

@@ -84,24 +84,49 @@ def tells_values(policy: Policy) -> bool:
     return isinstance(policy, ValuedPolicy) and policy.tells_values
 
 
-def shares(policy: Policy, scores: np.ndarray, valid_actions: Sequence[int]) -> tuple[np.ndarray, np.ndarray | None]:
-    """The probabilities of the actions, given a policy's scores (num_actions,), and their values, if it tells these.
+def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Return the scores (N, num_actions) of a policy: log-probabilities, or values.
 
-    What is worth most is chosen for sure.
+    Everything but the searches, which count their queries, queries a policy by this function.
+
+    Args:
+        policy: The policy.
+        states: (N, state size).
+        commands: (N, d).
     """
-    if not tells_values(policy):
-        return probabilities(scores, valid_actions), None
-    best = max(valid_actions, key=lambda action: scores[action])  # the first of equals
-    return np.eye(len(scores))[best], scores.astype(np.float64)
+    copies = np.array(states), np.array(commands)  # some policies write to their inputs
+    return as_scores(policy.log_probs(*copies), commands)
 
 
-def probabilities(scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
-    """From log-probabilities or logits (num_actions,) to probabilities over the valid actions, 0 for the others."""
+def greedy_actions(scores: np.ndarray, valid: np.ndarray) -> np.ndarray:
+    """Return the valid action with the largest score in each row, the first of equals: two arrays (N, A) -> (N,)."""
+    if scores.shape != valid.shape:
+        raise InvalidInput.expected(f"log-probabilities of {valid.shape[1]} actions", scores.shape[1])
+    return np.where(valid, scores, -np.inf).argmax(axis=1)
+
+
+def greedy_action(scores: np.ndarray, valid_actions: Sequence[int]) -> int:
+    """Return the valid action with the largest score (num_actions,), the first of equals."""
+    return max(valid_actions, key=lambda action: float(scores[action]))
+
+
+def probabilities(policy: Policy, scores: np.ndarray, valid_actions: Sequence[int]) -> np.ndarray:
+    """Return the probabilities (num_actions,) of the actions, 0 for invalid ones, given the scores of a policy.
+
+    A policy of values chooses its best action with probability 1.
+    """
+    if tells_values(policy):
+        return np.eye(len(scores))[greedy_action(scores, valid_actions)]
     valid = list(valid_actions)
     weights = np.exp(scores[valid].astype(np.float64) - scores[valid].max())
     shares = np.zeros(len(scores))
     shares[valid] = weights / weights.sum()
     return shares
+
+
+def action_values(policy: Policy, scores: np.ndarray) -> np.ndarray | None:
+    """Return the value of each action, given the scores of a policy of values; None for any other policy."""
+    return scores.astype(np.float64) if tells_values(policy) else None
 
 
 @dataclass(frozen=True, eq=False)

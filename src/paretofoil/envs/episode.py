@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Policy, as_scores
+from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.batch import BatchEnv, Observed
 
 DECIMALS = 9
@@ -107,10 +106,7 @@ def greedy(policy: Policy) -> Act:
     def act(
         step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
-        scores = as_scores(policy.log_probs(observations, commands), commands)
-        if scores.shape != masks.shape:
-            raise InvalidInput.expected(f"log-probabilities of {masks.shape[1]} actions", scores.shape[1])
-        return np.where(masks, scores, -np.inf).argmax(axis=1)
+        return greedy_actions(query(policy, observations, commands), masks)
 
     return act
 

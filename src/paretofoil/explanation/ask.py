@@ -12,7 +12,7 @@ from paretofoil.core.answer import Answer, Live, QuestionRecord, SearchRecord, S
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import NO_LIMITS, Limits, now
 from paretofoil.core.options import DEFAULTS, Options
-from paretofoil.core.policy import shares
+from paretofoil.core.policy import action_values, greedy_action, probabilities
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.check import check
@@ -96,12 +96,11 @@ def _record(
     question: Question, scores: np.ndarray, names: tuple[str, ...], phrases: tuple[str, ...], free: tuple[int, ...]
 ) -> QuestionRecord:
     """Return the stored part of a question; `scores` (num_actions,) are the policy's under the original command."""
-    chosen = max(question.valid_actions, key=lambda action: scores[action])  # the first of equals
+    chosen = greedy_action(scores, question.valid_actions)
     if chosen == question.foil:
         raise InvalidInput(
             f"expected a foil that the policy does not choose, got {names[chosen]!r}, which is what it chooses here"
         )
-    chances, values = shares(question.policy, scores, question.valid_actions)
     return QuestionRecord(
         command=question.command,
         objectives=question.space.objectives,  # type: ignore[arg-type]
@@ -112,7 +111,7 @@ def _record(
         foil=question.foil,
         kappa=question.kappa,
         norm=question.norm,
-        probabilities=chances,
+        probabilities=probabilities(question.policy, scores, question.valid_actions),
         low=question.low,
         high=question.high,
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
@@ -120,7 +119,7 @@ def _record(
         held=question.held,
         free=free,
         preferences=question.space.simplex,
-        values=values,
+        values=action_values(question.policy, scores),
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Counterfactual, Status
 from paretofoil.core.limit import Stop
-from paretofoil.core.policy import shares
+from paretofoil.core.policy import action_values, probabilities
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
 from paretofoil.explanation.confirm import confirm
@@ -44,11 +44,10 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
 def _counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
     """Return a command (d,) with the policy's scores (num_actions,) there."""
     question = batch.questions[row]
-    probabilities, values = shares(question.policy, scores, question.valid_actions)
     return Counterfactual(
         command=command,
         distance=float(question.space.distance(command, question.command, question.norm)),
         margin=float(batch.margins_of(np.array([row]), scores[None])[0]),
-        probabilities=probabilities,
-        values=values,
+        probabilities=probabilities(question.policy, scores, question.valid_actions),
+        values=action_values(question.policy, scores),
     )

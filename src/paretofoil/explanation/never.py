@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.limit import as_seconds, now
-from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, as_scores
+from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, query
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.noise import clearance
@@ -214,9 +214,8 @@ class _Prover:
         return Counterexample(states[hits[0]], commands[hits[0]]) if len(hits) else None
 
     def _scores(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """Return the scores of the valid actions: (N, A). The policy gets copies, which it may write to."""
-        scores = self.agent.policy.log_probs(np.array(states, dtype=np.float32), np.array(commands))
-        return as_scores(scores, commands)[:, list(decision.valid_actions)]
+        """Return the scores of the valid actions: (N, A)."""
+        return query(self.agent.policy, states.astype(np.float32), commands)[:, list(decision.valid_actions)]
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """Return the allowed difference between margins of the deployed policy and those of the proof."""

@@ -12,7 +12,7 @@ from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.options import DEFAULTS, Options
-from paretofoil.core.policy import Policy, as_policy, as_scores, tells_values
+from paretofoil.core.policy import Policy, as_policy, query, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.whole_number import as_whole
 
@@ -201,5 +201,4 @@ def _as_state(state: Any) -> np.ndarray:
 
 def _scores(policy: Policy, decision: Decision) -> np.ndarray:
     """Return the policy's scores (num_actions,) at a decision."""
-    states, commands = np.array([decision.state]), np.array([decision.command])  # copies: a policy may write to them
-    return as_scores(policy.log_probs(states, commands), decision.command[None])[0]
+    return query(policy, decision.state[None], decision.command[None])[0]

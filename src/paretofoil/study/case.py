@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count
 from paretofoil.core.options import Box, Options
-from paretofoil.core.policy import Policy
+from paretofoil.core.policy import Policy, query
 from paretofoil.core.question import Question
 from paretofoil.explanation.questions import make_questions
 
@@ -66,7 +66,7 @@ class CaseRule:
         foils = decision.others
         if self.foils is None or len(foils) <= self.foils:
             return foils
-        scores = np.asarray(policy.log_probs(decision.state[None].copy(), decision.command[None].copy()))[0]
+        scores = query(policy, decision.state[None], decision.command[None])[0]
         return sorted(sorted(foils, key=lambda action: -scores[action])[: self.foils])
 
 

@@ -15,7 +15,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value
-from paretofoil.core.policy import is_white_box, tells_values
+from paretofoil.core.policy import is_white_box, query, tells_values
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.version import __version__
@@ -234,5 +234,5 @@ def _arrays(agent: Agent) -> list[tuple[str, np.ndarray]]:
     visited = [decision.state for episode in rollouts(agent, issued, seed=0) for decision in episode.decisions]
     states = np.stack(visited)[np.arange(256) % len(visited)]
     commands = np.random.default_rng(0).uniform(agent.space.low, agent.space.high, (256, agent.space.dim))
-    scores = np.asarray(agent.policy.log_probs(states, commands), dtype=np.float64)
+    scores = query(agent.policy, states, commands).astype(np.float64)
     return [("answers", np.round(scores, 4) + 0.0)]  # + 0.0 turns -0.0 into 0.0

@@ -13,7 +13,7 @@ from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
 from paretofoil.core.json import plain
-from paretofoil.core.policy import WhiteBoxPolicy, shares, tells_values
+from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
 from paretofoil.explanation.consequence import consequence
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
@@ -75,11 +75,10 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
     """Return the library's JSON of an episode, with probabilities, texts and links to pictures."""
     document = episode.to_dict()
     states, commands = (np.array([getattr(d, name) for d in episode]) for name in ("state", "command"))
-    scores = np.asarray(agent.policy.log_probs(states, commands))
+    scores = query(agent.policy, states, commands)
     for decision, row, entry in zip(episode, scores, document["decisions"], strict=True):
-        probabilities, action_values = shares(agent.policy, row, decision.valid_actions)
-        entry["probabilities"] = probabilities.tolist()
-        entry["values"] = None if action_values is None else action_values.tolist()
+        entry["probabilities"] = plain(probabilities(agent.policy, row, decision.valid_actions))
+        entry["values"] = plain(action_values(agent.policy, row))
         entry["command_text"] = command_text(agent.space, decision.command)
         entry["picture"] = picture_link(spec, decision.step)
     rewards = agent.space.objectives[: len(episode.achieved)]

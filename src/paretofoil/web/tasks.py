@@ -15,7 +15,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
 from paretofoil.core.limit import Limits
 from paretofoil.core.options import Options, describe_options
-from paretofoil.core.policy import shares
+from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.influence import influence_episode
 from paretofoil.explanation.questions import find_action, make_question
@@ -87,8 +87,8 @@ def _probabilities(agent: Agent, request: Request) -> Any:
         raise InvalidInput.expected(f"actions from 0 to {len(agent.actions) - 1}", max(valid))
     commands = np.stack([as_command(agent, command) for command in request["commands"]])
     states = np.repeat(check_state(agent, request["state"])[None], len(commands), axis=0)
-    scores = np.asarray(agent.policy.log_probs(states, commands))
-    return [shares(agent.policy, row, valid)[0].tolist() for row in scores]
+    scores = query(agent.policy, states, commands)
+    return [probabilities(agent.policy, row, valid).tolist() for row in scores]
 
 
 def _options(request: Request) -> Options:

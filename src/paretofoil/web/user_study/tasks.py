@@ -12,7 +12,7 @@ from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.core.limit import Limits
-from paretofoil.core.policy import shares
+from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.consequence import consequence
 from paretofoil.explanation.explain import explain
 from paretofoil.explanation.questions import find_action
@@ -170,13 +170,13 @@ def _most_probable_foil(agent: Agent, episode: Episode, step: int) -> str:
     decision = episode[step]
     if not decision.others:
         raise InvalidInput.expected("explained steps with a choice", f"{step}, which has one valid action")
-    probabilities = _probabilities(agent, decision, decision.command)
-    return agent.actions[max(decision.others, key=probabilities.__getitem__)]
+    shares = _probabilities(agent, decision, decision.command)
+    return agent.actions[max(decision.others, key=shares.__getitem__)]
 
 
 def _probabilities(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
-    [row] = np.asarray(agent.policy.log_probs(decision.state[None], command[None]))
-    return shares(agent.policy, row, decision.valid_actions)[0]
+    [row] = query(agent.policy, decision.state[None], command[None])
+    return probabilities(agent.policy, row, decision.valid_actions)
 
 
 def _performance(agent: Agent, task: ChooseTask) -> float:

@@ -1,4 +1,4 @@
-"""Lines that the words of the core stand on, each with a case that fails without it."""
+"""Commands, limits, policies, decisions and questions."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from paretofoil.core import limit
 from paretofoil.core.command import CommandSpace, Objective, length
 from paretofoil.core.decision import Decision
 from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.policy import ACTIVATIONS, probabilities
+from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, greedy_action, greedy_actions, probabilities, query
 from paretofoil.core.question import Question, QuestionBatch
 
 # Commands
@@ -57,7 +57,24 @@ def test_questions_that_are_searched_together_have_the_time_of_all(monkeypatch: 
 
 def test_probabilities_of_the_valid_actions_add_up_whatever_the_size_of_the_scores() -> None:
     scores = np.array([1000.0, 1000.0, 2000.0, 1000.0 + np.log(2.0)])
-    assert probabilities(scores, (0, 1, 3)) == pytest.approx([0.25, 0.25, 0.0, 0.5])
+    policy = LinearPolicy(np.zeros((4, 1)), np.zeros(4))
+    assert probabilities(policy, scores, (0, 1, 3)) == pytest.approx([0.25, 0.25, 0.0, 0.5])
+
+
+def test_the_greedy_action_is_the_first_of_equal_valid_actions() -> None:
+    scores = np.array([1.0, 3.0, 3.0, 9.0])
+    assert greedy_action(scores, (0, 1, 2)) == 1
+    assert greedy_actions(scores[None], np.array([[True, True, True, False]])).tolist() == [1]
+
+
+def test_a_query_leaves_the_arrays_of_the_caller_as_they_are() -> None:
+    def scaling(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        commands *= 2.0
+        return np.stack([commands[:, 0], -commands[:, 0]], axis=1)
+
+    commands = np.ones((3, 1))
+    assert query(CallablePolicy(scaling), np.zeros((3, 1)), commands).tolist() == [[2.0, -2.0]] * 3
+    assert commands.tolist() == [[1.0]] * 3
 
 
 def test_a_sigmoid_is_a_sigmoid() -> None:
