@@ -15,8 +15,8 @@ from paretofoil.core.answer import Certificate
 from paretofoil.core.limit import NO_LIMITS, Limits, Stop
 from paretofoil.core.question import QuestionBatch
 
-Access = Literal["queries", "gradients", "inside"]
-"""What a search needs of a policy: answers alone, derivatives, or all of it. The last two need `fold(state)`."""
+Access = Literal["queries", "gradients", "white-box"]
+"""What a search needs of a policy: queries, derivatives, or bounds. The last two need a white-box policy."""
 
 
 @dataclass(frozen=True, eq=False)

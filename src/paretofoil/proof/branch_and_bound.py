@@ -138,11 +138,11 @@ def branch_and_bound(
     """
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]
-    seen, take, most = 0, 1, at_once(claim.network.work, effort.batch)
+    num_boxes, take, most = 0, 1, at_once(claim.network.work, effort.batch)
     undecided = np.inf  # the least bound of the boxes that are too small to split
     while True:
         children = bound_boxes(claim, low, high, effort.goal(best))
-        seen += len(low)
+        num_boxes += len(low)
         if len(children):
             best = min(best, improve(np.concatenate([children.point, (children.low + children.high) / 2])))
         small = too_small(children.low, children.high)
@@ -152,12 +152,12 @@ def branch_and_bound(
         if not len(pool):
             reached = effort.goal(best)
             stop = Stop.PROVEN if undecided >= reached else Stop.COMPLETE
-            return Proof(max(0.0, float(min(reached, undecided))), seen, stop)
+            return Proof(max(0.0, float(min(reached, undecided))), num_boxes, stop)
         starved = hopeless()
-        if starved or seen >= effort.max_boxes or now() >= effort.deadline:
-            limit = Stop.OUT_OF_BOXES if seen >= effort.max_boxes else Stop.OUT_OF_TIME
+        if starved or num_boxes >= effort.max_boxes or now() >= effort.deadline:
+            limit = Stop.OUT_OF_BOXES if num_boxes >= effort.max_boxes else Stop.OUT_OF_TIME
             stop = Stop.OUT_OF_QUERIES if starved else limit
-            return Proof(max(0.0, float(min(pool.bound.min(), undecided))), seen, stop)
+            return Proof(max(0.0, float(min(pool.bound.min(), undecided))), num_boxes, stop)
         take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool) else np.arange(len(pool))
         low, high = pool[order[:take]].halves()

@@ -198,7 +198,7 @@ class _Partition:
         corners, parts = np.zeros((0, dim)), np.zeros((0, count))
         self.pool = Leaves(corners, corners, parts.astype(bool), parts, parts)
         self.settled = self.stuck = self.pool
-        self.seen = 0
+        self.num_boxes = 0
 
     def run(self, effort: ShareEffort, measured: float) -> ProvenShares:
         contest = self.contest
@@ -215,7 +215,7 @@ class _Partition:
             low, high, alive = self._halves(take)
 
     def _add(self, fresh: Leaves) -> None:
-        self.seen += len(fresh)
+        self.num_boxes += len(fresh)
         small = too_small(fresh.low, fresh.high)
         self.settled = self.settled + fresh[fresh.settled]
         self.stuck = self.stuck + fresh[small & ~fresh.settled]
@@ -226,7 +226,7 @@ class _Partition:
         one = effort.inert and np.any(chosen, axis=0).sum() <= 1
         if not len(self.pool) or (not one and self.pool.undecided.sum() <= effort.undecided):
             return Stop.COMPLETE if len(self.stuck) else Stop.PROVEN
-        if self.seen >= effort.max_boxes:
+        if self.num_boxes >= effort.max_boxes:
             return Stop.OUT_OF_BOXES
         return Stop.OUT_OF_TIME if now() >= effort.deadline else None
 
@@ -244,7 +244,7 @@ class _Partition:
         if not leaves.settled.all():  # else the volumes are powers of 1/2, and their sums exact
             sure, most = np.maximum(sure - _SUMMING, 0.0), np.where(most > 0, most + _SUMMING, 0.0)
         most = np.minimum(most, 1.0 - (sure.sum() - sure))
-        return ProvenShares(sure, most, stop, self.seen, self.contest.slack, measured, leaves)
+        return ProvenShares(sure, most, stop, self.num_boxes, self.contest.slack, measured, leaves)
 
 
 def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

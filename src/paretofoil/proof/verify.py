@@ -95,21 +95,21 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
     batch = QuestionBatch([question])
     level = question.kappa - certificate.slack
     claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, region_facets(question))
-    low, high, seen = claim.low[None], claim.high[None], 0
+    low, high, num_boxes = claim.low[None], claim.high[None], 0
     while len(low):
-        if seen >= _REBOUND_BOXES:
-            return None, seen
+        if num_boxes >= _REBOUND_BOXES:
+            return None, num_boxes
         open_low, open_high = [], []
         for first in range(0, len(low), _CHUNK >> 7):
             part = slice(first, first + (_CHUNK >> 7))
             boxes = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
-            seen += len(low[part])
+            num_boxes += len(low[part])
             near = batch.distances(boxes.point) < certificate.lower
             inside = batch.project(np.zeros(near.sum(), dtype=np.int64), boxes.point[near])
             if (network.margins(inside).min(axis=1, initial=np.inf) >= question.kappa).any():
-                return False, seen
+                return False, num_boxes
             halves = boxes.halves()
             open_low.append(halves[0])
             open_high.append(halves[1])
         low, high = np.concatenate(open_low), np.concatenate(open_high)
-    return True, seen
+    return True, num_boxes

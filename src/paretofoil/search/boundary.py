@@ -129,10 +129,10 @@ class _Scan:
 def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
     """Return the margins (Q, n) of points (Q, n, d); of points at 0 only the first is queried."""
     num_questions, num_points, dim = points.shape
-    wanted = np.abs(points).max(axis=2) > 1e-9
-    wanted[:, 0] = True
+    mask = np.abs(points).max(axis=2) > 1e-9
+    mask[:, 0] = True
     who = np.repeat(np.arange(num_questions), num_points)
-    return budget.ask(who, points.reshape(-1, dim), phase, wanted.reshape(-1)).reshape(num_questions, num_points)
+    return budget.ask(who, points.reshape(-1, dim), phase, mask.reshape(-1)).reshape(num_questions, num_points)
 
 
 def _promising(

@@ -85,10 +85,13 @@ class Budget:
         self.overtime = self.overtime or now() >= self.deadline
         return self.overtime
 
-    def ask(self, who: np.ndarray, z: np.ndarray, phase: str, wanted: np.ndarray | None = None) -> np.ndarray:
-        """Return the margins (N,) of changes z (N, d) of questions who (N,); -inf if not wanted or not affordable."""
+    def ask(self, who: np.ndarray, z: np.ndarray, phase: str, mask: np.ndarray | None = None) -> np.ndarray:
+        """Return the margins (N,) of changes z (N, d) of questions who (N,).
+
+        They are -inf outside the mask (N,), and where no query is left.
+        """
         margins = np.full(len(who), -np.inf)
-        affordable = self._afford(who, wanted)
+        affordable = self._afford(who, mask)
         if len(affordable):
             rows = self.rows[who[affordable]]
             margins[affordable] = self.batch.margins(rows, z[affordable], phase)
@@ -116,9 +119,9 @@ class Budget:
 
         return margins
 
-    def _afford(self, who: np.ndarray, wanted: np.ndarray | None = None) -> np.ndarray:
+    def _afford(self, who: np.ndarray, mask: np.ndarray | None = None) -> np.ndarray:
         """Return the indices of the queries (N,) that can be made, and subtract them from what is left."""
-        indices = np.arange(len(who)) if wanted is None else np.flatnonzero(wanted)
+        indices = np.arange(len(who)) if mask is None else np.flatnonzero(mask)
         if self.late or not len(indices):
             return indices[:0]
         if self.limited:
@@ -142,10 +145,10 @@ class Budget:
         self.batch.spend(self.rows, phase, count)
         return True
 
-    def check(self, z: np.ndarray, wanted: np.ndarray) -> None:
-        """Query the policy at the results (Q, d) of a white-box search, where wanted (Q,), whatever is left."""
-        rows = self.rows[wanted]
-        z = self.batch.project(rows, z[wanted])
+    def check(self, z: np.ndarray, mask: np.ndarray) -> None:
+        """Query the results (Q, d) of a white-box search within a mask (Q,), whatever is left."""
+        rows = self.rows[mask]
+        z = self.batch.project(rows, z[mask])
         self.closest.offer(rows, z, self.batch.margins(rows, z, "check"))
 
     def reserve(self, share: float) -> np.ndarray:

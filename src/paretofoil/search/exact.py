@@ -55,7 +55,7 @@ class Exact(Search):
     """Search of the warm start; None starts from the front and random commands."""
 
     stochastic = True
-    access = "inside"
+    access = "white-box"
     proves = True
 
     def __post_init__(self) -> None:

@@ -225,7 +225,7 @@ class FoldedNetwork(BaseModel):
 class SearchSummary(BaseModel):
     name: str
     about: str
-    needs: Literal["queries", "gradients", "inside"]
+    needs: Literal["queries", "gradients", "white-box"]
     proves: bool
 
 
