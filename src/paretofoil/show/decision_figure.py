@@ -60,7 +60,9 @@ def figure_decision(
     else:
         image = _draw_commands(panel, live.question, shown, axes)
         if first.question.step:
-            panel.set_xlabel(f"{panel.get_xlabel()} from here on")
+            panel.set_xlabel(f"{panel.get_xlabel()}, from here on")
+            if image is not None:
+                panel.set_ylabel(f"{panel.get_ylabel()}, from here on")
     if image is not None:
         figure.colorbar(image, ax=panel, label=margin_label(foil), fraction=0.046, extend="both")
     if beside is None:

@@ -137,7 +137,7 @@ def draw_triangle(
     if commands:
         draw_change(axes, tri.place(tri.command), tri.place(commands[0][0]))
     part = "part of the triangle; " if tri.low.any() else ""
-    sides = f"{part}each side is labelled with the weight of the corner at its anticlockwise end"
+    sides = f"{part}ticks: weight of the corner at the anticlockwise end of each side"
     rest = "other weights as in the original command" if len(tri.command) > 3 else ""
     finish(axes, "", [sides, rest, missing_note(answers) if commands else ""])
     return image
