@@ -272,7 +272,7 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
     )
     x, y = np.array([1.0, 2.0]), np.array([-3.0, -2.0, -1.0])
     eight, objectives = np.array([8.0, -2.0]), (TREASURE, TIME)
-    land = Landscape(objectives, eight, eight, np.array([9.0, 3.0]), 0.05, 0, 1, x, y, np.zeros((3, 2)), x)
+    land = Landscape(objectives, eight, eight, np.array([9.0, 3.0]), 0.05, 0, 1, x, y, np.zeros((3, 2)))
     flips = FlipMap("mine", found.objectives, found.actions, eight, eight, (3, 3), (0, 1), (found, proven()))
     return {
         "decision": (decision, repr),

@@ -9,8 +9,6 @@ import pytest
 from answers import attainable, changed
 from arguments import arguments
 from matplotlib.backend_bases import FigureCanvasBase
-from matplotlib.colors import to_hex
-from matplotlib.figure import Figure
 from policies import LinearPolicy
 
 import paretofoil as pf
@@ -22,7 +20,7 @@ from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.flip_map import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
-from paretofoil.show.landscape import Landscape, draw_landscape, landscape
+from paretofoil.show.landscape import Landscape, landscape
 from paretofoil.show.palette import ATTAINABLE, ENDINGS, MARKS, ORIGINAL, check_figure_path, mark_of
 
 SHARES = Objective("share")
@@ -94,20 +92,6 @@ def test_the_colours_of_a_cost_axis_are_mirrored_with_its_numbers():
     margins = np.asarray(mesh.get_array())
     column, row = np.searchsorted(x, 0.2) - 1, np.searchsorted(y, 6.0) - 1
     assert margins[row, column] == pytest.approx(10 * 0.2 - 6.0, abs=0.3)
-
-
-def test_the_gradient_is_drawn_on_demand_only_thinner_and_with_a_legend_entry_of_its_own():
-    found = plane()
-    land = landscape(found.asked.question, shown=[found])
-    plain, marked = Figure().subplots(1, 2)
-    draw_landscape(plain, land, [found])
-    draw_landscape(marked, land, [found], gradient=True)
-    assert "direction in which the margin grows" not in legend(plain)
-    assert {"direction in which the margin grows", "change"} <= set(legend(marked))
-    at_original = marked.collections[-1]
-    assert (at_original.U[0] > 0, at_original.V[0] < 0) == (True, True)  # more share, fewer steps
-    change = next(text for text in marked.texts if text.arrow_patch).arrow_patch
-    assert to_hex(at_original.get_facecolor()[0]) != to_hex(change.get_edgecolor())
 
 
 def test_three_objectives_are_a_slice_and_the_picture_says_through_what():

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
-from paretofoil.core.question import Question
-from paretofoil.show.landscape import draw_landscape, landscape, margin_label, two_objectives
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.show.landscape import Landscape, as_shown, draw_landscape, landscape, margin_label, two_objectives
 from paretofoil.show.numbers import short
+from paretofoil.show.palette import BLUE
 from paretofoil.study import Case, Row
 from paretofoil.study.case import enumerate_cases, make_case_question
 from paretofoil_paper.comparison import comparison_rows
@@ -19,6 +22,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ARROWS = 11
+"""Small arrows along each axis."""
 PANELS = (("branch-path", False), ("minecart", True), ("reward-line", False), ("deep-sea-treasure", False))
 """The environment of each panel, and whether White-CW is to have succeeded there (in the paper only in panel b)."""
 RULE = (
@@ -72,9 +77,40 @@ def _draw(axes: "Axes", posed: tuple[Question, str], given: Mapping[str, Answer]
     title = f"{which}: {chosen} → {foil}, command {command}, t = {time}"
     land = landscape(question, *two_objectives(question, answers), shown=answers)
     axes.set_axis_on()
-    image = draw_landscape(axes, land, answers, title=title, gradient=True)
+    image = draw_landscape(axes, land, answers, title=title)
+    _draw_gradient(axes, question, land)
     axes.figure.colorbar(image, ax=axes, fraction=0.046, label=margin_label(foil), extend="both")
     return title
+
+
+def _draw_gradient(axes: "Axes", question: Question, land: Landscape) -> None:
+    """Draw the scaled gradient of the margin: small arrows everywhere, a longer one at the original command."""
+    from matplotlib.patheffects import withStroke
+
+    scale = land.scale[[land.p, land.q]]
+    signs = np.array([-1.0 if land.objectives[i].cost else 1.0 for i in (land.p, land.q)])
+    up, right = np.gradient(land.margins, land.y / scale[1], land.x / scale[0])
+    pick = np.linspace(0, len(land.x) - 1, ARROWS + 2).astype(int)[1:-1]
+    u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
+    size = np.maximum(np.hypot(u, v), 1e-12)
+    x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
+    common: dict[str, Any] = {"color": BLUE, "path_effects": [withStroke(linewidth=1.2, foreground="white")]}
+    axes.quiver(x[pick], y[pick], signs[0] * u / size, signs[1] * v / size, scale=26, width=0.0036, zorder=3, **common)
+    slope = _slope(question, land.p, land.q)
+    if (steep := float(np.hypot(*slope))) > 0:
+        steepest = signs * slope / steep  # it may leave the axes, and is not clipped
+        axes.quiver(*land.place(land.command), *steepest, scale=7, width=0.006, zorder=6, clip_on=False, **common)
+    label = "direction in which the margin grows"
+    axes.plot([], [], linestyle="none", marker=r"$\rightarrow$", markersize=10, color=BLUE, label=label)
+
+
+def _slope(question: Question, p: int, q: int, h: float = 1e-3) -> np.ndarray:
+    """Return the scaled gradient of the margin at the original command over two objectives: (2,)."""
+    batch = QuestionBatch([question])
+    steps = np.zeros((4, batch.dim))
+    steps[0, p], steps[1, p], steps[2, q], steps[3, q] = h, -h, h, -h
+    up_p, down_p, up_q, down_q = batch.margins(np.zeros(4, dtype=int), steps, "landscape")
+    return np.array([up_p - down_p, up_q - down_q]) / (2 * h)
 
 
 def _share_legend(figure: "Figure") -> None:

@@ -1,9 +1,9 @@
 """The margin of the foil over two objectives, or along one (paper, "Landscape and Grid Construction")."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Document, Matrix
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.show.numbers import short, with_unit
-from paretofoil.show.palette import ATTAINABLE, BLUE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
+from paretofoil.show.palette import ATTAINABLE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
 from paretofoil.show.sentences import delivers
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ POINTS = 601
 MAX_COLOUR = 10.0
 """Margins beyond this (odds of 20,000 to 1) share one colour, so that the boundary stays visible."""
 DOTS = "#8a5410"
-ARROWS = 11
-"""Small arrows along each axis."""
 NOTE_WIDTH = 74
 """Characters in a line of the note above a landscape."""
 
@@ -42,7 +40,7 @@ NOTE_WIDTH = 74
 class Landscape(Document):
     """The margin on a grid over two objectives: a slice of the command space."""
 
-    SCHEMA: ClassVar[str] = "paretofoil/landscape/2"
+    SCHEMA: ClassVar[str] = "paretofoil/landscape/3"
 
     objectives: tuple[Objective, ...]
     """Those of the command, in its order."""
@@ -59,20 +57,28 @@ class Landscape(Document):
     x: np.ndarray  # (RESOLUTION,) true values of objective p
     y: np.ndarray  # (RESOLUTION,) true values of objective q
     margins: Matrix  # (len(y), len(x))
-    slope: np.ndarray  # (2,): the gradient of the margin at the original command, in scaled coordinates
 
     @property
     def off(self) -> list[int]:
         """The objectives that are on neither axis."""
         return [i for i in range(self.command.size) if i not in (self.p, self.q)]
 
+    def place(self, command: np.ndarray) -> np.ndarray:
+        """Return where a command lies in the figure: (2,)."""
+        return np.array([as_shown(self.objectives[i], command[i]) for i in (self.p, self.q)])
+
     def holds(self, command: np.ndarray) -> bool:
-        """Whether a command lies in the slice."""
+        """Return whether a command lies in the slice."""
         return bool((np.abs(command - self.through) / self.scale <= IN_SLICE)[self.off].all())
 
     def __repr__(self) -> str:
         names = f"{self.objectives[self.p].name} and {self.objectives[self.q].name}"
         return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
+
+    @classmethod
+    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        is_earlier = values.get("schema") == "paretofoil/landscape/2"  # it had a field more
+        return {**values, "schema": cls.SCHEMA} if is_earlier else values
 
     def check(self) -> None:
         """The axes must be objectives of the command, and the margins lie over them."""
@@ -86,8 +92,6 @@ class Landscape(Document):
             raise InvalidInput.expected(f"two objectives from 0 to {dim - 1}", (self.p, self.q))
         if self.margins.shape != (self.y.size, self.x.size):
             raise InvalidInput.expected(f"margins of shape {(self.y.size, self.x.size)}", self.margins.shape)
-        if self.slope.size != 2:
-            raise InvalidInput.expected("a slope of 2 numbers", self.slope.size)
 
 
 def landscape(
@@ -114,14 +118,16 @@ def landscape(
     through = question.command if through is None else through
     (left, right), (bottom, top) = window(question, (p, q), shown)
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
-    batch = QuestionBatch([question])
     commands = np.repeat(through[None], resolution**2, axis=0)
     commands[:, p], commands[:, q] = np.tile(x, resolution), np.repeat(y, resolution)
-    margins = batch.margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
-    surface, space = margins.reshape(resolution, resolution), question.space
-    named: Any = tuple(space.objectives)
-    slope = _slope(batch, p, q)
-    return Landscape(named, question.command, through, space.scale, question.kappa, p, q, x, y, surface, slope)
+    surface, space = margins_of(question, commands).reshape(resolution, resolution), question.space
+    objectives: Any = tuple(space.objectives)
+    return Landscape(objectives, question.command, through, space.scale, question.kappa, p, q, x, y, surface)
+
+
+def margins_of(question: Question, commands: np.ndarray) -> np.ndarray:
+    """Query the margin of the foil under commands (N, d): (N,)."""
+    return QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
 
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
@@ -147,13 +153,6 @@ def _changes(question: Question, shown: Sequence[Answer]) -> np.ndarray:
     """Return the absolute scaled change of each answer that has a command: (answers, d)."""
     commands = [answer.command for answer in shown if answer.command is not None]
     return np.abs(np.reshape(commands, (-1, question.space.dim)) - question.command) / question.space.scale
-
-
-def _slope(batch: QuestionBatch, p: int, q: int, h: float = 1e-3) -> np.ndarray:
-    steps = np.zeros((4, batch.dim))
-    steps[0, p], steps[1, p], steps[2, q], steps[3, q] = h, -h, h, -h
-    up_p, down_p, up_q, down_q = batch.margins(np.zeros(4, dtype=int), steps, "landscape")
-    return np.array([up_p - down_p, up_q - down_q]) / (2 * h)
 
 
 def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, int]:
@@ -200,30 +199,21 @@ def draw_landscape(
     *,
     title: str = "",
     proven_range: ProvenRange | None = None,
-    gradient: bool = False,
 ) -> Any:
     """Draw a landscape without its colour bar, and return the image for it.
 
-    The bold arrow is the change: from the original command to the quoted command of the first answer. `gradient` adds
-    thin blue arrows in the direction in which the margin grows. Commands outside the slice are hollow.
+    The bold arrow is the change: from the original command to the quoted command of the first answer. Commands outside
+    the slice are hollow.
     """
     x, y, margins = _as_seen(land)
     image = _draw_margins(axes, x, y, margins, land.kappa)
-    if gradient:
-        _draw_gradient(axes, land, x, y, margins)
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
-    commands = marked(answers)
-    draw_mark(axes, _point(land, land.command), ORIGINAL, land.holds(land.command), _bounds(x, y))
-    for command, mark in commands:
-        draw_mark(axes, _point(land, command), mark, land.holds(command), _bounds(x, y))
-    notes.append(missing_note(answers) if commands else "")
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     axes.set(xlabel=axis_label(land.objectives[land.p]), ylabel=axis_label(land.objectives[land.q]))
-    if commands:
-        draw_change(axes, _point(land, land.command), _point(land, commands[0][0]))
-    finish(axes, title, notes)
+    draw_commands(axes, land, answers, np.array([[x[0], y[0]], [x[-1], y[-1]]]))
+    finish(axes, title, [*notes, missing_note(answers)])
     return image
 
 
@@ -242,15 +232,6 @@ def _as_seen(land: Landscape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
     across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
     return x[across], y[down], land.margins[down, across]
-
-
-def _point(land: Landscape, command: np.ndarray) -> np.ndarray:
-    """Return where a command lies in the figure: (2,)."""
-    return np.array([as_shown(land.objectives[i], command[i]) for i in (land.p, land.q)])
-
-
-def _bounds(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.array([[x[0], y[0]], [x[-1], y[-1]]])
 
 
 def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarray, kappa: float) -> Any:
@@ -281,6 +262,24 @@ def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
     return quoted + [(command, ATTAINABLE) for command in different.values()]
 
 
+class _View(Protocol):
+    """A figure that has a place for each command."""
+
+    @property
+    def command(self) -> np.ndarray: ...
+    def place(self, command: np.ndarray) -> np.ndarray: ...
+    def holds(self, command: np.ndarray) -> bool: ...
+
+
+def draw_commands(axes: "Axes", view: _View, answers: Sequence[Answer], bounds: np.ndarray) -> None:
+    """Draw the original and the other commands, and the change of the first; the limits of the axes must be set."""
+    commands = marked(answers)
+    for command, mark in [(view.command, ORIGINAL), *commands]:
+        _draw_mark(axes, view.place(command), mark, view.holds(command), bounds)
+    if commands:
+        _draw_change(axes, view.place(view.command), view.place(commands[0][0]))
+
+
 def _mark(answer: Answer) -> Mark:
     mark = mark_of(answer.search.name)
     if answer.status is not Status.PROVEN_CLOSEST:
@@ -289,7 +288,7 @@ def _mark(answer: Answer) -> Mark:
     return replace(mark, label="closest command, rounded (proven)" if rounded else "closest command (proven)")
 
 
-def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:
+def _draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds: np.ndarray) -> None:
     """Draw a filled mark for a command in the slice, a hollow one for another; at the edge if it lies beyond."""
     shown = np.clip(point, *bounds)
     beyond = " (beyond the edge)" if not np.allclose(shown, point) else ""
@@ -307,8 +306,8 @@ def draw_mark(axes: "Axes", point: np.ndarray, mark: Mark, inside: bool, bounds:
     )
 
 
-def draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
-    """Draw the bold arrow of the change; the limits of the axes must be set before."""
+def _draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
+    """Draw the bold arrow of the change."""
     from matplotlib.patheffects import withStroke
 
     corners = axes.transData.transform([start, end]) * 72 / axes.figure.dpi
@@ -321,34 +320,6 @@ def draw_change(axes: "Axes", start: np.ndarray, end: np.ndarray) -> None:
     axes.plot([], [], linestyle="none", marker=r"$\rightarrow$", markersize=16, color=INK, label="change")
 
 
-def _draw_gradient(axes: "Axes", land: Landscape, x: np.ndarray, y: np.ndarray, margins: np.ndarray) -> None:
-    """Draw the scaled gradient of the margin: small arrows everywhere, a longer one at the original command."""
-    from matplotlib.patheffects import withStroke
-
-    scale = land.scale[[land.p, land.q]]
-    up, right = np.gradient(margins, y / scale[1], x / scale[0])
-    pick = np.linspace(0, len(x) - 1, ARROWS + 2).astype(int)[1:-1]
-    u, v = right[np.ix_(pick, pick)], up[np.ix_(pick, pick)]
-    size = np.maximum(np.hypot(u, v), 1e-12)
-    halo = [withStroke(linewidth=1.2, foreground="white")]
-    common: dict[str, Any] = {"color": BLUE, "path_effects": halo}
-    axes.quiver(x[pick], y[pick], u / size, v / size, scale=26, width=0.0036, zorder=3, **common)
-    signs = np.array([-1.0 if land.objectives[i].cost else 1.0 for i in (land.p, land.q)])
-    steep = float(np.hypot(*land.slope))
-    if steep > 0:
-        steepest = signs * land.slope / steep  # it may leave the axes, and is not clipped
-        axes.quiver(*_point(land, land.command), *steepest, scale=7, width=0.006, zorder=6, clip_on=False, **common)
-    axes.plot(
-        [],
-        [],
-        linestyle="none",
-        marker=r"$\rightarrow$",
-        markersize=10,
-        color=BLUE,
-        label="direction in which the margin grows",
-    )
-
-
 def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> str:
     """Draw the proven range if it meets the slice, or return a note that it does not."""
     from matplotlib.patches import Rectangle
@@ -357,15 +328,16 @@ def _draw_proven_range(axes: "Axes", land: Landscape, proven: ProvenRange) -> st
     meets = (proven.low - slack <= land.through) & (land.through <= proven.high + slack)
     if not meets[land.off].all():
         return "the proven range is not in this slice"
-    corners = np.sort([_point(land, proven.low), _point(land, proven.high)], axis=0)
+    corners = np.sort([land.place(proven.low), land.place(proven.high)], axis=0)
     style: dict[str, Any] = {"fill": False, "edgecolor": INK, "linestyle": "--", "linewidth": 1.4}
     axes.add_patch(Rectangle(corners[0], *(corners[1] - corners[0]), label="proven range", zorder=4, **style))
     return ""
 
 
 def missing_note(answers: Sequence[Answer]) -> str:
-    """Return which searches found no command: "White-CW: none found"."""
-    return ", ".join(f"{mark_of(a.search.name).label}: none found" for a in answers if a.command is None)
+    """Return which searches found no command while others did: "White-CW: none found"."""
+    missing = [answer for answer in answers if not answer.found] if any(a.found for a in answers) else []
+    return ", ".join(f"{mark_of(answer.search.name).label}: none found" for answer in missing)
 
 
 def finish(axes: "Axes", title: str, notes: Sequence[str]) -> None:
@@ -400,15 +372,18 @@ class MarginLine:
         value = command[self.axis]
         return np.array([as_shown(self.objectives[self.axis], value), np.interp(value, self.x, self.margins)])
 
+    def holds(self, command: np.ndarray) -> bool:
+        """Return whether a command lies on the line."""
+        return not (command - self.command)[self.off].any()
+
 
 def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> MarginLine:
     """Query the margin along one objective."""
     [(low, high)] = window(question, [axis], shown)
     x = np.linspace(low, high, POINTS)
     commands = np.repeat(question.command[None], POINTS, axis=0)
-    commands[:, axis] = x
-    margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
-    return MarginLine(question.space.asked_for, question.command, question.kappa, axis, x, margins)
+    commands[:, axis], objectives = x, question.space.asked_for
+    return MarginLine(objectives, question.command, question.kappa, axis, x, margins_of(question, commands))
 
 
 def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
@@ -418,7 +393,7 @@ def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Ans
     x = np.linspace(max(low, both - question.high[partner]), min(high, both - question.low[partner]), POINTS)
     commands = np.repeat(question.command[None], POINTS, axis=0)
     commands[:, axis], commands[:, partner] = x, both - x
-    margins = QuestionBatch([question]).margins_at(np.zeros(POINTS, dtype=int), commands, "landscape")
+    margins = margins_of(question, commands)
     names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.asked_for)
     return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
 
@@ -434,17 +409,9 @@ def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], 
     wins = line.margins >= line.kappa
     shade: dict[str, Any] = {"facecolor": MARGIN_COLOURS[3], "edgecolor": DOTS, "alpha": 0.5, "linewidth": 0}
     axes.fill_between(x, bottom, top, where=wins, hatch="..", label=wins_label(line.kappa), zorder=0, **shade)
-    bounds = np.array([[x.min(), bottom], [x.max(), top]])
-    commands = marked(answers)
-    draw_mark(axes, line.place(line.command), ORIGINAL, True, bounds)
-    for command, mark in commands:
-        inside = not (command - line.command)[line.off].any()
-        draw_mark(axes, line.place(command), mark, inside, bounds)
     label = axis_label(objective)
     if line.partner is not None:
         label = f"{label} (taken from the {line.objectives[line.partner].name})"
     axes.set(xlim=(x.min(), x.max()), ylim=(bottom, top), xlabel=label, ylabel=margin_label(foil))
-    if commands:
-        draw_change(axes, line.place(line.command), line.place(commands[0][0]))
-    missing = missing_note(answers) if commands else ""
-    finish(axes, "", [slice_note(line.objectives, line.command, line.command, line.off), missing])
+    draw_commands(axes, line, answers, np.array([[x.min(), bottom], [x.max(), top]]))
+    finish(axes, "", [slice_note(line.objectives, line.command, line.command, line.off), missing_note(answers)])

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from paretofoil.core.answer import Answer, ProvenRange
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.question import Question
 from paretofoil.show.landscape import (
     DOTS,
     IN_SLICE,
     SMALLEST_REACH,
     ZOOM,
-    draw_change,
+    draw_commands,
     draw_margin_line,
-    draw_mark,
     finish,
+    margins_of,
     marked,
     missing_note,
     weight_line,
@@ -68,7 +68,7 @@ def _draw_bars(axes: "Axes", question: Question, answers: Sequence[Answer], prov
             axes.errorbar(weights, middle, xerr=np.maximum(sides, 0.0), label="proven range", **style)
     axes.set(yticks=places, yticklabels=question.space.names, xlabel="weight", xlim=(0.0, None))
     axes.invert_yaxis()
-    finish(axes, "", [missing_note(answers) if len(rows) > 1 else ""])
+    finish(axes, "", [missing_note(answers)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +105,8 @@ def triangle(question: Question, free: Sequence[int], shown: Sequence[Answer], s
     shares = counts / steps
     commands = np.repeat(command[None], len(shares), axis=0)
     commands[:, numbers] = low + size * shares
-    margins = QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
     names = tuple(question.space.names[i] for i in free)
-    return Triangle(names, numbers, command, low, size, question.kappa, shares, margins)
+    return Triangle(names, numbers, command, low, size, question.kappa, shares, margins_of(question, commands))
 
 
 def _least_shown(weights: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
@@ -127,19 +126,13 @@ def draw_triangle(
     _draw_frame(axes, tri)
     if proven_range is not None:
         _draw_range(axes, tri, proven_range)
-    bounds = np.array([CORNERS.min(axis=0), CORNERS.max(axis=0)])
-    draw_mark(axes, tri.place(tri.command), ORIGINAL, True, bounds)
-    commands = marked(answers)
-    for command, mark in commands:
-        draw_mark(axes, tri.place(command), mark, tri.holds(command), bounds)
     axes.set(xlim=(-0.14, 1.14), ylim=(-0.14, CORNERS[2, 1] + 0.1), aspect="equal")
     axes.set_axis_off()
-    if commands:
-        draw_change(axes, tri.place(tri.command), tri.place(commands[0][0]))
+    draw_commands(axes, tri, answers, np.array([CORNERS.min(axis=0), CORNERS.max(axis=0)]))
     part = "part of the triangle; " if tri.low.any() else ""
     sides = f"{part}ticks: weight of the corner at the anticlockwise end of each side"
     rest = "other weights as in the original command" if len(tri.command) > 3 else ""
-    finish(axes, "", [sides, rest, missing_note(answers) if commands else ""])
+    finish(axes, "", [sides, rest, missing_note(answers)])
     return image
 
 
