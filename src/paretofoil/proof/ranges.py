@@ -42,7 +42,7 @@ _TABLE_ROUNDING = 2.0**-40
 """More than the relative rounding error of a sum of products with weights that sum to 1."""
 
 Ends = tuple[np.ndarray, np.ndarray]
-"""The lowest and the highest value of each weight: (d,), (d,)."""
+"""The lowest and the highest value of each coordinate: (d,), (d,)."""
 
 
 def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
@@ -64,27 +64,24 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     if slack < _LEAST_SLACK:
         return None
     growth = _BoxGrowth(network, level + slack, low, high, scaled_rounding(question))
-    box = growth.from_corner(point)
-    for axis, side in growth.sides(box):
-        box = growth.move(box, axis, side)
-    if not (box.high > box.low).any():
+    ends = growth.from_corner(point)
+    for axis in np.argsort(ends[1] - ends[0], kind="stable"):  # the shortest sides first
+        for side in (-1, 1):
+            ends = growth.move(ends, int(axis), side)
+    if not (ends[1] > ends[0]).any():
         return None
-    probes = box.low + probe_shares(len(box.low)) * (box.high - box.low)
+    probes = ends[0] + probe_shares(len(ends[0])) * (ends[1] - ends[0])
     if RANGE_CAUTION * deviation(batch, row, network, probes, "range") > slack:
         return None
-    range_low, range_high = question.command + box.low * scale, question.command + box.high * scale
-    range_low = np.where(box.low <= low, question.low, range_low)  # exactly the limit, without rounding
-    range_high = np.where(box.high >= high, question.high, range_high)
+    range_low, range_high = question.command + ends[0] * scale, question.command + ends[1] * scale
+    range_low = np.where(ends[0] <= low, question.low, range_low)  # exactly the limit, without rounding
+    range_high = np.where(ends[1] >= high, question.high, range_high)
     return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command))
 
 
-@dataclass(frozen=True, eq=False)
-class _Box:
-    low: np.ndarray  # (d,)
-    high: np.ndarray  # (d,)
-
-    def join(self, other: "_Box") -> "_Box":
-        return _Box(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+def _join(ends: Ends, low: np.ndarray, high: np.ndarray) -> Ends:
+    """Return the smallest box that holds a box and low, high (d,)."""
+    return np.minimum(ends[0], low), np.maximum(ends[1], high)
 
 
 class _BoxGrowth:
@@ -100,7 +97,7 @@ class _BoxGrowth:
         self.shares = np.random.default_rng(0).random((32, len(low)))  # positions in a box to look for counterexamples
         self.shares[:20] = np.round(self.shares[:20])
 
-    def from_corner(self, point: np.ndarray) -> _Box:
+    def from_corner(self, point: np.ndarray) -> Ends:
         """Return the largest box with a corner at the point, towards rising margins, in proportion to the limits."""
         steps = np.eye(len(point)) * 1e-3
         around = np.clip(np.concatenate([point + steps, point - steps]), self.low, self.high)
@@ -108,37 +105,33 @@ class _BoxGrowth:
         reach = np.where(margins[0] >= margins[1], self.high, self.low) - point
         reach = np.where(margins.max(axis=0) >= self.level, reach, 0.0)
         ends = point + _SHARES[:, None] * reach
-        return self._largest(_Box(point, point), np.minimum(point, ends), np.maximum(point, ends))
+        return self._largest((point, point), np.minimum(point, ends), np.maximum(point, ends))
 
-    def sides(self, box: _Box) -> list[tuple[int, int]]:
-        """Return the sides to move as (axis, -1 or 1), the shortest first."""
-        return [(int(axis), side) for axis in np.argsort(box.high - box.low, kind="stable") for side in (-1, 1)]
-
-    def move(self, box: _Box, axis: int, side: int) -> _Box:
+    def move(self, ends: Ends, axis: int, side: int) -> Ends:
         """Move one side of a proven box: cut the way to its limit into slices and prove as many as possible."""
-        start, end = (box.high[axis], self.high[axis]) if side > 0 else (box.low[axis], self.low[axis])
+        start, end = (ends[1][axis], self.high[axis]) if side > 0 else (ends[0][axis], self.low[axis])
         for _ in range(_ZOOMS):
-            ends = np.linspace(start, end, _SLICES + 1)
+            cuts = np.linspace(start, end, _SLICES + 1)
             if start == end or self.boxes_left <= 0:
-                return box
-            lows, highs = np.tile(box.low, (_SLICES, 1)), np.tile(box.high, (_SLICES, 1))
-            lows[:, axis], highs[:, axis] = np.minimum(ends[:-1], ends[1:]), np.maximum(ends[:-1], ends[1:])
+                return ends
+            lows, highs = np.tile(ends[0], (_SLICES, 1)), np.tile(ends[1], (_SLICES, 1))
+            lows[:, axis], highs[:, axis] = np.minimum(cuts[:-1], cuts[1:]), np.maximum(cuts[:-1], cuts[1:])
             num_plausible = int(np.argmin(np.append(self._plausible(lows, highs), False)))  # before the first False
             num_proven = self._prove_slices(lows[:num_plausible], highs[:num_plausible])
             if num_proven:
-                return _Box(lows[:num_proven].min(axis=0), highs[:num_proven].max(axis=0)).join(box)
-            end = ends[1]
-        return box
+                return _join(ends, lows[:num_proven].min(axis=0), highs[:num_proven].max(axis=0))
+            end = cuts[1]
+        return ends
 
-    def _largest(self, box: _Box, lows: np.ndarray, highs: np.ndarray) -> _Box:
+    def _largest(self, ends: Ends, lows: np.ndarray, highs: np.ndarray) -> Ends:
         """Return the box joined with the largest proven one of nested boxes lows, highs (S, d), from large to small."""
         plausible = np.flatnonzero(self._plausible(lows, highs))
         lows, highs = lows[plausible], highs[plausible]
         bounded = self._bounds(lows, highs).min(axis=1, initial=np.inf) >= self.level
         for index, easy in enumerate(bounded):
             if easy or (index < 3 and self._prove_slices(lows[[index]], highs[[index]])):
-                return _Box(lows[index], highs[index]).join(box)
-        return box
+                return _join(ends, lows[index], highs[index])
+        return ends
 
     def _bounds(self, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
         return self.network.lower_bounds(lows - self.around, highs + self.around)
