@@ -1,12 +1,12 @@
-"""paretofoil agents; agents as they are typed, and the folders of new ones."""
+"""paretofoil agents; folders of new agents."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import note, print_rows, say
-from paretofoil.cli.options import AllowImport, allow_typed, complete_agent
+from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.options import AllowImport, complete_agent
 from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
 
@@ -24,31 +24,12 @@ def agents(
     allow_import: AllowImport = None,
 ) -> None:
     """List the shipped and local agents, or show the front, commands and provenance of one."""
+    from paretofoil.cli.typed import find_agent
+
     if name is None:
         _list()
     else:
         _show(find_agent(name))
-
-
-def find_agent(name: str) -> "Agent":
-    """Return a stored agent, or the object of a module that is imported (module:object)."""
-    from paretofoil.agents.store import load_agent, module_address, own_agent
-
-    address = module_address(name)
-    if address is None:
-        note_hidden(name)
-        return load_agent(name)
-    allow_typed([address.partition(":")[0]])
-    return own_agent(address)
-
-
-def note_hidden(name: str) -> None:
-    """Print a note if a local agent has the name of a shipped one."""
-    from paretofoil.agents.store import hiding_folder
-
-    folder = hiding_folder(name)
-    if folder is not None:
-        note(f"note: {name} is the local agent in {folder}, not the shipped agent of that name.")
 
 
 def check_free(folder: Path) -> None:

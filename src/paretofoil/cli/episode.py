@@ -48,9 +48,8 @@ def episode(
 ) -> None:
     """Find the smallest change of the command for every step of an episode and every foil."""
     from paretofoil.agents.rollout import rollout
-    from paretofoil.cli.agents import find_agent
-    from paretofoil.cli.command import read_command, read_steps
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent, read_command, read_steps
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode
     from paretofoil.show.flip_map import summary

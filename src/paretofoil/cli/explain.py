@@ -60,9 +60,8 @@ def explain(
     allow_import: AllowImport = None,
 ) -> None:
     """Find the smallest change of the command that makes the agent choose another action, the foil."""
-    from paretofoil.cli.agents import find_agent
-    from paretofoil.cli.command import read_command, read_ranges
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent, read_command, read_ranges
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
 
@@ -133,7 +132,7 @@ def _decide(
     agent: "Agent", issued: "np.ndarray | None", at: int, seed: int, state: str | None, remaining: str | None
 ) -> "Decision":
     from paretofoil.agents.rollout import decision_in
-    from paretofoil.cli.command import read_command, read_numbers
+    from paretofoil.cli.typed import read_command, read_numbers
 
     if issued is not None:
         return decision_in(agent, issued, at, seed=seed)

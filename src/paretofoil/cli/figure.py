@@ -18,7 +18,7 @@ def front(
     allow_import: AllowImport = None,
 ) -> None:
     """Draw the front that the agent learned, and what greedy rollouts of its commands achieve."""
-    from paretofoil.cli.agents import find_agent
+    from paretofoil.cli.typed import find_agent
     from paretofoil.show.front_figure import figure_front
     from paretofoil.show.palette import check_figure_path
 

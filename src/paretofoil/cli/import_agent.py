@@ -40,7 +40,7 @@ def import_agent(
     from paretofoil.agents.import_agent import import_agent as make_agent
     from paretofoil.agents.import_agent import with_horizon
     from paretofoil.agents.store import local_folder
-    from paretofoil.cli.command import read_ranges
+    from paretofoil.cli.typed import read_ranges
     from paretofoil.core.command import CommandSpace
 
     folder = out or local_folder() / (name or file.stem)

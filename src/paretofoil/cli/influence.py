@@ -26,9 +26,8 @@ def influence(
 ) -> None:
     """Show how much the command matters: the proven share of all commands that lead to each action."""
     from paretofoil.agents.rollout import rollout
-    from paretofoil.cli.agents import find_agent
-    from paretofoil.cli.command import read_command
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.influence import influence_episode
 
     loaded = find_agent(agent)

@@ -27,8 +27,8 @@ def never(
     allow_import: AllowImport = None,
 ) -> None:
     """Prove that no command makes the agent choose an action in the states it visits, or print a counterexample."""
-    from paretofoil.cli.agents import find_agent
     from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent
     from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.never import never as prove_never
     from paretofoil.show.numbers import quantities

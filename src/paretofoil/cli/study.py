@@ -60,7 +60,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Ask about every valid foil at every step of the greedy rollout of every front command."""
-    from paretofoil.cli.agents import note_hidden
+    from paretofoil.cli.typed import note_hidden
     from paretofoil.study import CaseRule, make_study, run_study
 
     labels = [label for label in search.replace(" ", "").split(",") if label]

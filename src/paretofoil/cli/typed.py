@@ -1,4 +1,4 @@
-"""Commands, ranges and steps as they are typed.
+"""Agents, commands, ranges and steps as they are typed.
 
 Plain numbers are returns, in the order of the objectives: 8,-8. By name, costs are positive: treasure=8,time=8 is the
 same command, and time=2:5 is the range of returns from -5 to -2.
@@ -8,16 +8,39 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from paretofoil.cli.console import note
+from paretofoil.cli.options import allow_typed
 from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from paretofoil.agents import Agent
     from paretofoil.core.command import CommandSpace, Objective
 
 
 MOST_STEPS = 1_000_000
 """Largest step that can be typed."""
+
+
+def find_agent(name: str) -> "Agent":
+    """Return a stored agent, or the object of a module that is imported (module:object)."""
+    from paretofoil.agents.store import load_agent, module_address, own_agent
+
+    address = module_address(name)
+    if address is None:
+        note_hidden(name)
+        return load_agent(name)
+    allow_typed([address.partition(":")[0]])
+    return own_agent(address)
+
+
+def note_hidden(name: str) -> None:
+    """Print a note if a local agent has the name of a shipped one."""
+    from paretofoil.agents.store import hiding_folder
+
+    folder = hiding_folder(name)
+    if folder is not None:
+        note(f"note: {name} is the local agent in {folder}, not the shipped agent of that name.")
 
 
 def read_numbers(text: str, option: str) -> list[float]:
