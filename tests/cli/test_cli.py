@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+import paretofoil as pf
 from paretofoil import __version__
 from paretofoil.core.answer import Answer
+from paretofoil.core.json import plain
+from paretofoil.core.options import describe_options
 from paretofoil.explanation.flip_map import FlipMap
 
 VERBS = ["explain", "episode", "agents", "train", "envs", "figure", "figure front", "study run", "never", "searches"]
@@ -114,6 +117,7 @@ def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_re
     [answer] = [Answer.from_dict(values) for values in told.pop("answers")]
     state = [float(i in (2, 14)) for i in range(len(told["state"]))]  # row 2, column 3, one-hot
     assert told.pop("state") == state
+    assert told.pop("options") == plain(pf.Options())
     assert told == {
         "schema": "paretofoil/explanation/2",
         "agent": "deep-sea-treasure",
@@ -121,11 +125,39 @@ def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_re
         "command": [8, -8],
         "step": 5,
         "remaining": [8, -3],
-        "box": "reachable",
     }
     assert answer.found
     assert answer.actions[answer.foil] == "down"
     assert answer.attainable.asked.tolist() == [5, -7]
+
+
+def test_every_option_of_the_library_can_be_typed(run):
+    typed = {
+        "box": ["--box", "paper"],
+        "kappa": ["--kappa", "0.1"],
+        "norm": ["--norm", "l1"],
+        "keep": ["--keep", "treasure"],
+        "ranges": ["--range", "time=1:5"],
+        "sparse": ["--sparse"],
+        "k": ["-k", "2"],
+        "min_change": ["--min-change", "0.01"],
+        "attainable": ["--no-attainable"],
+    }
+    assert list(typed) == [info.name for info in describe_options()]
+    options = json.loads(run(*EXAMPLE, *sum(typed.values(), []), "--json").out)["options"]
+    assert options == {
+        "box": "paper",
+        "kappa": 0.1,
+        "norm": "l1",
+        "keep": ["treasure"],
+        "ranges": {"time": [-5, -1]},
+        "sparse": True,
+        "k": 2,
+        "min_change": 0.01,
+        "attainable": False,
+    }
+    shown = " ".join(run("explain", "--help").out.replace("│", " ").split())
+    assert all(info.help in shown for info in describe_options())
 
 
 def test_json_of_several_foils_has_the_same_shape(run):
@@ -214,7 +246,7 @@ def test_the_shell_completes_names(run, monkeypatch, typed, completed):
 
 def test_the_papers_box_is_searched_on_demand_and_named(run):
     told = json.loads(run(*EXAMPLE, "--box", "paper", "--json").out)
-    assert told["box"] == "paper"
+    assert told["options"]["box"] == "paper"
     question = told["answers"][0]["question"]
     assert (question["low"], question["high"]) == ([0, -200], [124, -1])
     assert "by exact, in the paper's box, " in run(*EXAMPLE, "--box", "paper").out

@@ -35,7 +35,7 @@ def test_piped_words_and_rows_are_one_line_each(capsys):
 
 
 @pytest.mark.parametrize("verb", ["agents", "envs"])
-@pytest.mark.parametrize("width", [30, 60, 80, 200])
+@pytest.mark.parametrize("width", [30, 80])
 def test_names_are_whole_at_every_width(run, window, verb, width):
     window(width)
     shown = run(verb).out

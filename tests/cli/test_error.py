@@ -53,7 +53,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         ([*EXAMPLE, "--plot", "a.png", "--axes", "time"], "expected --axes with two objectives"),
         ([*EXAMPLE, "--plot", "a.doc"], "a figure file that ends in"),
         ([*EXAMPLE, "--plot", "nowhere/a.png"], "a folder that exists"),
-        (["episode", "branch-path", "--command", "3,1", "--steps", "0-99"], "expected moments from 0 to"),
+        (["episode", "branch-path", "--command", "3,1", "--steps", "0-99"], "expected steps from 0 to"),
         (["episode", "branch-path", "--command", "3,1", "--steps", "0-1000001"], "--steps of at most 1,000,000"),
         (["never", "reward-line", "up", "--seconds", "-1"], "a limit of more than 0 seconds, got -1"),
         (["never", "reward-line", "up", "--seconds", "nan"], "a limit of more than 0 seconds, got nan"),

@@ -28,7 +28,7 @@ def test_json_is_that_of_the_library(run):
 
 
 def test_a_moment_that_never_comes_is_refused(run):
-    assert "error: expected moments from 0 to 0 of this episode, got 7" in run(*EXAMPLE, "--at", "7", code=2).err
+    assert "error: expected steps from 0 to 0 of this episode, got 7" in run(*EXAMPLE, "--at", "7", code=2).err
 
 
 def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_proven(run):

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from paretofoil.cli.options import VerbCommand
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.version import __version__
 
@@ -66,6 +65,8 @@ def _plugins() -> list[EntryPoint]:
 
 def _command(verb: str, target: Any) -> Any:
     """Return the command of a function or of a typer app."""
+    from paretofoil.cli.options import VerbCommand
+
     if isinstance(target, typer.Typer):
         command: Any = typer.main.get_group(target)
     else:

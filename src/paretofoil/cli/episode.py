@@ -11,7 +11,6 @@ from paretofoil.cli.console import note, say, terminal_width
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
-    Box,
     Plot,
     Queries,
     Quiet,
@@ -20,17 +19,17 @@ from paretofoil.cli.options import (
     Seed,
     StartCommand,
     check_web,
+    with_options,
 )
-from paretofoil.core.options import Options
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
     from paretofoil.cli.progress import Bar
     from paretofoil.core.answer import Answer
     from paretofoil.core.decision import Episode
-    from paretofoil.explanation.flip_map import FlipMap
 
 
+@with_options(without=["attainable"])
 def episode(
     agent: AgentName,
     command: StartCommand,
@@ -38,8 +37,8 @@ def episode(
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
-    box: Box = "reachable",
     seed: Seed = 0,
+    options: dict[str, Any] = {},  # noqa: B006 (replaced by with_options)
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON.")] = False,
     plot: Plot = None,
     html: Annotated[Path | None, typer.Option(help="HTML file for a page that needs no server.")] = None,
@@ -49,21 +48,25 @@ def episode(
     """Find the smallest change of the command for every step of an episode and every foil."""
     from paretofoil.agents.rollout import rollout
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed import find_agent, read_command, read_steps
+    from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
+    from paretofoil.core.json import plain
     from paretofoil.core.limit import Limits
-    from paretofoil.explanation.explain import explain_episode
+    from paretofoil.explanation.explain import explain_episode, steps_of
     from paretofoil.show.flip_map import summary
 
     limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if html is not None:
         check_web()
     loaded = find_agent(agent)
+    settings = read_options(options, loaded.space)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
     if html is not None:
-        _check_page(html, decisions, chosen)
+        from paretofoil.web.standalone import check_page, save_page
+
+        check_page(html, sum(len(decision.valid_actions) > 1 for decision in steps_of(decisions, chosen)))
     with bars(quiet) as start:
         bar = start(loaded.name)
-        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, chosen, bar, quiet, box)
+        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, chosen, bar, quiet, settings.box)
         flips = explain_episode(
             loaded,
             decisions,
@@ -72,7 +75,7 @@ def episode(
             limits=limits,
             seed=seed,
             progress=show,
-            options=Options(box=box),  # type: ignore[arg-type]  # checked there
+            options=settings,
         )
     if as_json:
         print(flips.to_json(indent=1))
@@ -83,28 +86,11 @@ def episode(
         if not as_json:
             say((f"Wrote the figure to {plot}.", "dim"))
     if html is not None:
-        _save_page(
-            html, agent, flips, seed, {"search": search, "seconds": seconds, "queries": queries, "box": box}, quiet
-        )
+        page_options = {"search": search, "seconds": seconds, "queries": queries, **plain(settings)}
+        with bars(quiet) as start:
+            save_page(html, agent, flips, seed=seed, options=page_options, report=start("saving"))
         if not as_json:
             say((f"Wrote the page to {html}.", "dim"))
-
-
-def _check_page(path: Path, episode: "Episode", steps: Sequence[int] | None) -> None:
-    """Check before the search that the page can be saved."""
-    from paretofoil.explanation.explain import steps_of
-    from paretofoil.web.standalone import check_page
-
-    check_page(path, sum(len(decision.valid_actions) > 1 for decision in steps_of(episode, steps)))
-
-
-def _save_page(path: Path, agent: str, flips: "FlipMap", seed: int, options: dict[str, Any], quiet: bool) -> None:
-    from paretofoil.cli.progress import bars
-    from paretofoil.web.standalone import save_page
-
-    with bars(quiet) as start:
-        bar = start("saving")
-        save_page(path, agent, flips, seed=seed, options=options, report=bar)
 
 
 Show = Callable[[Sequence["Answer"], int], None]

@@ -1,7 +1,7 @@
 """paretofoil explain."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,20 +9,16 @@ from paretofoil.cli.console import say
 from paretofoil.cli.options import (
     AgentName,
     AllowImport,
-    Box,
     Command,
     Foil,
-    Kappa,
-    Keep,
     Plot,
     Queries,
-    Ranges,
     Search,
     Seconds,
     Seed,
+    with_options,
 )
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.options import Options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,11 +26,13 @@ if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
     from paretofoil.core.answer import Answer
     from paretofoil.core.decision import Decision
+    from paretofoil.core.options import Options
 
 SCHEMA = "paretofoil/explanation/2"
-_JSON = "Print one JSON object: agent, environment, command, step, state, remaining, box and answers."
+_JSON = "Print one JSON object: agent, environment, command, step, state, remaining, options and answers."
 
 
+@with_options()
 def explain(
     agent: AgentName,
     command: Command = None,
@@ -46,14 +44,8 @@ def explain(
     search: Search = "auto",
     seconds: Seconds = None,
     queries: Queries = None,
-    box: Box = "reachable",
-    keep: Keep = None,
-    ranges: Ranges = None,
-    sparse: Annotated[bool, typer.Option("--sparse", help="Change as few objectives as possible.")] = False,
-    k: Annotated[int, typer.Option("-k", help="Number of different answers.")] = 1,
-    min_change: Annotated[float, typer.Option(help="Undo changes below this share of an objective's range.")] = 0.0,
-    kappa: Kappa = None,
     seed: Seed = 0,
+    options: dict[str, Any] = {},  # noqa: B006 (replaced by with_options)
     as_json: Annotated[bool, typer.Option("--json", help=_JSON)] = False,
     plot: Plot = None,
     axes: Annotated[str | None, typer.Option(help="The two objectives that --plot draws, such as A,B.")] = None,
@@ -61,7 +53,7 @@ def explain(
 ) -> None:
     """Find the smallest change of the command that makes the agent choose another action, the foil."""
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed import find_agent, read_command, read_ranges
+    from paretofoil.cli.typed import find_agent, read_command, read_options
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_decision
 
@@ -72,7 +64,7 @@ def explain(
     plotted_axes = _read_axes(plot, axes, loaded)
     issued = None if command is None else read_command(command, loaded.space, "--command")
     decision = _decide(loaded, issued, at or 0, seed, state, remaining)
-    within = read_ranges(ranges or [], loaded.space, decision.command)
+    chosen = read_options(options, loaded.space, decision.command)
     with bars(as_json) as start:
         start(loaded.name)(0, text="searching")
         answers = explain_decision(
@@ -82,20 +74,12 @@ def explain(
             search=search,
             limits=limits,
             seed=seed,
-            options=Options(
-                box=box,  # type: ignore[arg-type]  # checked there
-                keep=keep or (),
-                ranges=within,
-                sparse=sparse,
-                k=k,
-                min_change=min_change,
-                kappa=kappa,
-            ),
+            options=chosen,
         )
     if as_json:
-        print(_document(loaded, issued, decision, answers, box))
+        print(_document(loaded, issued, decision, answers, chosen))
     else:
-        _print(answers, box)
+        _print(answers, chosen)
     if plot is not None:
         first, *others = answers
         first.plot(plot, axes=plotted_axes)
@@ -141,7 +125,7 @@ def _decide(
 
 
 def _document(
-    agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", box: str
+    agent: "Agent", issued: "np.ndarray | None", decision: "Decision", answers: "list[Answer]", options: "Options"
 ) -> str:
     """Return the decision and the answers as JSON; the document has the same form for one foil and for several."""
     from paretofoil.core.json import plain, write_document
@@ -154,16 +138,16 @@ def _document(
         "step": None if issued is None else decision.step,
         "state": decision.state,
         "remaining": decision.command,
-        "box": box,
+        "options": options,
         "answers": answers,
     }
     return write_document(plain(values), indent=1)
 
 
-def _print(answers: "list[Answer]", box: str) -> None:
+def _print(answers: "list[Answer]", options: "Options") -> None:
     from paretofoil.show.sentences import advice
 
-    where = ", in the paper's box" if box == "paper" else ""
+    where = ", in the paper's box" if options.box == "paper" else ""
     for number, answer in enumerate(answers):
         if number:
             say()

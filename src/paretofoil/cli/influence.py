@@ -6,9 +6,10 @@ import typer
 
 from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
+from paretofoil.core.options import DEFAULTS
 
 if TYPE_CHECKING:
-    from paretofoil.core.influence import Influence, InfluenceProfile
+    from paretofoil.core.influence import InfluenceProfile
 
 
 def influence(
@@ -17,7 +18,7 @@ def influence(
     at: Annotated[int | None, typer.Option(metavar="STEP", help="Only this step of the episode.")] = None,
     seconds: Annotated[float, typer.Option(help="Time limit per step; the rest is reported as undecided.")] = 1.0,
     samples: Annotated[int, typer.Option(help="Number of random commands to query the policy with.")] = 10_000,
-    box: Box = "reachable",
+    box: Box = DEFAULTS.box,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     plot: Plot = None,
@@ -58,25 +59,14 @@ def influence(
 
 def _print_profile(profile: "InfluenceProfile") -> None:
     """Print one line per step: the chosen action, and the share of all commands that lead to each action."""
-    columns = ["t", "chosen", *(f"{name} (%)" for name in profile.actions), "command", "authors' KL, flip"]
-    rows = [_row(moment) for moment in profile.steps]
-    title = f"{profile.agent}: proven share of all commands that lead to each action (~: sampled)"
+    from paretofoil.show.influence import share_text
+
+    columns = ["t", "chosen", *profile.actions, "command", "authors' KL, flip"]
+    rows = []
+    for step in profile.steps:
+        shares = {share.action: share_text(share, step.samples) for share in step.shares}
+        cells = [shares.get(action, "·") for action in range(len(step.actions))]
+        scores = f"{step.scores.kl:.3f}, {step.scores.flip:.2f}"
+        rows.append([str(step.step), step.actions[step.chosen], *cells, step.verdict, scores])
+    title = f"{profile.agent}: proven share of all commands that lead to each action"
     print_rows(title, columns, rows, right=[0, *range(2, 2 + len(profile.actions))])
-
-
-def _row(moment: "Influence") -> list[str]:
-    valid = {share.action for share in moment.shares}
-    cells = [_cell(moment, action) if action in valid else "·" for action in range(len(moment.actions))]
-    scores = f"{moment.scores.kl:.3f}, {moment.scores.flip:.2f}"
-    return [str(moment.step), moment.actions[moment.chosen], *cells, moment.verdict, scores]
-
-
-def _cell(moment: "Influence", action: int) -> str:
-    """Return percent such as "6.2-6.9", rounded outwards; "~ 41" if the proven range is too wide."""
-    from paretofoil.show.influence import WIDE, tenths
-
-    share = moment.share_of(action)
-    if share.upper - share.lower > WIDE:
-        return f"~ {100 * share.sampled / moment.samples:.0f}"
-    low, high = tenths(share.lower, share.upper)
-    return low if low == high else f"{low}-{high}"

@@ -2,7 +2,10 @@
 
 import os
 import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib.util import find_spec
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +13,7 @@ import typer
 from typer.core import TyperCommand
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.whole_number import MOST_SEED
+from paretofoil.core.options import describe_options
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
@@ -105,6 +108,58 @@ def check_web() -> None:
             raise InvalidInput.missing(package, "web")
 
 
+_SEVERAL = ("objectives", "ranges")
+_TYPES: dict[str, Any] = {"choice": str, "flag": bool, "whole": int, "number": float}
+_TYPES |= dict.fromkeys(_SEVERAL, list[str])
+_METAVARS = {"whole": "N", "number": "NUMBER", "objectives": "OBJECTIVE", "ranges": "NAME=LOW:HIGH"}
+_NOTES = {"objectives": " Repeatable.", "ranges": " Costs are positive. Repeatable."}
+
+
+def typed_option(name: str) -> Any:
+    """Return the typer option of a field of `Options`."""
+    [info] = [info for info in describe_options() if info.name == name]
+    several = info.kind in _SEVERAL
+    word = (name.removesuffix("s") if several else name).replace("_", "-")
+    flag = f"-{word}" if len(word) == 1 else f"--{word}"
+    return typer.Option(
+        f"{flag}/--no-{word}" if info.default is True else flag,
+        metavar="|".join(info.choices) or _METAVARS.get(info.kind),
+        help=info.help + _NOTES.get(info.kind, ""),
+        autocompletion=complete_objective if several else None,
+    )
+
+
+def with_options(*, without: Sequence[str] = ()) -> Callable[[Callable], Callable]:
+    """Return a decorator that replaces the parameter `options` of a verb by one per field of `Options`.
+
+    The verb receives the typed values as a dictionary, of which `typed.read_options` makes `Options`.
+    """
+    infos = [info for info in describe_options() if info.name not in without]
+
+    def decorate(verb: Callable) -> Callable:
+        @wraps(verb)
+        def with_typed(**arguments: Any) -> None:
+            typed = {info.name: arguments.pop(info.name) for info in infos}
+            verb(**arguments, options=typed)
+
+        parameters: list[Parameter] = []
+        for parameter in signature(verb).parameters.values():
+            if parameter.name != "options":
+                parameters.append(parameter)
+                continue
+            for info in infos:
+                several = info.kind in _SEVERAL
+                default = None if several else info.default
+                kind = _TYPES[info.kind] | None if several or info.optional else _TYPES[info.kind]
+                annotation = Annotated[kind, typed_option(info.name)]  # type: ignore[valid-type]
+                parameters.append(parameter.replace(name=info.name, default=default, annotation=annotation))
+        with_typed.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        with_typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+        return with_typed
+
+    return decorate
+
+
 _COMMAND = "Command at the start: returns such as 8,-8, or values by name, costs positive, such as treasure=8,time=8."
 _AGENT = "Name (see `paretofoil agents`) or folder of the agent, or my_module:agent of a module to import."
 _SEARCH = f"Search method: auto (exact for white-box policies, boundary for black-box policies), {SEARCHES}."
@@ -116,14 +171,6 @@ StartCommand = Annotated[str, typer.Option(metavar="COMMAND", help=_COMMAND)]
 Command = Annotated[str | None, typer.Option(metavar="COMMAND", help=_COMMAND)]
 Foil = Annotated[
     str | None, typer.Option(metavar="ACTION", help="Action that was not chosen.", autocompletion=complete_foil)
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(help="Objective that must not change. Repeatable.", autocompletion=complete_objective),
-]
-Ranges = Annotated[
-    list[str] | None,
-    typer.Option("--range", help="Range of an objective, as NAME=LOW:HIGH, costs positive. Repeatable."),
 ]
 Plot = Annotated[
     Path | None, typer.Option(metavar="FILE", callback=check_plot, help="File for a figure (PNG, PDF or SVG).")
@@ -139,17 +186,9 @@ AllowImport = Annotated[
         help="Module that the agent's environment may import, and thereby execute. Repeatable.",
     ),
 ]
-Box = Annotated[
-    str,
-    typer.Option(help="Search region: reachable (commands that can still be fulfilled), or paper (the paper's box)."),
-]
-Kappa = Annotated[
-    float | None,
-    typer.Option(
-        help="Margin by which the foil must win. If omitted, 0.05, or 1 % of the spread of the action values."
-    ),
-]
-Seed = Annotated[int, typer.Option(metavar="SEED", min=0, max=MOST_SEED, help="Random seed.")]
+Box = Annotated[str, typed_option("box")]
+Kappa = Annotated[float | None, typed_option("kappa")]
+Seed = Annotated[int, typer.Option(metavar="SEED", help="Random seed, at least 0.")]
 Engine = Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Number of local processes; one per core if omitted.")]
 Address = Annotated[

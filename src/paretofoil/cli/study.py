@@ -22,6 +22,7 @@ from paretofoil.cli.options import (
     complete_search,
 )
 from paretofoil.cli.progress import stop_message, study_bars
+from paretofoil.core.options import DEFAULTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +50,7 @@ def run(
     foils: Annotated[
         int | None, typer.Option(help="Maximum number of foils per decision, the most probable; all if omitted.")
     ] = None,
-    box: Box = "reachable",
+    box: Box = DEFAULTS.box,
     kappa: Kappa = None,
     seed: Seed = 0,
     workers: Workers = None,

@@ -4,8 +4,8 @@ Plain numbers are returns, in the order of the objectives: 8,-8. By name, costs 
 same command, and time=2:5 is the range of returns from -5 to -2.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from paretofoil.cli.console import note
 from paretofoil.cli.options import allow_typed
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from paretofoil.agents import Agent
     from paretofoil.core.command import CommandSpace, Objective
+    from paretofoil.core.options import Options
 
 
 MOST_STEPS = 1_000_000
@@ -94,6 +95,16 @@ def read_ranges(
         first, second = sorted(_turned(objective, end) for end in (low, high))
         ranges[objective.name] = (first, second)
     return ranges
+
+
+def read_options(typed: Mapping[str, Any], space: "CommandSpace", command: "np.ndarray | None" = None) -> "Options":
+    """Return the options that were typed; ranges must contain the command, if one is given."""
+    from paretofoil.core.options import Options, describe_options
+
+    ranges = {info.name for info in describe_options() if info.kind == "ranges"}
+    values: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
+    values |= {name: read_ranges(value, space, command) for name, value in values.items() if name in ranges}
+    return Options(**values)
 
 
 def read_steps(text: str) -> list[int]:
