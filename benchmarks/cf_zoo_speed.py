@@ -27,7 +27,7 @@ class TorchPolicy:
     """The trained torch module as a policy."""
 
     def __init__(self, policy: PCNPolicy) -> None:
-        sizes = policy.state_size, policy.command_size, policy.num_actions, policy.state_bias.size
+        sizes = policy.state_size, policy.command_size, policy.num_actions, policy.hidden_size
         self.network = PCNNetwork(*sizes, seed=0)
         weights = {name.replace("_", "."): torch.tensor(array) for name, array in policy.arrays().items()}
         self.network.load_state_dict(weights, strict=False)  # without scalings, which are in the weights already

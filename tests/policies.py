@@ -27,14 +27,20 @@ def random_pcn(seed: int, state_size: int = 5, objectives: int = 2, actions: int
         weight = rng.normal(size=(outputs, inputs)) * gain / np.sqrt(inputs)
         return weight.astype(np.float32), rng.normal(size=outputs).astype(np.float32)
 
-    command_weight, command_bias = layer(hidden, objectives, 12.0)
+    weight, bias = layer(hidden, objectives, 12.0)
     return PCNPolicy(
-        *layer(hidden, state_size, 2.0),
-        command_weight,
-        command_bias - command_weight.sum(axis=1) / 2,  # bends in the middle of the unit box
-        *layer(hidden, hidden, 4.0),
-        *layer(actions, hidden, 3.0),
+        state=(layer(hidden, state_size, 2.0),),
+        command=((weight, bias - weight.sum(axis=1) / 2),),  # bends in the middle of the unit box
+        head=(layer(hidden, hidden, 4.0), layer(actions, hidden, 3.0)),
     )
+
+
+def with_output_bias(policy: PCNPolicy, action: int, value: float) -> PCNPolicy:
+    """Return the policy with another bias of one action."""
+    arrays = policy.arrays()
+    bias = arrays["output_bias"].copy()
+    bias[action] = value
+    return PCNPolicy.from_arrays({**arrays, "output_bias": bias})
 
 
 def random_commands(rng: np.random.Generator, space: CommandSpace, count: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from answers import changed
-from policies import LinearPolicy, random_pcn, random_question
+from policies import LinearPolicy, random_pcn, random_question, with_output_bias
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
@@ -161,9 +161,7 @@ def test_the_gradients_that_art_is_given_are_those_of_the_logits(inputs: Inputs)
 @needs_art
 def test_an_invalid_action_is_to_the_attack_what_a_logit_of_minus_a_billion_is() -> None:
     policy = random_pcn(5, actions=4)
-    bias = policy.output_bias.copy()
-    bias[3] = -1e9
-    masked, search = replace(policy, output_bias=bias), replace(WhiteCW.preset("as-run"), max_iter=20)
+    masked, search = with_output_bias(policy, 3, -1e9), replace(WhiteCW.preset("as-run"), max_iter=20)
     asked = [q for q in (random_question(policy, seed) for seed in range(10)) if q.foil != 3]
     sliced = ask([replace(q, valid_actions=(0, 1, 2)) for q in asked], search)
     for a, b in zip(sliced, ask([replace(q, policy=masked) for q in asked], search), strict=True):

@@ -125,7 +125,7 @@ def test_a_model_that_cannot_be_folded_says_why_and_is_explained_all_the_same(se
     model = trained("PPO", Plane(), features_extractor_class=Normed)
     [seen] = observations(1)
     policy = pf.from_sb3(model, seen)
-    assert policy.why_not == "LayerNorm (layer_norm) of what depends on the command"
+    assert policy.why_not == "LayerNorm (layer_norm) of values that depend on the command"
     state, command = split(policy, seen)
     goals = np.random.default_rng(0).uniform(-FAR, FAR, size=(200, 2))
     choices = policy.log_probs(np.repeat(state[None], 200, axis=0), goals).argmax(axis=1)

@@ -115,13 +115,13 @@ def test_the_fold_of_further_operations_agrees_with_onnxruntime(name: str, load:
 
 NAMED = {
     "LayerNorm": r"(LayerNormalization|ReduceMean|Pow|Sqrt|Div|division).*",
-    "GELU": "(Erf|Gelu) of what depends on the command",
-    "product": "a product of two parts that both depend on the command",
+    "GELU": "(Erf|Gelu) of values that depend on the command",
+    "product": "a product of two values that both depend on the command",
     "hand-written attention": "mul after softmax",
-    "skip past a sigmoid": "beside sigmoid",
-    "ReLU beside tanh": "relu beside tanh, in layers that have one activation each",
-    "an exponential": "exp of what depends on the command",
-    "softmax over rows": "something else than the last axis",
+    "skip past a sigmoid": "past a layer of sigmoid",
+    "ReLU beside tanh": "relu carried past a layer of tanh",
+    "an exponential": "exp of values that depend on the command",
+    "softmax over rows": "which is not the last",
     "two probabilities": "probabilities that are not a softmax",
 }
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_folded_is_named_and_left_to_boundary(name: str, load: An
 def test_what_a_file_gives_is_detected(outputs: str, load: Any) -> None:
     policy = load(OUTPUTS[outputs], "concatenated")
     assert (policy.outputs, policy.detected, policy.is_white_box) == (outputs, True, True)
-    assert repr(policy).startswith(f"<WhiteBoxTorchPolicy: OnnxNetwork that gives {outputs} (detected), folds to ")
+    assert repr(policy).startswith(f"<WhiteBoxTorchPolicy: OnnxNetwork that returns {outputs} (detected), folds to ")
     with pytest.raises(InvalidInput, match="expected outputs among"):
         load(OUTPUTS[outputs], "concatenated", outputs="logit")
 
@@ -280,10 +280,10 @@ def test_the_fold_of_a_graph_agrees_with_onnxruntime(name: str, tmp_path: Path) 
 
 
 BLACK: dict[str, tuple[onnx.ModelProto, str]] = {
-    "Erf": (around(node("Erf")), "Erf of what depends on the command"),
+    "Erf": (around(node("Erf")), "Erf of values that depend on the command"),
     "LayerNormalization": (
         around(node("LayerNormalization", "a"), a=FEATURES["a"]),
-        "LayerNormalization of what depends on the command",
+        "LayerNormalization of values that depend on the command",
     ),
     "a mask of the command": (
         around(
@@ -291,7 +291,7 @@ BLACK: dict[str, tuple[onnx.ModelProto, str]] = {
             helper.make_node("Where", ["mask", "hidden", "zero"], ["changed"]),
             zero=np.float32(0.0),
         ),
-        "Greater of what depends on the command",
+        "Greater of values that depend on the command",
     ),
     "a step backwards": (
         around(
@@ -301,7 +301,7 @@ BLACK: dict[str, tuple[onnx.ModelProto, str]] = {
             axes=integers(1),
             steps=integers(-1),
         ),
-        "Slice backwards",
+        "Slice with a negative step",
     ),
 }
 
@@ -360,7 +360,7 @@ def test_weights_in_other_files_are_refused(tmp_path: Path) -> None:
     tensor.data_location = TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="../secret")
     (tmp_path / "network.onnx").write_bytes(model.SerializeToString())
-    with pytest.raises(InvalidInput, match="with its weights inside, got one that names other files"):
+    with pytest.raises(InvalidInput, match="that contains its weights, got one that names other files"):
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE)
 
 

@@ -347,49 +347,55 @@ def written_view(m: Any, x: Tensor) -> Tensor:
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
-    "LayerNorm": (after(lambda m, x: m.norm(x)), r"LayerNorm \(layer_norm\) of what depends on the command"),
-    "attention": (attention, r"attention \(multi_head_attention_forward\) of what depends on the command"),
+    "LayerNorm": (after(lambda m, x: m.norm(x)), r"LayerNorm \(layer_norm\) of values that depend on the command"),
+    "attention": (attention, r"attention \(multi_head_attention_forward\) of values that depend on the command"),
     "hand-written attention": (hand_written_attention, "mul after softmax"),
-    "GELU": (after(lambda m, x: F.gelu(x)), "gelu of what depends on the command"),
+    "GELU": (after(lambda m, x: F.gelu(x)), "gelu of values that depend on the command"),
     "ELU with another alpha": (after(lambda m, x: F.elu(x, 0.5)), "ELU with an alpha of 0.5"),
-    "early line": (after(lambda m, x: F.softplus(x, threshold=2.0)), "softplus that is a line above 2"),
-    "ELU beside tanh": (after(lambda m, x: F.elu(x) + torch.tanh(x)), "the command itself beside elu"),
-    "another gate": (after(lambda m, x: x * torch.sigmoid(2.0 * x)), "a product of two parts that both depend on"),
-    "a gate of others": (after(lambda m, x: x * torch.sigmoid(x).flip(1)), "a product of two parts that both depend"),
-    "product": (after(lambda m, x: x * x), "a product of two parts that both depend on the command"),
-    "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of what depends on the command"),
-    "rounding": (after(lambda m, x: x.to(torch.int64).float()), "whole numbers"),
-    "skip past a sigmoid": (lambda m, s, c: m.output(torch.sigmoid(m.command(c)) + m.command(c)), "beside sigmoid"),
+    "early line": (after(lambda m, x: F.softplus(x, threshold=2.0)), "softplus that is linear above 2"),
+    "ELU beside tanh": (after(lambda m, x: F.elu(x) + torch.tanh(x)), "the command itself carried past a layer of elu"),
+    "another gate": (after(lambda m, x: x * torch.sigmoid(2.0 * x)), "a product of two values that both depend on"),
+    "a gate of others": (after(lambda m, x: x * torch.sigmoid(x).flip(1)), "a product of two values that both depend"),
+    "product": (after(lambda m, x: x * x), "a product of two values that both depend on the command"),
+    "quotient": (after(lambda m, x: 1.0 / (x.abs() + 1)), "of values that depend on the command"),
+    "rounding": (after(lambda m, x: x.to(torch.int64).float()), "to integers"),
+    "skip past a sigmoid": (
+        lambda m, s, c: m.output(torch.sigmoid(m.command(c)) + m.command(c)),
+        "past a layer of sigmoid",
+    ),
     "ReLU beside tanh": (
         lambda m, s, c: m.output(torch.tanh(m.command(c)) + torch.relu(m.command(c))),
-        "relu beside tanh, in layers that have one activation each",
+        "relu carried past a layer of tanh",
     ),
     "the largest of a batch": (after(lambda m, x: x - x.max()), "number of a whole batch"),
     "where it is largest": (after(lambda m, x: x * x.max(dim=1).indices[:, None]), "when it ran with a symbolic"),
-    "another logsumexp": (after(lambda m, x: x - m.one(x).logsumexp(1, keepdim=True)), "logsumexp of something else"),
+    "another logsumexp": (after(lambda m, x: x - m.one(x).logsumexp(1, keepdim=True)), "logsumexp of another tensor"),
     "a logsumexp": (after(lambda m, x: x + x.logsumexp(1, keepdim=True)), "add after logsumexp"),
     "a difference after softmax": (after(lambda m, x: x.softmax(1) - 1.0), "sub after softmax"),
-    "less than a logsumexp": (after(lambda m, x: x.logsumexp(1, keepdim=True) - x), "logsumexp of what depends"),
-    "a written symbol": (after(written_symbol), "setitem of what depends"),
-    "a written view of a row": (after(written_view), "setitem in place, into memory that is shared"),
+    "less than a logsumexp": (after(lambda m, x: x.logsumexp(1, keepdim=True) - x), "logsumexp of values that depend"),
+    "a written symbol": (after(written_symbol), "setitem of values that depend"),
+    "a written view of a row": (after(written_view), "setitem in place, into memory that another tensor shares"),
     "equality": (after(lambda m, x: x * (x == 0.0)), r"a comparison \(eq\)"),
-    "a look at the command": (branches_on_the_command, r"a comparison \(gt\) of what depends on the command"),
+    "a look at the command": (branches_on_the_command, r"a comparison \(gt\) of values that depend on the command"),
     "a number of the command": (
         lambda m, s, c: m.output(m.command(c)) * c[:, :1].sum().item(),
-        "Python code that looks",
+        "Python code that reads values",
     ),
     "a written constant": (write_into_a_buffer, "setitem"),
-    "a written view": (write_into_a_view, "in place, into memory that is shared"),
-    "a written base": (write_into_what_is_viewed, "in place, into memory that is shared"),
-    "an exponential": (after(lambda m, x: torch.exp(x)), "exp of what depends on the command"),
+    "a written view": (write_into_a_view, "in place, into memory that another tensor shares"),
+    "a written base": (write_into_what_is_viewed, "in place, into memory that another tensor shares"),
+    "an exponential": (after(lambda m, x: torch.exp(x)), "exp of values that depend on the command"),
     "softmax over rows": (
         lambda m, s, c: m.output(m.command(c)).log_softmax(dim=0),
-        "something else than the last axis",
+        "which is not the last",
     ),
     "infinite weights": (infinitely_low, "weights that are not finite"),
     "a mask of the command": (lambda m, s, c: m.output(m.command(c)).masked_fill(c[:, :1] > 0, 0.0), "a comparison"),
     "two probabilities": (two_probabilities, "probabilities that are not a softmax"),
-    "a step of NumPy": (lambda m, s, c: m.output(m.command(torch.from_numpy(c.numpy()))), "Python code that looks"),
+    "a step of NumPy": (
+        lambda m, s, c: m.output(m.command(torch.from_numpy(c.numpy()))),
+        "Python code that reads values",
+    ),
 }
 
 
@@ -417,7 +423,7 @@ def test_a_black_box_is_explained_all_the_same(name: str) -> None:
 
 def test_who_asks_for_a_proof_about_a_black_box_is_told_the_reason() -> None:
     policy = pf.from_torch(Module(REFUSED["LayerNorm"][0]), STATE, SPACE)
-    with pytest.raises(InvalidInput, match=r"got TorchPolicy \(LayerNorm \(layer_norm\) of what depends"):
+    with pytest.raises(InvalidInput, match=r"got TorchPolicy \(LayerNorm \(layer_norm\) of values that depend"):
         pf.explain(policy, state=STATE, command=random_commands(1)[0], foil=question(policy).foil, search="exact")
 
 
@@ -442,7 +448,7 @@ def test_a_policy_brings_its_space_unless_another_is_given() -> None:
 def test_rows_that_mix_are_noticed_when_the_fold_is_compared() -> None:
     mixing = Module(lambda m, s, c: m.output(m.command(c - c.mean(dim=0)) + m.state(s)))
     policy = pf.from_torch(mixing, STATE, SPACE)
-    assert re.search(r"a fold that is off by .*, where logits spread over", policy.why_not or "")
+    assert re.search(r"a fold with an error of .*, for logits with a spread of", policy.why_not or "")
 
 
 def test_a_scripted_module_is_a_black_box() -> None:
@@ -458,7 +464,7 @@ def test_a_scripted_module_is_a_black_box() -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         script = torch.jit.script(Scripted())  # type: ignore[no-untyped-call]
     policy = pf.from_torch(script, STATE, SPACE, inputs="concatenated")
-    assert policy.why_not == "a scripted module, whose operations cannot be followed"
+    assert policy.why_not == "a scripted module, whose operations cannot be recorded"
 
 
 def test_what_goes_past_python_is_not_followed() -> None:
@@ -476,7 +482,7 @@ def test_what_goes_past_python_is_not_followed() -> None:
             return x + 1.0
 
     policy = pf.from_torch(Module(after(below)), STATE, SPACE)
-    assert policy.why_not == "aten.add.Tensor, which is called from where its inputs cannot be followed"
+    assert policy.why_not == "aten.add.Tensor, called outside of Python, where it cannot be recorded"
 
 
 def test_a_state_at_which_the_module_does_something_else_is_refused_there() -> None:
@@ -521,7 +527,7 @@ def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pyt
     monkeypatch.setattr("paretofoil.agents.recorder.MAX_UNITS", 2 * HIDDEN)
     assert pf.from_torch(Module(named), STATE, SPACE, inputs=NAMES).is_white_box
     large = pf.from_torch(Module(upside_down), STATE, SPACE, inputs="concatenated")
-    assert large.why_not == "more than 24 activations, which is more than a proof can be about"
+    assert large.why_not == "more than 24 activations, too many for a proof"
 
 
 LOGITS = Module(upside_down)
@@ -536,7 +542,7 @@ OUTPUTS: dict[str, Callable[..., Any]] = {
 def test_what_a_module_gives_is_detected_and_gives_the_same_log_probabilities(outputs: str) -> None:
     policy = pf.from_torch(Module(OUTPUTS[outputs]), STATE, SPACE, inputs="concatenated")
     assert (policy.outputs, policy.detected, policy.is_white_box) == (outputs, True, True)
-    assert f"gives {outputs} (detected)" in repr(policy)
+    assert f"returns {outputs} (detected)" in repr(policy)
     commands = random_commands(20)
     states = np.repeat(STATE[None], 20, axis=0)
     given = policy.log_probs(states, commands)
@@ -547,12 +553,12 @@ def test_what_a_module_gives_is_detected_and_gives_the_same_log_probabilities(ou
 
 def test_what_the_user_says_is_not_detected_but_must_be_so() -> None:
     policy = pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="q-values")
-    assert repr(policy).startswith("<WhiteBoxTorchPolicy: Module that gives q-values, folds to ")
-    with pytest.raises(InvalidInput, match=r"expected a module that gives probabilities, got a row of \("):
+    assert repr(policy).startswith("<WhiteBoxTorchPolicy: Module that returns q-values, folds to ")
+    with pytest.raises(InvalidInput, match=r"expected a module that returns probabilities, got a row of \("):
         pf.from_torch(LOGITS, STATE, SPACE, inputs="concatenated", outputs="probabilities")
     softmax = Module(OUTPUTS["probabilities"])
     scores = pf.from_torch(softmax, STATE, SPACE, inputs="concatenated", outputs="logits")
-    assert scores.why_not == "softmax at the end of what are said to be logits"
+    assert scores.why_not == "a softmax at the end, for outputs='logits'"
 
 
 def test_probabilities_of_zero_are_actions_that_cannot_be() -> None:
@@ -636,7 +642,7 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
     harmless = nn.Sequential(nn.Linear(STATE_SIZE + 2, 8), nn.ReLU(), nn.Linear(8, ACTIONS)).train()
     assert pf.from_torch(harmless, STATE, SPACE, inputs="concatenated").is_white_box
     random = Module(lambda m, s, c: m.output(F.dropout(m.command(c), 0.5)))
-    with pytest.raises(InvalidInput, match="a random one: call eval"):
+    with pytest.raises(InvalidInput, match="different results: call eval"):
         pf.from_torch(random, STATE, SPACE)
 
 
@@ -655,15 +661,15 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
         (
             LOGITS,
             {"inputs": "concatenated", "state": [[[1.0]]]},
-            r"finite vectors \(an image or a dict is flattened first\), got shape",
+            r"finite vectors \(flatten images and dicts\), got shape",
         ),
         (LOGITS, {"inputs": "concatenated", "state": {"map": [1.0]}}, "is flattened first\\), got dict"),
         (Module(lambda m, s, c: m.output(m.command(c))[:, 0]), {}, r"returns the shape \(1, actions\), got the shape"),
         (Module(lambda m, s, c: m.output(m.command(c)).squeeze()), {}, r"got the shape \(3,\)"),
-        (Module(lambda m, s, c: (c, c)), {}, r"returns one tensor \(or head=0, .*\), got 2 of them"),
+        (Module(lambda m, s, c: (c, c)), {}, r"returns one tensor \(.*head=0.*\), got a tuple of 2"),
         (Module(lambda m, s, c: {"pi": c, "v": c}), {}, "got a dict of pi, v"),
         (Module(lambda m, s, c: {"pi": c, "v": c}), {"head": "logits"}, "an output 'logits', got a dict of pi, v"),
-        (Module(lambda m, s, c: (c, c)), {"head": 2}, "an output 2, got 2 of them"),
+        (Module(lambda m, s, c: (c, c)), {"head": 2}, "an output 2, got a tuple of 2"),
         (Module(lambda m, s, c: c), {"head": 0}, "an output 0, got one tensor"),
         (Module(lambda m, s, c: m.output(m.state(s))), {"state": [1.0]}, r"of states \(N, 1\) and commands \(N, 2\)"),
         (Module(lambda m, s, c: m.output(m.command(c)) * float("nan")), {}, r"NaN or infinity under the command \(\d"),

@@ -148,9 +148,9 @@ def test_without_a_file_the_front_is_what_the_network_reaches_of_the_environment
         assert agent.front.tolist() == [[1, -1, 1][:commands]], "the first treasure lies below the start"
         assert agent.reached().all()
     to_and_fro = put(authors_file(steadfast(2, right=5.0, left=4.0)))
-    with pytest.raises(InvalidInput, match="or a front's file, got one that reaches none of 10"):
+    with pytest.raises(InvalidInput, match="or the file of a front, got one that reaches none of 10"):
         pf.import_agent(to_and_fro, SEA)
-    with pytest.raises(InvalidInput, match="because minecart is random or its front not known"):
+    with pytest.raises(InvalidInput, match="because minecart has no known front"):
         pf.import_agent(put(authors_file(authors_network(7, 3, 6, more=1), "MinecartModel")), "minecart")
 
 
@@ -170,7 +170,7 @@ def test_a_command_without_a_horizon_gets_the_one_that_its_episode_uses_up(sea: 
         ("# nothing\n", "got 0"),
         ("1,-1", r"rows of 3 numbers \(treasure, time, horizon\), or of those and 2 returns, got '1,-1'"),
         ("1,-1,1\n1,-1,1,1,-1", "rows of 3 numbers"),
-        ("1,-1,one", "finite numbers, and commas between them, got '1,-1,one'"),
+        ("1,-1,one", "finite numbers, separated by commas, got '1,-1,one'"),
         ("1,-1,nan", "finite numbers"),
         ("1,-1,1\n" * 10_001, "got 10001"),
     ],
@@ -190,7 +190,7 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
         pf.import_agent(file, SEA, front=front, ranges={"fuel": (0.0, 1.0)})
     own = envs.describe("mo_gymnasium:deep-sea-treasure-v0", max_steps=30)
     raw = put(morl_file(morl_network(2, 3, 4)))
-    with pytest.raises(InvalidInput, match="a range of what may be asked of objective 0, objective 1, got none"):
+    with pytest.raises(InvalidInput, match="a range of commands for objective 0, objective 1, got an infinite range"):
         pf.import_agent(raw, own, front=front)
     ranges = {"objective 0": (0.0, 24.0), "objective 1": (-30.0, -1.0)}
     assert pf.import_agent(raw, own, front=front, ranges=ranges).space.high.tolist() == [24, -1, 30]
@@ -229,11 +229,11 @@ def no_network() -> bytes:
 
 MALFORMED: dict[str, tuple[Callable[[], bytes], str]] = {
     "another environment": (sized(states=10), "network of 121 state numbers, .* got 10"),
-    "too few actions": (sized(actions=3), "the 4 actions of deep-sea-treasure, got 1 and 3"),
-    "too many objectives": (sized(commands=4), "with a horizon or without, got 4 numbers"),
-    "another class": (four_room, "closed list only, got 'pcn.env_setup FourRoomModel'"),
+    "too few actions": (sized(actions=3), "the 4 actions of deep-sea-treasure, got 1 hidden layers and 3 actions"),
+    "too many objectives": (sized(commands=4), "with or without a horizon, got 4 numbers"),
+    "another class": (four_room, "allowed names only, got 'pcn.env_setup FourRoomModel'"),
     "not a network": (no_network, r"a network of a class among .*got torch\.nn"),
-    "another activation": (embedded_by(nn.Linear(121, 24), nn.Tanh()), "closed list only, got '.*Tanh'"),
+    "another activation": (embedded_by(nn.Linear(121, 24), nn.Tanh()), "allowed names only, got '.*Tanh'"),
     "no activation": (embedded_by(nn.Linear(121, 24), nn.Linear(24, 24)), "Sigmoid at the end, got Linear, Linear"),
     "no bias": (embedded_by(nn.Linear(121, 24, bias=False), nn.Sigmoid()), "s_emb bias to be a tensor, got None"),
     "too many layers": (embedded_by(*[nn.ReLU()] * (MAX_LAYERS + 1)), "a Sequential of 2 to 16 parts"),
@@ -256,15 +256,15 @@ def changed(name: str, content: bytes | None) -> bytes:
 
 
 BROKEN: dict[str, tuple[bytes, str]] = {
-    "no archive": (b"weights", "an archive as torch.save writes it, got something else"),
+    "no archive": (b"weights", "an archive of torch.save, got 7 bytes of another format"),
     "half an archive": (VALID[: len(VALID) // 2], "an archive"),
-    "no pickle": (changed("data.pkl", None), "an archive with one data.pkl"),
-    "no numbers": (changed("data/0", None), "expected data/0 in the archive, got none"),
+    "no pickle": (changed("data.pkl", None), "an archive of torch.save with one data.pkl"),
+    "no numbers": (changed("data/0", None), "expected data/0 in the archive, got an archive without it"),
     "too few numbers": (changed("data/0", b"\0" * 8), "numbers for s_emb weight, got 2"),
-    "other bytes": (changed("byteorder", b"big"), "little-endian, got b'big'"),
-    "compressed": (rewritten(VALID, lambda _, old: old, zipfile.ZIP_DEFLATED), "writes it, got compressed"),
-    "an empty pickle": (changed("data.pkl", b""), "a whole pickle, got one that is broken"),
-    "half a pickle": (rewritten(VALID, lambda name, old: old[: 3000 if name == "data.pkl" else None]), "whole pickle"),
+    "other bytes": (changed("byteorder", b"big"), "little-endian numbers, got b'big'"),
+    "compressed": (rewritten(VALID, lambda _, old: old, zipfile.ZIP_DEFLATED), "got a compressed file"),
+    "an empty pickle": (changed("data.pkl", b""), "a complete pickle, got a broken one"),
+    "half a pickle": (rewritten(VALID, lambda name, old: old[: 3000 if name == "data.pkl" else None]), "pickle"),
     "a large pickle": (changed("data.pkl", b"N" * (1 << 19)), "a pickle of at most 262144 bytes"),
     "not finite": (changed("data/1", np.full(24, np.nan, "<f4").tobytes()), "to be finite float32 numbers"),
 }  # fmt: skip
@@ -304,7 +304,7 @@ PROGRAMS: dict[str, bytes] = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_program_that_makes_no_sense_is_refused(program: str) -> None:
-    with pytest.raises(InvalidInput, match=r"expected a (whole pickle|checkpoint)"):
+    with pytest.raises(InvalidInput, match=r"expected a (complete pickle|checkpoint)"):
         read_pickle(PROGRAMS[program], {"collections OrderedDict"})
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from policies import random_pcn
+from policies import random_pcn, with_output_bias
 from typer.testing import CliRunner
 from valued import random_envelope
 from weighing import agent as weighing
@@ -57,9 +57,7 @@ def test_no_sample_violates_a_proof_and_every_counterexample_is_one(name: str, w
 
 def test_an_action_that_always_loses_is_proven_to() -> None:
     agent = pf.load_agent("reward-line")
-    bias = agent.policy.output_bias.copy()  # type: ignore[attr-defined]
-    bias[0] -= 1e4
-    loser = replace(agent, policy=replace(agent.policy, output_bias=bias))  # type: ignore[type-var]
+    loser = replace(agent, policy=with_output_bias(agent.policy, 0, -1e4))  # type: ignore[arg-type]
     for width in (0.0, 0.05):
         found = pf.never(loser, 0, width=width)
         assert found.holds
@@ -143,14 +141,9 @@ def threshold_agent(threshold: float, sign: float = -1.0) -> pf.Agent:
     one = np.ones((1, 1), dtype=np.float32)
     zero = np.zeros(1, dtype=np.float32)
     policy = PCNPolicy(
-        state_weight=np.float32(sign) * one,
-        state_bias=zero,
-        command_weight=np.array([[1, 0]], dtype=np.float32),
-        command_bias=zero,
-        hidden_weight=one,
-        hidden_bias=zero,
-        output_weight=np.array([[0], [1], [0], [0]], dtype=np.float32),
-        output_bias=np.array([threshold, 0, -9, -9], dtype=np.float32),
+        state=((np.float32(sign) * one, zero),),
+        command=((np.array([[1, 0]], dtype=np.float32), zero),),
+        head=((one, zero), (np.float32([[0], [1], [0], [0]]), np.float32([threshold, 0, -9, -9]))),
     )
     return replace(base, policy=policy)
 

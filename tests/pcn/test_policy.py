@@ -56,13 +56,9 @@ def deep_policy(shape: tuple[int, int, int, int]) -> PCNPolicy:
         return weight.astype(np.float32), rng.normal(size=outputs).astype(np.float32)
 
     return PCNPolicy(
-        *layer(hidden, 30),
-        *layer(hidden, 20),
-        *layer(hidden, hidden),
-        *layer(actions, 40),
-        state_layers=(layer(50, states), layer(30, 50)),
-        command_layers=(layer(20, commands),),
-        hidden_layers=(layer(40, hidden),),
+        state=(layer(50, states), layer(30, 50), layer(hidden, 30)),
+        command=(layer(20, commands), layer(hidden, 20)),
+        head=(layer(hidden, hidden), layer(40, hidden), layer(actions, 40)),
     )
 
 
@@ -109,9 +105,9 @@ def test_a_deep_network_is_made_again_from_its_arrays():
     for name in ("state_layers.0.bias", "state_layers.1.weight", "hidden_layers.0.weight"):
         with pytest.raises(InvalidInput, match="arrays named"):
             PCNPolicy.from_arrays({key: array for key, array in policy.arrays().items() if key != name})
-    with pytest.raises(InvalidInput, match=r"layer 1 before state_weight of shape \(30, 50\), got \(30, 49\)"):
+    with pytest.raises(InvalidInput, match=r"state_layers\.1\.weight of shape \(30, 50\), got \(30, 49\)"):
         PCNPolicy.from_arrays({**policy.arrays(), "state_layers.1.weight": np.ones((30, 49), dtype=np.float32)})
-    with pytest.raises(InvalidInput, match=r"state_layers with 2 axes, got shape \(\)"):
+    with pytest.raises(InvalidInput, match=r"state_layers\.0\.weight with 2 axes, got shape \(\)"):
         PCNPolicy.from_arrays({**policy.arrays(), "state_layers.0.weight": np.array(1.0, dtype=np.float32)})
 
 
@@ -153,11 +149,14 @@ def test_it_is_all_kinds_of_policy():
 
 def test_weights_that_do_not_fit_are_refused():
     policy = make_network(SHAPES[0]).export()
+    arrays = policy.arrays()
     with pytest.raises(InvalidInput, match="hidden_weight of shape"):
-        replace(policy, hidden_weight=policy.hidden_weight[:, :-1])
-    with pytest.raises(InvalidInput, match="finite float32"):
-        replace(policy, output_bias=policy.output_bias * np.float32(np.nan))
-    with pytest.raises(InvalidInput, match="finite float32"):
-        replace(policy, output_bias=policy.output_bias.astype(np.float64))
+        PCNPolicy.from_arrays({**arrays, "hidden_weight": arrays["hidden_weight"][:, :-1]})
+    with pytest.raises(InvalidInput, match="finite float32 numbers, got NaN or infinity"):
+        PCNPolicy.from_arrays({**arrays, "output_bias": arrays["output_bias"] * np.float32(np.nan)})
+    with pytest.raises(InvalidInput, match="finite float32 numbers, got float64"):
+        PCNPolicy.from_arrays({**arrays, "output_bias": arrays["output_bias"].astype(np.float64)})
     with pytest.raises(InvalidInput, match="arrays named"):
-        PCNPolicy.from_arrays({"state_weight": policy.state_weight})
+        PCNPolicy.from_arrays({"state_weight": arrays["state_weight"]})
+    with pytest.raises(InvalidInput, match="head with at least 2 layers, got 1"):
+        replace(policy, head=policy.head[:1])

@@ -1,4 +1,4 @@
-"""Agents: the value, how it is stored, and the ones that are shipped."""
+"""Agents: loading, saving, and adapters for policies of other libraries."""
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.storage import save_agent

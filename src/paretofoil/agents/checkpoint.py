@@ -1,7 +1,8 @@
-"""Pareto Conditioned Networks that were trained elsewhere, from the files that `torch.save` made of them.
+"""Reads Pareto Conditioned Networks of MORL-Baselines and of the authors from files of `torch.save`.
 
-Such a file is an archive: a pickle of the whole module, and the numbers of its tensors beside it. The pickle is only
-looked at (`pickled.py`), and what it says must be a network of a known class and form; nothing in the file is executed.
+Such a file is an archive of a pickled module and of the numbers of its tensors. A pickle is a program that names and
+calls functions. Here it is not executed: `read_pickle` returns names as `Name` and calls as `Call`. A name that is not
+allowed, or an instruction that `torch.save` does not use, is an error.
 """
 
 import hashlib
@@ -25,28 +26,28 @@ from paretofoil.core.json import brief
 from paretofoil.pcn.policy import Layer
 
 MAX_BYTES = 1 << 18
-"""Of a pickle, whose numbers lie elsewhere: fifty times what the known networks need."""
+"""The largest pickle: fifty times the size for known networks. The numbers of the tensors are not part of it."""
 DICTIONARY = "collections OrderedDict"
 _MARK = object()
 
 
 @dataclass(frozen=True)
 class Name:
-    """A function or a class, as "module name"."""
+    """The name of a function or a class: "module name"."""
 
     name: str
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What lies outside of the pickle, and how it is referred to."""
+    """A reference to data outside of the pickle."""
 
     reference: Any
 
 
 @dataclass(eq=False)
 class Call:
-    """A call that was not made, and the state that its result was to get."""
+    """A call that was not executed, and the state for its result."""
 
     name: str
     arguments: tuple[Any, ...]
@@ -54,10 +55,10 @@ class Call:
 
 
 class _Stack(list[Any]):
-    """Values, with marks between them; what a broken program takes from nowhere is an IndexError."""
+    """A stack of values and marks. Taking from an empty stack is an IndexError."""
 
     def since_mark(self) -> list[Any]:
-        """Take everything above the last mark, and the mark."""
+        """Remove the last mark, and remove and return everything above it."""
         place = len(self) - 1
         while self[place] is not _MARK:
             place -= 1
@@ -76,18 +77,18 @@ class _Stack(list[Any]):
 
 
 def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
-    """The value that a pickle describes, made of plain values, names, calls and references.
+    """Return the value that a pickle describes, made of plain values, names, calls and references.
 
     Args:
         data: the pickle.
-        allowed: the names that it may mention, as "module name".
+        allowed: the allowed names, as "module name".
     """
     if len(data) > MAX_BYTES:
         raise InvalidInput.expected(f"a pickle of at most {MAX_BYTES} bytes", len(data))
     stack, memo = _Stack(), dict[int, Any]()
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of a backslash in a name, which is refused below
+            warnings.simplefilter("ignore", DeprecationWarning)  # for a backslash in a name, which is refused below
             for instruction, argument, _ in pickletools.genops(data):
                 if instruction.name == "STOP":
                     return stack.pop()
@@ -95,14 +96,14 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
     except InvalidInput:
         raise
     except (ValueError, IndexError, KeyError, TypeError, AttributeError, OverflowError, struct.error):
-        raise InvalidInput.expected("a whole pickle", "one that is broken") from None
-    raise InvalidInput.expected("a whole pickle", "one without an end")
+        raise InvalidInput.expected("a complete pickle", "a broken one") from None
+    raise InvalidInput.expected("a complete pickle", "one without an end")
 
 
 def _follow(name: str, argument: Any, stack: _Stack, memo: dict[int, Any], allowed: Collection[str]) -> None:
     if name == "GLOBAL":
         if argument not in allowed:
-            raise InvalidInput.expected("a checkpoint with names of the closed list only", brief(argument))
+            raise InvalidInput.expected("a checkpoint with allowed names only", brief(argument))
         stack.append(Name(argument))
     elif name in _CONSTANTS:
         stack.append(argument)
@@ -120,18 +121,18 @@ _CONSTANTS = {"BININT", "BININT1", "BININT2", "LONG1", "BINFLOAT", "BINUNICODE",
 
 
 def _call(stack: _Stack) -> None:
-    called, arguments = stack.take(2)
-    if not isinstance(called, Name) or not isinstance(arguments, tuple):
+    function, arguments = stack.take(2)
+    if not isinstance(function, Name) or not isinstance(arguments, tuple):
         raise TypeError("not a call")
-    empty = called.name == DICTIONARY and not arguments  # is filled by the instructions that fill dictionaries
-    stack.append({} if empty else Call(called.name, arguments))
+    is_dict = function.name == DICTIONARY and not arguments  # later instructions fill it
+    stack.append({} if is_dict else Call(function.name, arguments))
 
 
 def _set_state(stack: _Stack) -> None:
-    made, state = stack.take(2)
-    if not isinstance(made, dict):  # an ordered dictionary may carry attributes, which say nothing here
-        made.state = state
-    stack.append(made)
+    value, state = stack.take(2)
+    if not isinstance(value, dict):  # attributes of an ordered dictionary are ignored
+        value.state = state
+    stack.append(value)
 
 
 def _set_items(stack: _Stack) -> None:
@@ -144,7 +145,7 @@ def _set_item(stack: _Stack) -> None:
 
 def _fill(stack: _Stack, items: list[Any]) -> None:
     keys = items[::2]
-    if not all(isinstance(key, str) for key in keys):  # the hash of a deep tuple would be computed without a limit
+    if not all(isinstance(key, str) for key in keys):  # hashing a deeply nested tuple could crash
         raise TypeError("not names")
     stack[-1].update(zip(keys, items[1::2], strict=True))
 
@@ -179,7 +180,7 @@ _INSTRUCTIONS: dict[str, Callable[[_Stack], None]] = {
     "REDUCE": _call,
     "BUILD": _set_state,
 }
-"""What each instruction without an argument does to the stack."""
+"""The effect of each instruction without an argument on the stack."""
 
 
 Origin = Literal["the authors", "MORL-Baselines"]
@@ -196,7 +197,7 @@ CLASSES: dict[str, Origin] = {
     f"{_AUTHORS}_horizon HorizonFruitTreeModel": "the authors",
     f"{_AUTHORS}_horizon HorizonMinecartModel": "the authors",
 }
-"""The classes whose networks are known to be of this form, and whose they are."""
+"""The supported classes of networks, and their origin."""
 _ACTIVATION = "torch.nn.modules.activation"
 _RELU, _SIGMOID, _LOG_SOFTMAX = (f"{_ACTIVATION} {name}" for name in ("ReLU", "Sigmoid", "LogSoftmax"))
 _LINEAR, _SEQUENTIAL = "torch.nn.modules.linear Linear", "torch.nn.modules.container Sequential"
@@ -206,31 +207,31 @@ _IGNORED = (
     *("__builtin__ set", "builtins set", "_codecs encode", "numpy dtype"),
     *("numpy._core.multiarray scalar", "numpy.core.multiarray scalar"),
 )
-"""What is mentioned for attributes that are not looked at."""
+"""Names in attributes that are not read."""
 ALLOWED = frozenset(
     (*CLASSES, *_STORAGES, *_IGNORED, _LINEAR, _RELU, _SIGMOID, _LOG_SOFTMAX, _SEQUENTIAL, _PARAMETER, _TENSOR)
 ) | {DICTIONARY}
 MAX_LAYERS = 16
-"""Parts of a sequence, activations included."""
+"""The largest number of parts of a Sequential, including activations."""
 
 
 @dataclass(frozen=True, eq=False)
 class Checkpoint:
-    """A network as its file describes it, and where it comes from."""
+    """The network of a file, and its origin."""
 
     origin: Origin
     state: tuple[Layer, ...]
-    """Affine layers with a ReLU between any two, and a sigmoid behind the last."""
+    """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
     command: tuple[Layer, ...]
-    """The same; the factors that the network applies to commands are part of the first."""
+    """The layers of the command, likewise. The scaling of commands is part of the first."""
     head: tuple[Layer, ...]
-    """The same for the product of the two, without the sigmoid: it gives logits."""
+    """The layers from the product of the two to the logits."""
     sha256: str
-    """Of the file."""
+    """The hash of the file."""
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
-    """Read a PCN of MORL-Baselines (`PCN.save`) or of the authors; anything else is refused with a sentence."""
+    """Return the PCN of a file of MORL-Baselines (`PCN.save`) or of the authors."""
     data = read_bytes(Path(path), "a checkpoint")
     try:
         archive = _Archive.open(data)
@@ -241,7 +242,7 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
 
 @dataclass(frozen=True, eq=False)
 class _Archive:
-    """The files of a checkpoint, none of them compressed, so that none can be larger than the whole."""
+    """The files of a checkpoint. Compressed files are refused: they could be larger than the archive."""
 
     files: zipfile.ZipFile
     folder: str
@@ -251,22 +252,22 @@ class _Archive:
         try:
             files = zipfile.ZipFile(io.BytesIO(data))
         except _BROKEN:
-            raise InvalidInput.expected("an archive as torch.save writes it", "something else") from None
+            raise InvalidInput.expected("an archive of torch.save", f"{len(data):,} bytes of another format") from None
         folders = [name.removesuffix("/data.pkl") for name in files.namelist() if name.endswith("/data.pkl")]
         if len(folders) != 1:
-            raise InvalidInput.expected("an archive with one data.pkl, as torch.save writes it", f"{len(folders)}")
+            raise InvalidInput.expected("an archive of torch.save with one data.pkl", len(folders))
         return cls(files, folders[0])
 
     def read(self, name: str) -> bytes:
         try:
-            about = self.files.getinfo(f"{self.folder}/{name}")
-            content = self.files.read(about) if about.compress_type == zipfile.ZIP_STORED else None
+            info = self.files.getinfo(f"{self.folder}/{name}")
+            content = self.files.read(info) if info.compress_type == zipfile.ZIP_STORED else None
         except KeyError:
-            raise InvalidInput.expected(f"{name} in the archive", "none") from None
+            raise InvalidInput.expected(f"{name} in the archive", "an archive without it") from None
         except _BROKEN:
-            raise InvalidInput.expected(f"{name} to be whole", "a broken archive") from None
+            raise InvalidInput.expected(f"{name} to be readable", "a broken archive") from None
         if content is None:
-            raise InvalidInput.expected(f"{name} as torch.save writes it", "compressed")
+            raise InvalidInput.expected(f"{name} to be stored without compression", "a compressed file")
         return content
 
     @property
@@ -275,16 +276,16 @@ class _Archive:
 
 
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, ValueError, EOFError, OSError, RuntimeError, OverflowError)
-"""What zipfile raises at broken archives; an encrypted one, or one of a later version, is a RuntimeError."""
+"""The errors of zipfile for broken archives; an encrypted archive is a RuntimeError."""
 
 
 def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
     if archive.byte_order != b"little":
-        raise InvalidInput.expected("numbers that are little-endian", brief(archive.byte_order))
+        raise InvalidInput.expected("little-endian numbers", brief(archive.byte_order))
     network = read_pickle(archive.read("data.pkl"), ALLOWED)
     if not isinstance(network, Call) or network.name not in CLASSES:
-        known = ", ".join(name.replace(" ", ".") for name in CLASSES)
-        raise InvalidInput.expected(f"a network of a class among {known}", _called(network))
+        classes = ", ".join(name.replace(" ", ".") for name in CLASSES)
+        raise InvalidInput.expected(f"a network of a class among {classes}", _name(network))
     (weight, bias), *others = _read_sequence(archive, network, "c_emb", _SIGMOID)
     with np.errstate(all="ignore"):  # the policy refuses what is not finite
         scaled = (weight * _read_factor(archive, network, weight.shape[1])).astype(np.float32)
@@ -298,21 +299,21 @@ def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
 
 
 def _read_factor(archive: _Archive, network: Call, size: int) -> np.ndarray:
-    """(size,): what commands are multiplied by; an attribute of the network, or a parameter."""
-    given = _attribute(network, "scaling_factor", None) or _attribute(network, "_parameters", {}).get("scaling_factor")
-    factor = _read_tensor(archive, given, "scaling_factor").reshape(-1)
+    """Return the factors (size,) of the commands: an attribute or a parameter of the network."""
+    value = _attribute(network, "scaling_factor", None) or _attribute(network, "_parameters", {}).get("scaling_factor")
+    factor = _read_tensor(archive, value, "scaling_factor").reshape(-1)
     if factor.size != size:
         raise InvalidInput.expected(f"a scaling_factor of {size} numbers", factor.size)
     return factor.astype(np.float64)
 
 
 def _read_sequence(archive: _Archive, network: Call, name: str, last: str) -> tuple[Layer, ...]:
-    """The affine layers of a Linear, ReLU, ..., Linear and a last activation."""
+    """Return the affine layers of a Sequential of Linear, ReLU, ..., Linear and a last activation."""
     sequence = _attribute(network, "_modules", {}).get(name)
     parts = list(_attribute(sequence, "_modules", {}).values())
     if not isinstance(sequence, Call) or sequence.name != _SEQUENTIAL or not 2 <= len(parts) <= MAX_LAYERS:
-        raise InvalidInput.expected(f"{name} to be a Sequential of 2 to {MAX_LAYERS} parts", _called(sequence))
-    kinds = [_called(part) for part in parts]
+        raise InvalidInput.expected(f"{name} to be a Sequential of 2 to {MAX_LAYERS} parts", _name(sequence))
+    kinds = [_name(part) for part in parts]
     if kinds != [_LINEAR, _RELU] * (len(parts) // 2 - 1) + [_LINEAR, last]:
         form = f"Linear layers with a ReLU between any two and a {last.split()[-1]} at the end"
         raise InvalidInput.expected(f"{name} to be {form}", ", ".join(kind.split()[-1] for kind in kinds))
@@ -329,14 +330,14 @@ def _read_linear(archive: _Archive, part: Any, name: str) -> Layer:
 
 
 def _read_tensor(archive: _Archive, value: Any, name: str) -> np.ndarray:
-    """The numbers of a tensor, which may be wrapped as a parameter."""
+    """Return the numbers of a tensor or parameter."""
     if isinstance(value, Call) and value.name == _PARAMETER and value.arguments:
         value = value.arguments[0]
     if not isinstance(value, Call) or value.name != _TENSOR or len(value.arguments) < 4:
-        raise InvalidInput.expected(f"{name} to be a tensor", _called(value))
+        raise InvalidInput.expected(f"{name} to be a tensor", _name(value))
     stored, offset, shape, stride = value.arguments[:4]
     numbers = _read_storage(archive, stored, name)
-    if not _whole(shape) or not _whole((offset,)) or stride != _contiguous(shape):
+    if not _are_sizes(shape) or not _are_sizes((offset,)) or stride != _contiguous(shape):
         raise InvalidInput.expected(f"{name} to be a contiguous tensor", f"shape {brief(shape)}, {brief(stride)}")
     size = math.prod(shape)
     if offset + size > numbers.size:
@@ -350,24 +351,24 @@ def _read_storage(archive: _Archive, stored: Any, name: str) -> np.ndarray:
         raise InvalidInput.expected(f"{name} to be stored in the archive", brief(reference))
     kind, key = reference[1], reference[2]
     if not isinstance(kind, Name) or kind.name not in _STORAGES or not isinstance(key, str):
-        raise InvalidInput.expected(f"{name} to be stored in single or double precision", _called(kind))
+        raise InvalidInput.expected(f"{name} to be stored in single or double precision", _name(kind))
     data = archive.read(f"data/{key}")
     dtype = np.dtype(_STORAGES[kind.name])
     return np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype)
 
 
 def _attribute(module: Any, name: str, default: Any) -> Any:
-    """What the state of a pickled module has under a name."""
+    """Return an attribute of a pickled module, or the default."""
     state = module.state if isinstance(module, Call) else None
-    found = state.get(name, default) if isinstance(state, dict) else default
-    return found if default is None or isinstance(found, dict) else default
+    value = state.get(name, default) if isinstance(state, dict) else default
+    return value if default is None or isinstance(value, dict) else default
 
 
-def _called(value: Any) -> str:
+def _name(value: Any) -> str:
     return value.name if isinstance(value, Call | Name) else brief(value)
 
 
-def _whole(numbers: Any) -> bool:
+def _are_sizes(numbers: Any) -> bool:
     return (
         isinstance(numbers, tuple) and len(numbers) <= 4 and all(type(n) is int and 0 <= n < 1 << 31 for n in numbers)
     )

@@ -1,4 +1,9 @@
-"""From a checkpoint that was made elsewhere to an agent that can be saved, asked and studied like any other."""
+"""Imports networks of MORL-Baselines and of the authors as agents.
+
+Other code encodes the same states by other numbers, and orders the same actions differently. The difference becomes a
+part of the imported network: an additional first layer computes their observation from ours, and the rows of the
+output layer are put into our order.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,11 +26,11 @@ from paretofoil.envs.front import known_front
 from paretofoil.pcn.policy import Layer, PCNPolicy
 
 FAITHFUL = 0.01
-"""A command of the environment's own front is kept if what it returns is so close to it, in scaled distance."""
+"""A point of the environment's front is kept if the achieved return is within this scaled distance."""
 MAX_ROWS = 10_000
-"""Of a front's file."""
+"""The largest number of commands in the file of a front."""
 MAX_HORIZON = 200
-"""The longest horizon that is tried for a command that comes without one."""
+"""The largest horizon that is tried for a command without one."""
 
 
 def import_agent(
@@ -36,16 +41,16 @@ def import_agent(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     name: str | None = None,
 ) -> Agent:
-    """Make an agent of a PCN that MORL-Baselines (`PCN.save`) or the authors' code wrote; nothing in it is executed.
+    """Return an agent from a PCN of MORL-Baselines (`PCN.save`) or of the authors. The file is not executed.
 
     Args:
         file: the checkpoint.
-        environment: where it was trained: a name from `paretofoil envs`, or an entry of one's own.
-        front: a text file of the commands that it learned to reach, a row each, as `read_front` describes; if not
-            given, those points of the environment's own front that it reaches.
-        ranges: the least and the most that may be asked of an objective, by name, for those where it is not to be
-            what the network's authors say, or else what an episode can return.
-        name: the agent's name; that of the file if not given.
+        environment: the environment of its training: a name from `paretofoil envs`, or your own entry.
+        front: a text file with one command per row, see `read_front`; if not given, the points of the environment's
+            front that the network reaches.
+        ranges: the lowest and the highest command of objectives, by name. The default is the range of its authors, or
+            the range of possible returns.
+        name: the name of the agent; that of the file if not given.
     """
     entry, checkpoint = envs.entry(environment), read_checkpoint(file)
     try:
@@ -55,7 +60,7 @@ def import_agent(
         raise InvalidInput(f"{file}: {error}") from None
     rows = _find_front(entry, policy, space) if front is None else read_front(front, space, len(entry.objectives))
     measured = evaluate(envs.make_batch(entry), policy, rows.commands)
-    told = {
+    provenance = {
         "imported": f"a PCN of {checkpoint.origin}",
         "file": Path(file).name,
         "sha256": checkpoint.sha256,
@@ -64,12 +69,13 @@ def import_agent(
         "versions": {"paretofoil": __version__},
         **_as_stated(rows, measured),
     }
-    called = name or Path(file).stem
-    return Agent(called, policy, entry, space, rows.commands, measured.achieved, measured.error, told)
+    return Agent(
+        name or Path(file).stem, policy, entry, space, rows.commands, measured.achieved, measured.error, provenance
+    )
 
 
 def _as_stated(rows: "FrontRows", measured: Evaluation) -> dict[str, str]:
-    """How many commands return here what their file states, where it does."""
+    """Return how many commands achieve the return in their file, if it has returns."""
     if rows.returns is None:
         return {}
     same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
@@ -77,8 +83,8 @@ def _as_stated(rows: "FrontRows", measured: Evaluation) -> dict[str, str]:
 
 
 def _box_origin(checkpoint: Checkpoint, entry: envs.CatalogueEntry, ranges: Mapping[str, tuple[float, float]]) -> str:
-    known = translation_of(checkpoint, entry).box is not None
-    origin = "what its authors trained it for" if known else "what an episode can return"
+    has_box = translation_of(checkpoint, entry).box is not None
+    origin = "what its authors trained it for" if has_box else "what an episode can return"
     return f"{origin}, with {', '.join(ranges)} as it was said" if ranges else origin
 
 
@@ -86,8 +92,8 @@ def _space(
     checkpoint: Checkpoint, entry: envs.CatalogueEntry, size: int, ranges: Mapping[str, tuple[float, float]]
 ) -> CommandSpace:
     if size - len(entry.objectives) not in (0, 1):
-        what = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with a horizon or without"
-        raise InvalidInput.expected(what, f"{size} numbers")
+        expected = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with or without a horizon"
+        raise InvalidInput.expected(expected, f"{size} numbers")
     objectives = with_horizon(entry.objectives)[:size]
     box = translation_of(checkpoint, entry).box
     sides = [o.limits for o in entry.objectives] if box is None else list(zip(*box, strict=True))
@@ -97,28 +103,28 @@ def _space(
         if name not in names:
             raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
         sides[names.index(name)] = side
-    unknown = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
-    if unknown:
-        raise InvalidInput.expected(f"a range of what may be asked of {', '.join(unknown)}", "none")
+    infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
+    if infinite:
+        raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
     low, high = zip(*sides, strict=True)
     return CommandSpace(low, high, objectives)  # type: ignore[arg-type]
 
 
 def with_horizon(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """The numbers of a command that ends with a horizon."""
+    """Return the objectives of a command with a horizon."""
     return (*objectives, HORIZON)
 
 
 @dataclass(frozen=True, eq=False)
 class FrontRows:
-    """Commands, and what they are stated to return."""
+    """Commands, and their returns, if they are given."""
 
     commands: np.ndarray  # (F, c)
     returns: np.ndarray | None = None  # (F, d)
 
 
 def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontRows:
-    """The rows of a text file: a command, or a command and its return, with commas between; # begins a remark."""
+    """Return the rows of a text file: a command, or a command and its return, separated by commas. # is a comment."""
     path = Path(file)
     lines = read_bytes(path, "a front").decode(errors="replace").splitlines()
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
@@ -127,8 +133,8 @@ def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontR
     numbers = [_numbers(row, path) for row in rows]
     width = len(numbers[0])
     if width not in (space.dim, space.dim + objectives) or any(len(row) != width for row in numbers):
-        what = f"{path} with rows of {space.dim} numbers ({', '.join(space.names)})"
-        raise InvalidInput.expected(f"{what}, or of those and {objectives} returns", brief(rows[0]))
+        expected = f"{path} with rows of {space.dim} numbers ({', '.join(space.names)})"
+        raise InvalidInput.expected(f"{expected}, or of those and {objectives} returns", brief(rows[0]))
     table = np.array(numbers)
     return FrontRows(table[:, : space.dim], table[:, space.dim :] if width > space.dim else None)
 
@@ -139,55 +145,56 @@ def _numbers(row: str, path: Path) -> list[float]:
     except ValueError:
         numbers = [np.nan]
     if not np.isfinite(numbers).all():
-        raise InvalidInput.expected(f"{path} with finite numbers, and commas between them", brief(row))
+        raise InvalidInput.expected(f"{path} with finite numbers, separated by commas", brief(row))
     return numbers
 
 
 def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace) -> FrontRows:
-    """The points of the environment's own front that the policy reaches; with a horizon, under the one that fits."""
-    points = None if entry.stochastic else known_front(entry)  # one episode tells little where chance plays a part
+    """Return the points of the environment's front that the policy reaches, each with its best horizon."""
+    points = None if entry.stochastic else known_front(entry)  # one episode is not enough in a stochastic environment
     if points is None:
-        raise InvalidInput.expected(f"a front's file, because {entry.name} is random or its front not known", "none")
+        reason = "is stochastic" if entry.stochastic else "has no known front"
+        raise InvalidInput.expected(f"the file of a front (front=...), because {entry.name} {reason}", None)
     shape, size = (len(points), min(entry.max_steps, MAX_HORIZON) if space.dim > points.shape[1] else 1), space.dim
     commands = np.ones((*shape, size))  # (points, horizons, c)
     commands[:, :, : points.shape[1]] = points[:, None]
     commands[:, :, points.shape[1] :] = 1.0 + np.arange(shape[1])[:, None]
-    asked = commands.reshape(-1, size)
-    episodes = run_episodes(envs.make_batch(entry), greedy(policy), asked, np.zeros(len(asked), dtype=np.uint64))
-    returns = np.concatenate([episodes.returns, asked[:, points.shape[1] :]], axis=1)  # no horizon counts as missed
-    off = space.distance(asked, returns).reshape(shape)
-    surplus = np.abs(asked[:, -1] - episodes.lengths).reshape(shape)  # of equals, the horizon that is used up
-    best = commands[np.arange(len(points)), np.lexsort((surplus, off), axis=1)[:, 0]]
-    kept = best[off.min(axis=1) <= FAITHFUL]
+    flat = commands.reshape(-1, size)
+    episodes = run_episodes(envs.make_batch(entry), greedy(policy), flat, np.zeros(len(flat), dtype=np.uint64))
+    returns = np.concatenate([episodes.returns, flat[:, points.shape[1] :]], axis=1)  # a horizon counts as reached
+    distance = space.distance(flat, returns).reshape(shape)
+    unused = np.abs(flat[:, -1] - episodes.lengths).reshape(shape)  # of equal distances, the horizon that is used up
+    best = commands[np.arange(len(points)), np.lexsort((unused, distance), axis=1)[:, 0]]
+    kept = best[distance.min(axis=1) <= FAITHFUL]
     if not len(kept):
-        what = f"a network that reaches a point of the front of {entry.name}, or a front's file"
-        raise InvalidInput.expected(what, f"one that reaches none of {len(points)}")
+        expected = f"a network that reaches a point of the front of {entry.name}, or the file of a front"
+        raise InvalidInput.expected(expected, f"one that reaches none of {len(points)}")
     return FrontRows(kept)
 
 
 Box = tuple[tuple[float, ...], tuple[float, ...]]
-"""The least and the most of each objective."""
+"""The lowest and the highest command."""
 
 
 @dataclass(frozen=True)
 class Translation:
-    """From an environment of ours to what a network was trained in."""
+    """The differences between our environment and that of an imported network."""
 
     observe: Callable[[envs.CatalogueEntry], Layer | None]
-    """The layer that makes their observation of ours; None if they are the same."""
+    """Entry -> the layer that computes their observation from ours; None if they are the same."""
     actions: tuple[str, ...] | None = None
-    """The names of the network's actions in its own order; ours if not given."""
+    """The actions in the order of the network; ours if not given."""
     box: Box | None = None
-    """The commands that it was trained for, where its authors say so; otherwise the natural limits."""
+    """The range of commands of its training, if it is known."""
 
 
 def as_it_is(entry: envs.CatalogueEntry) -> Layer | None:
-    """The same observation."""
+    """Return None: the observations are the same."""
     return None
 
 
 def as_numbers(entry: envs.CatalogueEntry) -> Layer | None:
-    """The raw whole numbers, where ours are one-hot vectors side by side: x = 0 h_0 + 1 h_1 + 2 h_2 ..."""
+    """Return the layer from our concatenated one-hot vectors to integers: x = 0 h_0 + 1 h_1 + 2 h_2 + ..."""
     if not isinstance(entry.encode, OneHot):
         return None
     sizes = entry.encode.sizes
@@ -199,7 +206,7 @@ def as_numbers(entry: envs.CatalogueEntry) -> Layer | None:
 
 
 def as_cells(entry: envs.CatalogueEntry) -> Layer | None:
-    """One one-hot vector for the pairs of row and column, where ours are two: h_rc = relu(h_r + h_c - 1)."""
+    """Return the layer from our two one-hot vectors to one of (row, column): h_rc = relu(h_r + h_c - 1)."""
     rows, columns = entry.encode.sizes  # type: ignore[attr-defined]
     weight = np.zeros((rows, columns, rows + columns), dtype=np.float32)
     weight[np.arange(rows), :, np.arange(rows)] = 1.0
@@ -219,45 +226,37 @@ AUTHORS: dict[str, Translation] = {
     "fruit-tree-6": Translation(as_it_is, box=((0.0,) * 6, _FRUIT_6)),
     "minecart": Translation(as_it_is, box=((0.0, 0.0, -200.0), (1.5, 1.5, 0.0))),
 }
-"""The environments of the authors' code that the catalogue has as well."""
+"""The environments of the authors' code that are in the catalogue."""
 MORL_BASELINES = Translation(as_numbers)
-"""MO-Gymnasium's raw observations, and its actions, whose order is ours."""
+"""Raw observations of MO-Gymnasium, and actions in our order."""
 
 
 def translation_of(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> Translation:
-    """How the network of a checkpoint sees an environment."""
+    """Return the translation for the network of a checkpoint."""
     if checkpoint.origin == "MORL-Baselines":
         return MORL_BASELINES
     if entry.name not in AUTHORS:
-        raise InvalidInput.expected(f"an environment of the authors' networks, among {', '.join(AUTHORS)}", entry.name)
+        raise InvalidInput.expected(f"an environment of the authors among {', '.join(AUTHORS)}", entry.name)
     return AUTHORS[entry.name]
 
 
 def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCNPolicy:
-    """The network of a checkpoint as a policy of an environment of ours."""
+    """Return the network of a checkpoint as a policy in our environment."""
     translation = translation_of(checkpoint, entry)
     first = translation.observe(entry)
-    seen, given = entry.observation_size if first is None else len(first[1]), checkpoint.state[0][0].shape[1]
-    if given != seen:
-        what = f"a network of {seen} state numbers, as networks of {checkpoint.origin} have in {entry.name}"
-        raise InvalidInput.expected(what, given)
+    size, stored = entry.observation_size if first is None else len(first[1]), checkpoint.state[0][0].shape[1]
+    if stored != size:
+        expected = f"a network of {size} state numbers, as networks of {checkpoint.origin} have in {entry.name}"
+        raise InvalidInput.expected(expected, stored)
     if len(checkpoint.head) < 2 or len(checkpoint.head[-1][1]) != len(entry.actions):
-        what = f"a network with a hidden layer and the {len(entry.actions)} actions of {entry.name}"
-        raise InvalidInput.expected(what, f"{len(checkpoint.head) - 1} and {len(checkpoint.head[-1][1])}")
+        expected = f"a network with a hidden layer and the {len(entry.actions)} actions of {entry.name}"
+        got = f"{len(checkpoint.head) - 1} hidden layers and {len(checkpoint.head[-1][1])} actions"
+        raise InvalidInput.expected(expected, got)
     theirs = translation.actions or entry.actions
     order = [theirs.index(action) for action in entry.actions]
-    (output, output_bias), (hidden, hidden_bias) = checkpoint.head[-1], checkpoint.head[0]
-    (state, state_bias), (command, command_bias) = checkpoint.state[-1], checkpoint.command[-1]
+    output, bias = checkpoint.head[-1]
     return PCNPolicy(
-        state_weight=state,
-        state_bias=state_bias,
-        command_weight=command,
-        command_bias=command_bias,
-        hidden_weight=hidden,
-        hidden_bias=hidden_bias,
-        output_weight=output[order],
-        output_bias=output_bias[order],
-        state_layers=(*(() if first is None else (first,)), *checkpoint.state[:-1]),
-        command_layers=checkpoint.command[:-1],
-        hidden_layers=checkpoint.head[1:-1],
+        state=checkpoint.state if first is None else (first, *checkpoint.state),
+        command=checkpoint.command,
+        head=(*checkpoint.head[:-1], (output[order], bias[order])),
     )

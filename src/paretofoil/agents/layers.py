@@ -1,8 +1,8 @@
-"""From activations in the order in which a module computed them to the layers of a folded policy.
+"""Arranges recorded activations into the layers of a folded policy.
 
-A folded policy has one activation for each layer, and nothing goes past a layer. What is needed further on is carried
-through a ReLU layer exactly: relu(y) = y for a y that is never negative, and y = relu(y) - relu(-y) for any other.
-Nothing can be carried through any other.
+A layer of a folded policy has one activation, and no connection skips a layer. A value that a later layer needs is
+carried through a ReLU layer exactly: relu(y) = y if y is never negative, otherwise y = relu(y) - relu(-y). Layers with
+other activations cannot carry values.
 """
 
 from collections.abc import Sequence
@@ -14,21 +14,21 @@ from paretofoil.core.policy import Activation, FoldedPolicy
 
 
 class NotWhiteBox(Exception):
-    """Why a module cannot be folded, in words."""
+    """A module that cannot be folded; the message is the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Units that one activation makes of the units before them; the first block is the command, and has none."""
+    """Units with one activation. The first block is the command, which has none."""
 
     activation: Activation | None
-    before: np.ndarray  # (1 + units so far, n): row 0 is the constant, then what each earlier unit adds
+    before: np.ndarray  # (1 + units so far, n): the constant, then the coefficient of each earlier unit
     first: int
-    """The number of its first unit; those of the command come before all others."""
+    """The index of its first unit."""
 
     @property
     def rows(self) -> slice:
-        """Where its units stand in a column of coefficients, which has the constant in row 0."""
+        """The rows of its units in a column of coefficients, whose row 0 is the constant."""
         return slice(1 + self.first, 1 + self.first + self.before.shape[1])
 
 
@@ -37,11 +37,11 @@ def command_block(size: int) -> Block:
 
 
 def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> FoldedPolicy:
-    """Put blocks, the command's first, into layers; output (1 + units, actions) is made of all of them.
+    """Return the folded policy of blocks, the command first, and output coefficients (1 + units, actions).
 
-    ReLUs come as early as they can: later they could not be had, if a sigmoid came between. `low` (d,) is what
-    commands are usually not below: they are carried as R = relu(R - low) - relu(low - R) + low, which is true
-    everywhere, and where it matters one of the two is 0, so that proofs lose nothing.
+    ReLUs are placed as early as possible, because a sigmoid layer cannot carry their inputs. A command is carried as
+    R = relu(R - low) - relu(low - R) + low, with the lowest usual command `low` (d,): for R >= low the second term is
+    0, and bounds stay tight.
     """
     command, *pending = _needed(blocks, output)
     if not all(np.isfinite(coefficients).all() for coefficients in (output, *(block.before for block in pending))):
@@ -52,8 +52,8 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
         relus = [block for block in ready if block.activation == "relu"]
         now = relus or [block for block in ready if block.activation in _together(ready[0].activation)]
         pending = [block for block in pending if not any(block is other for other in now)]
-        wanted = [output, *(block.before for block in pending)]
-        alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in wanted)]
+        readers = [output, *(block.before for block in pending)]
+        alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in readers)]
         if alive and not relus:
             raise NotWhiteBox(_mixed(now[0].activation, alive))
         layers.append(now, alive)
@@ -62,8 +62,8 @@ def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> Fol
 
 
 def _mixed(activation: Activation | None, alive: Sequence[Block]) -> str:
-    past = " and ".join(sorted({block.activation or "the command itself" for block in alive}))
-    return f"{past} beside {activation}, in layers that have one activation each, of which only a ReLU lets others by"
+    carried = " and ".join(sorted({block.activation or "the command itself" for block in alive}))
+    return f"{carried} carried past a layer of {activation}; only ReLU layers can carry values"
 
 
 def _uses(coefficients: np.ndarray, blocks: Sequence[Block]) -> bool:
@@ -71,18 +71,18 @@ def _uses(coefficients: np.ndarray, blocks: Sequence[Block]) -> bool:
 
 
 def _needed(blocks: Sequence[Block], output: np.ndarray) -> list[Block]:
-    """The command, and the blocks that the output depends on: a module may compute a value as well."""
+    """Return the command and the blocks on which the output depends. A module may compute other outputs too."""
     command, *others = blocks
-    wanted, needed = [output], []
+    readers, needed = [output], []
     for block in reversed(others):
-        if any(_uses(coefficients, [block]) for coefficients in wanted):
-            wanted.append(block.before)
+        if any(_uses(coefficients, [block]) for coefficients in readers):
+            readers.append(block.before)
             needed.append(block)
     return [command, *reversed(needed)]
 
 
 class _Layers:
-    """The layers so far, and how the units that are still needed are read from the outputs of the last one."""
+    """The layers so far, and the matrix that reads the units from the outputs of the last layer."""
 
     def __init__(self, command: Block, num_rows: int, low: np.ndarray) -> None:
         self.weights: list[np.ndarray] = []
@@ -95,7 +95,7 @@ class _Layers:
         self.read[command.rows, 1:] = np.eye(size)
 
     def append(self, blocks: Sequence[Block], alive: Sequence[Block]) -> None:
-        """A layer of new units, which carries through what the blocks that stay alive are read from."""
+        """Add a layer of new units that carries the values of the blocks `alive`."""
         activation = _shared_activation(blocks)
         rows = np.concatenate([self._affine(block.before) for block in blocks])
         carriers, carried = self._carry(alive)
@@ -126,21 +126,21 @@ class _Layers:
         self.weights.append(rows[:, 1:].copy())
 
     def _affine(self, coefficients: np.ndarray) -> np.ndarray:
-        """(1 + units so far, n) -> (n, 1 + outputs of the last layer)."""
+        """Return coefficients of units (1 + units, n) as coefficients of the last layer (n, 1 + outputs)."""
         return coefficients.T @ self.read[: len(coefficients)]
 
     def _carry(self, alive: Sequence[Block]) -> tuple[np.ndarray, np.ndarray]:
-        """The rows of a ReLU layer that carry outputs y through it, and how [1, y] is read from [1, what they give]."""
+        """Return the rows of a ReLU layer that carry the outputs y, and the matrix that reads [1, y] from them."""
         size = self.read.shape[1]
         used = np.zeros(size, dtype=bool)
         for block in alive:
             used |= self.read[block.rows].any(axis=0)
         columns = np.flatnonzero(used[1:]) + 1
         floor = self._floor()[columns - 1]
-        carriers = np.zeros((len(columns), size))  # relu(y - floor), where y is at least its floor
+        carriers = np.zeros((len(columns), size))  # relu(y - floor)
         carriers[np.arange(len(columns)), columns] = 1.0
         carriers[:, 0] = -floor
-        both = not self.activations  # a command may be anything
+        both = not self.activations  # a command may be below its floor
         carried = np.zeros((size, 1 + len(columns) * (1 + both)))
         carried[0, 0], carried[columns, 0] = 1.0, floor
         carried[columns, 1 + np.arange(len(columns))] = 1.0
@@ -150,14 +150,14 @@ class _Layers:
         return carriers, carried
 
     def _floor(self) -> np.ndarray:
-        """What each output of the last layer is never below; of the command, what it usually is not."""
+        """Return a lower bound of each output of the last layer; for the command, its lowest usual value."""
         if not self.activations:
             return self.low
         return np.full(self.read.shape[1] - 1, -1.0 if self.activations[-1] in ("tanh", "elu", "silu") else 0.0)
 
 
 def _together(activation: Activation | None) -> set[Activation | None]:
-    """What may share a layer with an activation: a tanh is a sigmoid of twice as much."""
+    """Return the activations that can share a layer: tanh(x) = 2 sigmoid(2 x) - 1."""
     return {"sigmoid", "tanh"} if activation in ("sigmoid", "tanh") else {activation}
 
 

@@ -1,8 +1,8 @@
-"""A tensor that stands for a command that is not known.
+"""Records how the outputs of a torch module depend on the command.
 
-A `Symbol` has no numbers. It knows how each of its entries depends on the command: as a constant and a multiple of
-each unit, where the units are the numbers of the command and the outputs of the activations so far. Python code of a
-module runs with it as always; an operation that is not understood ends the run with its name.
+The module runs with a `Symbol` in place of the command. A symbol has no values: it holds the coefficients of its
+entries as an affine function of the units, which are the components of the command and the outputs of all activations.
+An operation that is not supported raises `NotWhiteBox` with its name.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,15 +16,15 @@ from paretofoil.agents.layers import Block, NotWhiteBox, command_block
 from paretofoil.core.policy import Activation
 
 MAX_UNITS = 4096
-"""Activations that a fold may have; a proof about more would never end."""
+"""The largest number of units; a proof about more takes too long."""
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]
 Operation = Callable[[Callable[..., Any], Arguments, Named], Any]
-"""(function, arguments, named arguments), with a symbol among them -> symbols."""
+"""(function, arguments, keyword arguments), with at least one symbol -> symbols."""
 
 
 class Recording:
-    """The activations that a command has gone through so far, and the operations that are understood."""
+    """The activations so far, and the supported operations."""
 
     def __init__(
         self, size: int, dtype: torch.dtype, device: torch.device, operations: Mapping[str, Operation]
@@ -37,50 +37,50 @@ class Recording:
         return self.blocks[-1].first + self.blocks[-1].before.shape[1]
 
     def command(self) -> "Symbol":
-        """The command itself, as a batch of one row."""
+        """Return the command as a batch of one row."""
         size = self.blocks[0].before.shape[1]
         return Symbol(self, torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :])
 
     def activate(self, activation: Activation, symbol: "Symbol") -> "Symbol":
-        """New units, one for each entry of a symbol."""
+        """Return new units: the activation of each entry of a symbol."""
         before = symbol.basis.flatten(1)  # (1 + units, n)
         first, count = self.units, before.shape[1]
         if first + count > MAX_UNITS:
-            raise NotWhiteBox(f"more than {MAX_UNITS} activations, which is more than a proof can be about")
+            raise NotWhiteBox(f"more than {MAX_UNITS} activations, too many for a proof")
         self.blocks.append(Block(activation, before.numpy().copy(), first))
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
         return Symbol(self, basis.reshape(-1, *symbol.basis.shape[1:]))
 
     def is_activated(self, activation: Activation, symbol: "Symbol", output: "Symbol") -> bool:
-        """Whether the entries of an output are the units that an activation made of those of a symbol."""
-        given, made = symbol.basis.flatten(1), output.basis.flatten(1)
+        """Return whether an output is the activation of a symbol."""
+        inputs, outputs = symbol.basis.flatten(1), output.basis.flatten(1)
         for block in self.blocks:
             before, rows = torch.from_numpy(block.before), block.rows
-            if block.activation != activation or len(given) > len(before) or before.shape[1] != made.shape[1]:
+            if block.activation != activation or len(inputs) > len(before) or before.shape[1] != outputs.shape[1]:
                 continue
-            units = torch.zeros(1 + self.units, made.shape[1], dtype=torch.float64)
-            units[rows] = torch.eye(made.shape[1], dtype=torch.float64)
-            if torch.equal(_padded(made, len(units)), units) and torch.equal(_padded(given, len(before)), before):
+            units = torch.zeros(1 + self.units, outputs.shape[1], dtype=torch.float64)
+            units[rows] = torch.eye(outputs.shape[1], dtype=torch.float64)
+            if torch.equal(_padded(outputs, len(units)), units) and torch.equal(_padded(inputs, len(before)), before):
                 return True
         return False
 
     def coefficients(self, output: "Symbol") -> np.ndarray:
-        """(1 + units, actions) of an output of shape (1, actions)."""
+        """Return the coefficients (1 + units, actions) of an output of shape (1, actions)."""
         return _padded(output.basis, 1 + self.units)[:, 0, :].numpy()
 
 
 class Symbol(Tensor):
-    """A tensor of which only the dependence on the command is known; it has no numbers that code could look at."""
+    """A tensor without values, of which only the dependence on the command is known."""
 
     recording: Recording
     basis: Tensor
-    """(1 + units, *shape) in float64: the constant, then what each unit adds."""
+    """(1 + units, *shape) in float64: the constant, then the coefficient of each unit."""
     tail: str
-    """The name of a softmax, log_softmax or logsumexp that it has gone through, after which little else may come."""
+    """The name of the softmax, log_softmax or logsumexp that was applied to it; few operations may follow."""
     shared: bool
-    """Whether another symbol may be a view of the same memory, so that writing into it is not understood."""
+    """Whether another symbol may be a view of the same memory. Writing into it is then not supported."""
     total_of: Tensor | None = None
-    """Of a logsumexp: the basis of what was summed up."""
+    """Of a logsumexp: the basis of its input."""
 
     def __new__(cls, recording: Recording, basis: Tensor, tail: str = "", shared: bool = False) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
@@ -94,22 +94,24 @@ class Symbol(Tensor):
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = func.__self__.__name__ if func.__name__ == "__get__" else func.__name__
-        if name in _ABOUT:
+        if name in _PROPERTIES:
             return super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
         return _operate(name, func, args, dict(kwargs or {}))
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, *_: Any, **__: Any) -> Any:  # type: ignore[override]
-        raise NotWhiteBox(f"{func}, which is called from where its inputs cannot be followed")
+        raise NotWhiteBox(f"{func}, called outside of Python, where it cannot be recorded")
 
 
-_ABOUT = {
+_PROPERTIES = {
     *("shape", "ndim", "dim", "size", "numel", "nelement", "__len__", "__hash__"),
     *("dtype", "device", "layout", "requires_grad", "get_device", "is_floating_point", "is_complex", "is_leaf"),
     *("is_nested", "is_sparse", "is_cuda", "is_mps", "is_quantized"),
 }
-"""What may be asked of a symbol without a look at its numbers."""
-_LOOKS = {"__bool__", "__float__", "__int__", "__index__", "__array__", "__contains__", "item", "tolist", "numpy"}
+"""Properties that do not depend on the values."""
+_READS_VALUES = {
+    *("__bool__", "__float__", "__int__", "__index__", "__array__", "__contains__", "item", "tolist", "numpy"),
+}
 _NAMES = {
     "layer_norm": "LayerNorm",
     "group_norm": "GroupNorm",
@@ -125,7 +127,7 @@ _AFTER_TAIL = {
     "logsumexp": {"sub", "subtract", "__sub__"},
 }
 _ALWAYS = {"to", "float", "double", "cpu", "detach", "eq", "__eq__"}
-"""What may come after any of them."""
+"""Operations that may follow any of them."""
 
 
 def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -135,12 +137,12 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
     if name in _WRITES or (name.endswith("_") and name[:-1] in operations):
         name, writes = _WRITES.get(name, name[:-1]), True
         function = getattr(torch, name, function)
-    if name in _LOOKS:
-        raise NotWhiteBox("Python code that looks at numbers which depend on the command")
+    if name in _READS_VALUES:
+        raise NotWhiteBox("Python code that reads values that depend on the command")
     if name not in operations or kwargs.get("out") is not None:
         plain = name.strip("_")
-        called = f"{_NAMES[plain]} ({plain})" if plain in _NAMES else plain
-        raise NotWhiteBox(f"{called} of what depends on the command")
+        shown = f"{_NAMES[plain]} ({plain})" if plain in _NAMES else plain
+        raise NotWhiteBox(f"{shown} of values that depend on the command")
     for symbol in symbols:
         if symbol.tail and name not in _AFTER_TAIL[symbol.tail] | _ALWAYS:
             raise NotWhiteBox(f"{name.strip('_')} after {symbol.tail}")
@@ -149,47 +151,48 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _write(target: Any, result: Symbol, name: str) -> Symbol:
-    """Into the symbol itself, so that whoever holds it sees it, as with a tensor."""
+    """Write a result into the symbol itself, as an in-place operation does."""
     if target is result:
         return result
     if not isinstance(target, Symbol) or target.shared or target.basis.shape[1:] != result.basis.shape[1:]:
-        raise NotWhiteBox(f"{name.strip('_')} in place, into memory that is shared with something else")
+        raise NotWhiteBox(f"{name.strip('_')} in place, into memory that another tensor shares")
     target.basis, target.tail = result.basis, result.tail
     return target
 
 
 def symbols_in(value: Any) -> list[Symbol]:
-    found: list[Symbol] = []
-    _each(value, lambda tensor: found.append(tensor) if isinstance(tensor, Symbol) else None)
-    return found
+    """Return the symbols in nested arguments."""
+    symbols: list[Symbol] = []
+    _each(value, lambda tensor: symbols.append(tensor) if isinstance(tensor, Symbol) else None)
+    return symbols
 
 
 def constant(tensor: Tensor) -> Tensor:
-    """As it is, in float64; indices and masks stay what they are."""
+    """Return a tensor in float64 on the CPU; indices and masks keep their type."""
     return tensor.detach().to("cpu", torch.float64) if tensor.is_floating_point() else tensor.detach().cpu()
 
 
 def linear_in_one(function: Any, args: Arguments, kwargs: Named, shared: bool = False) -> Any:
-    """An operation that is linear in its only symbol: it is done to the constant, and to what each unit adds."""
-    found = symbols_in((args, kwargs))
-    if len(found) != 1:
-        raise NotWhiteBox("a product of two parts that both depend on the command")
+    """Apply an operation that is linear in its only symbol to each row of coefficients."""
+    symbols = symbols_in((args, kwargs))
+    if len(symbols) != 1:
+        raise NotWhiteBox("a product of two values that both depend on the command")
 
     def at(row: Tensor) -> Any:
         rest = _each((args, kwargs), lambda tensor: row if isinstance(tensor, Symbol) else constant(tensor))
         return function(*rest[0], **rest[1])
 
-    return _made(found[0].recording, torch.vmap(at)(found[0].basis), shared)
+    return _wrapped(symbols[0].recording, torch.vmap(at)(symbols[0].basis), shared)
 
 
 def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """An operation that is linear in all its tensors together: constants take part in the constant alone."""
+    """Apply an operation that is linear in all its tensors; constant tensors only change the constant."""
     recording = symbols_in((args, kwargs))[0].recording
     bases: list[Tensor] = []
 
     def spread(tensor: Tensor) -> None:
-        known = tensor.basis if isinstance(tensor, Symbol) else constant(tensor)[None]
-        bases.append(_padded(known, 1 + recording.units))
+        basis = tensor.basis if isinstance(tensor, Symbol) else constant(tensor)[None]
+        bases.append(_padded(basis, 1 + recording.units))
 
     _each((args, kwargs), spread)
 
@@ -198,11 +201,11 @@ def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
         rest = _each((args, kwargs), lambda _: next(following))
         return function(*rest[0], **rest[1])
 
-    return _made(recording, torch.vmap(at)(*bases), shared=False)
+    return _wrapped(recording, torch.vmap(at)(*bases), shared=False)
 
 
 def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
-    """The same arguments with every tensor changed, also those in lists."""
+    """Return nested arguments with each tensor changed."""
     if isinstance(value, Tensor):
         return change(value)
     if isinstance(value, list | tuple):
@@ -211,13 +214,13 @@ def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
 
 
 def _padded(basis: Tensor, rows: int) -> Tensor:
-    """A basis from when there were fewer units: later ones add nothing."""
+    """Return a basis with zero coefficients for later units."""
     return torch.cat([basis, torch.zeros(rows - len(basis), *basis.shape[1:], dtype=basis.dtype)])
 
 
-def _made(recording: Recording, bases: Any, shared: bool) -> Any:
+def _wrapped(recording: Recording, bases: Any, shared: bool) -> Any:
     if isinstance(bases, tuple | list):
-        return tuple(_made(recording, basis, shared) for basis in bases)
+        return tuple(_wrapped(recording, basis, shared) for basis in bases)
     return Symbol(recording, bases, shared=shared)
 
 
@@ -235,7 +238,7 @@ def absolute(x: Symbol) -> Any:
 
 def clamp(x: Symbol, low: Any = None, high: Any = None) -> Any:
     if symbols_in((low, high)):
-        raise NotWhiteBox("clamp to what depends on the command")
+        raise NotWhiteBox("clamp to bounds that depend on the command")
     if low is None:
         return high - relu(high - x)
     return low + relu(x - low) - (0.0 if high is None else relu(x - high))
@@ -254,14 +257,14 @@ def minimum(x: Any, y: Any) -> Any:
 
 
 class _Extreme(NamedTuple):
-    """What torch.max gives along an axis; where it was found depends on the command."""
+    """The result of torch.max along an axis; the indices depend on the command."""
 
     values: Any
     indices: None = None
 
 
 def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """torch.max and torch.min: of two tensors, or along an axis."""
+    """Return torch.max or torch.min: of two tensors, or along an axis."""
 
     def operation(x: Any, y: Any = None, keepdim: bool = False, dim: int | None = None) -> Any:
         if isinstance(y, Tensor):
@@ -275,7 +278,7 @@ def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def amplitude(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """torch.amax and torch.amin."""
+    """Return torch.amax or torch.amin."""
 
     def operation(x: Symbol, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
         axes = [dim] if isinstance(dim, int) else list(dim)
@@ -287,7 +290,7 @@ def amplitude(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def _along(pick: Callable[[Any, Any], Any], x: Any, dim: int, keepdim: bool) -> Any:
-    """The extreme along an axis: of halves, of quarters, ..."""
+    """Return the extreme along an axis, by halving."""
     while (size := x.shape[dim]) > 1:
         half = size // 2
         best = pick(x.narrow(dim, 0, half), x.narrow(dim, half, half))
@@ -296,7 +299,7 @@ def _along(pick: Callable[[Any, Any], Any], x: Any, dim: int, keepdim: bool) -> 
 
 
 def where(mask: Any, x: Any, y: Any) -> Any:
-    """One of the two where a mask, made of the state, says so."""
+    """Select by a mask that depends only on the state."""
     if symbols_in(mask):
         raise NotWhiteBox("a mask that depends on the command")
     if isinstance(x, Symbol) and isinstance(y, Symbol):
@@ -311,50 +314,50 @@ def masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
 
 
 def run(call: Callable[[Tensor], Any], size: int, dtype: torch.dtype, device: torch.device) -> tuple[Recording, Any]:
-    """Run a module with a command (1, size) that is not known: the activations on the way, and what it gives."""
+    """Call a function with a symbolic command (1, size); return the recording and the result."""
     recording = Recording(size, dtype, device, OPERATIONS)
     with torch.no_grad():
         return recording, call(recording.command())
 
 
 def _view(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Linear, and the memory is the same."""
+    """Linear; the result shares the memory."""
     for symbol in symbols_in(args):
         symbol.shared = True
     return linear_in_one(Tensor.reshape if function is Tensor.view else function, args, kwargs, shared=True)
 
 
 def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """To another precision or device, which may be the same memory; what it costs is measured on the whole fold."""
+    """Change precision or device; the rounding error is measured on the whole fold."""
     kinds = [getattr(value, "dtype", value) for value in (*args[1:], *kwargs.values())]
     if any(isinstance(kind, torch.dtype) and not kind.is_floating_point for kind in kinds):
-        raise NotWhiteBox("rounding of what depends on the command to whole numbers")
+        raise NotWhiteBox("rounding of values that depend on the command to integers")
     args[0].shared = True
     return Symbol(args[0].recording, args[0].basis, args[0].tail, shared=True)
 
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """A number that is added is a constant like a tensor; `alpha` is not."""
+    """Sum; a number counts as a constant tensor, `alpha` does not."""
     terms = [*args, kwargs.pop("other")] if "other" in kwargs else args
     tensors = tuple(term if isinstance(term, Tensor) else torch.tensor(float(term)) for term in terms)
     return linear_in_all(function, tensors, kwargs)
 
 
 def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """x - logsumexp(x) is a log_softmax, which is how torch's own distributions write it."""
+    """Difference; x - logsumexp(x) is a log_softmax, as in torch's distributions."""
     total = args[1] if len(args) > 1 else kwargs.get("other")
     if not any(symbol.tail for symbol in symbols_in((args, kwargs))):
         return _sum(function, args, kwargs)
     if not (isinstance(total, Symbol) and isinstance(args[0], Symbol) and total.tail == "logsumexp"):
-        raise NotWhiteBox("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of values that depend on the command")
     if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
-        raise NotWhiteBox("logsumexp of something else than what it is subtracted from")
+        raise NotWhiteBox("logsumexp of another tensor than the one it is subtracted from")
     return Symbol(args[0].recording, args[0].basis, "log_softmax")
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     if kwargs.get("rounding_mode") is not None or symbols_in((args[1:], kwargs)):
-        raise NotWhiteBox("a division by, or rounding of, what depends on the command")
+        raise NotWhiteBox("a division by, or rounding of, values that depend on the command")
     return linear_in_one(function, args, kwargs)
 
 
@@ -366,7 +369,7 @@ def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """The command as planes of an image, say; there is a number of the bias for each channel."""
+    """Convolution, for commands as image planes; the bias has one number per channel."""
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     result = linear_in_one(function, (*args[:2], None, *args[3:]), kwargs)
     return result if bias is None else result + bias.reshape(-1, *[1] * (args[1].ndim - 2))
@@ -392,7 +395,7 @@ def _batch_norm(
     eps: float = 1e-5,
 ) -> Any:
     if training or mean is None or variance is None or x.ndim != 2:
-        raise NotWhiteBox("batch_norm in training mode, or of more than vectors")
+        raise NotWhiteBox("batch_norm in training mode, or of inputs that are not vectors")
     scale = (1.0 if weight is None else constant(weight)) / (constant(variance) + eps).sqrt()
     return (x - constant(mean)) * scale + (0.0 if bias is None else bias)
 
@@ -418,76 +421,76 @@ def _celu(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """Above the threshold torch takes the line, which float32 cannot tell from it if that is where it usually is."""
+    """Softplus; above the default threshold its difference from the identity is below float32 precision."""
     if threshold < 20.0:
-        raise NotWhiteBox(f"softplus that is a line above {threshold:g}")
+        raise NotWhiteBox(f"softplus that is linear above {threshold:g}")
     return x.recording.activate("softplus", x * beta) / beta
 
 
 def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """x sigmoid(x) is a SiLU, which is how it is often written and always exported."""
-    found = symbols_in((args, kwargs))
-    if len(found) == 2:
-        for x, gate in (found, found[::-1]):
+    """Product; x sigmoid(x) is a SiLU, as ONNX exporters write it."""
+    symbols = symbols_in((args, kwargs))
+    if len(symbols) == 2:
+        for x, gate in (symbols, symbols[::-1]):
             if x.recording.is_activated("sigmoid", x, gate):
                 return x.recording.activate("silu", x)
     return linear_in_one(function, args, kwargs)
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
-    """x[places] = number, for a symbol that nothing else is a view of."""
+    """x[places] = number, for a symbol whose memory is not shared."""
     target, places, value = args
     if not isinstance(target, Symbol) or symbols_in((places, value)) or (isinstance(value, Tensor) and value.ndim):
-        raise NotWhiteBox("setitem of what depends on the command")
+        raise NotWhiteBox("setitem of values that depend on the command")
     if target.shared:
-        raise NotWhiteBox("setitem in place, into memory that is shared with something else")
+        raise NotWhiteBox("setitem in place, into memory that another tensor shares")
     mask = torch.zeros(target.shape, dtype=torch.bool)
     mask[places] = True
     target.basis = masked_fill(target, mask, value).basis
 
 
 def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
-    """Known only as what makes a log_softmax of x."""
+    """logsumexp; supported only as a part of log_softmax."""
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
-        raise NotWhiteBox("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of values that depend on the command")
     total = Symbol(x.recording, x.basis[..., :1], "logsumexp")
     total.total_of = x.basis
     return total
 
 
 def _same(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """x == x, which looks for NaN, and tells nothing of the command."""
+    """x == x, which checks for NaN."""
     if kwargs or len(args) != 2 or args[0] is not args[1]:
-        raise NotWhiteBox("a comparison (eq) of what depends on the command")
+        raise NotWhiteBox("a comparison (eq) of values that depend on the command")
     return torch.ones(args[0].shape, dtype=torch.bool)
 
 
 def _softmax(name: str) -> Operation:
-    """The end of a policy: margins are differences of what comes before it."""
+    """Return a softmax at the end of a policy; margins are differences of its inputs."""
 
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         symbol, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim")
         if dim not in (-1, symbol.ndim - 1):
-            raise NotWhiteBox(f"{name} over something else than the last axis")
+            raise NotWhiteBox(f"{name} over axis {dim}, which is not the last")
         return Symbol(symbol.recording, symbol.basis, name)
 
     return operation
 
 
 def _turn(name: str, before: str, after: str) -> Operation:
-    """exp and log, which make a softmax of a log_softmax and back."""
+    """Return exp or log, which convert between softmax and log_softmax."""
 
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         if args[0].tail != before:
-            raise NotWhiteBox(f"{name} of what depends on the command")
+            raise NotWhiteBox(f"{name} of values that depend on the command")
         return Symbol(args[0].recording, args[0].basis, after)
 
     return operation
 
 
 def _called(call: Callable[..., Any], **renamed: str) -> Operation:
-    """An operation with arguments of its own; `renamed` are other names that torch has for them."""
+    """Return an operation that calls a function; `renamed` maps torch's argument names to ours."""
     return lambda function, args, kwargs: call(*args, **{renamed.get(key, key): kwargs[key] for key in kwargs})
 
 

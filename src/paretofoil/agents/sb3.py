@@ -1,4 +1,4 @@
-"""Models of Stable-Baselines3 whose observation is a Dict, one part of which is the command."""
+"""Models of Stable-Baselines3 with a Dict observation, one part of which is the command."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -25,15 +25,15 @@ def from_sb3(
     *,
     command: str = "desired_goal",
 ) -> TorchPolicy:
-    """Make a model of Stable-Baselines3 (PPO, A2C, DQN) a policy, with proofs where its networks can be folded.
+    """Return a model of Stable-Baselines3 (PPO, A2C or DQN) as a policy. It is white-box if its networks are supported.
 
-    A state is all of the observation but the command. `policy.module.split(observation)` gives the two.
+    The state is the observation without the command; `policy.module.split(observation)` returns both.
 
     Args:
-        model: one with discrete actions and a Dict observation, as "MultiInputPolicy" has it. What a `VecNormalize`
-            around its environment does to observations is taken along.
-        observation: one on which it is tried, as the environment itself gives it, not normalised.
-        space: the commands that may be asked for; the bounds of that part of the observation if not given.
+        model: a model with discrete actions and a Dict observation ("MultiInputPolicy"). The normalisation of a
+            `VecNormalize` around its environment is included.
+        observation: an observation of the environment, not normalised, on which the model is tested.
+        space: the range of commands; the bounds of the command in the observation space if not given.
         command: the part of the observation that is the command.
     """
     outputs = _outputs(model)
@@ -46,7 +46,7 @@ def from_sb3(
 
 
 class Sb3Network(nn.Module):
-    """What a model of Stable-Baselines3 chooses by: logits or Q-values, as a module of states and commands."""
+    """The logits or Q-values of a model of Stable-Baselines3, as a module of states and commands."""
 
     def __init__(self, model: Any, command: str) -> None:
         super().__init__()
@@ -60,14 +60,14 @@ class Sb3Network(nn.Module):
         return self.scores(self.preprocess(self.join(states, commands)))
 
     def join(self, states: Tensor, commands: Tensor) -> dict[str, Tensor]:
-        """The observations (N, ...) of states (N, state size) and commands (N, d)."""
+        """Return the observations (N, ...) of states (N, state size) and commands (N, d)."""
         sizes = [_size(self.parts[name]) for name in self.rest]
         flat = dict(zip(self.rest, torch.split(states, sizes, dim=1), strict=True))
         flat[self.command] = commands
         return {name: flat[name].reshape(-1, *(part.shape or ())) for name, part in self.parts.items()}
 
     def preprocess(self, observation: dict[str, Tensor]) -> dict[str, Tensor]:
-        """What `VecNormalize` makes of it, if there is one."""
+        """Return the observation as normalised by `VecNormalize`, if there is one."""
         normal = {
             name: torch.clamp((observation[name] - mean) / scale, -most, most)
             for name, (mean, scale, most) in self.normals.items()
@@ -75,7 +75,7 @@ class Sb3Network(nn.Module):
         return observation | normal
 
     def scores(self, observation: dict[str, Tensor]) -> Any:
-        """Before a distribution is made of them, so that they can be followed."""
+        """Return the scores before they become a distribution, which cannot be recorded."""
         if hasattr(self.policy, "q_net"):
             return self.policy.q_net(observation)
         from stable_baselines3.common.policies import BasePolicy
@@ -84,7 +84,7 @@ class Sb3Network(nn.Module):
         return self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
 
     def split(self, observation: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """The state and the command of an observation of the environment."""
+        """Return the state and the command of an observation of the environment."""
         if not isinstance(observation, Mapping) or set(observation) != set(self.parts):
             got = ", ".join(map(str, observation)) if isinstance(observation, Mapping) else type(observation).__name__
             raise InvalidInput.expected(f"an observation with the parts {', '.join(self.parts)}", got)
@@ -93,13 +93,13 @@ class Sb3Network(nn.Module):
         except (TypeError, ValueError) as error:
             raise InvalidInput.expected("an observation of the model's environment", error) from None
         if any(len(tensor) != 1 for tensor in tensors.values()):
-            raise InvalidInput.expected("one observation", "several")
+            raise InvalidInput.expected("one observation", f"a batch of {max(map(len, tensors.values()))}")
         flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
         return np.concatenate([flat[name] for name in self.rest]), flat[self.command].astype(float)
 
 
 def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
-    """By part of the observation, the mean and the scale that `VecNormalize` takes by now, and where it clips."""
+    """Return the current mean, scale and clipping bound of `VecNormalize`, by part of the observation."""
     wrapper = model.get_vec_normalize_env()
     if wrapper is None or not wrapper.norm_obs:
         return {}
@@ -107,10 +107,10 @@ def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
     def tensor(values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=model.device)
 
-    seen = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
+    statistics = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
     return {
         name: (tensor(rms.mean), tensor(np.sqrt(rms.var + wrapper.epsilon)), wrapper.clip_obs)
-        for name, rms in seen.items()
+        for name, rms in statistics.items()
     }
 
 
@@ -119,7 +119,7 @@ def _size(part: spaces.Space) -> int:
 
 
 def _outputs(model: Any) -> Outputs:
-    """What the network of a known kind of model gives."""
+    """Return the kind of the scores of a supported model."""
     try:
         from stable_baselines3.common.base_class import BaseAlgorithm
         from stable_baselines3.common.policies import ActorCriticPolicy
@@ -148,15 +148,16 @@ def _check_command(space: spaces.Space, command: str) -> None:
 def _space(part: Any, command: str) -> CommandSpace:
     low, high = np.ravel(part.low).astype(float), np.ravel(part.high).astype(float)
     if not (np.isfinite(low).all() and np.isfinite(high).all()):
-        raise InvalidInput.expected("the space of commands (space=), where the observation has no bounds", part)
+        raise InvalidInput.expected("space=..., because the command has no bounds in the observation space", part)
     return CommandSpace(low, high, [f"{command} {i}" for i in range(len(low))] if len(low) > 1 else [command])
 
 
 def _check_choice(policy: TorchPolicy, model: Any, state: np.ndarray, command: np.ndarray) -> None:
-    """A model that chooses in a way of its own, such as one with a memory, is not explained by its networks."""
+    """Raise an error if the model does not choose by its scores, as a model with a memory does not."""
     network: Any = policy.module
-    seen = network.preprocess(network.join(policy.tensor(state[None]), policy.tensor(command[None])))
-    [chosen], _ = model.predict({name: part.cpu().numpy() for name, part in seen.items()}, deterministic=True)
-    told = policy.log_probs(state[None], command[None])[0].argmax()
-    if chosen != told:
-        raise InvalidInput.expected("a model that chooses by its logits or Q-values", f"action {chosen}, not {told}")
+    observation = network.preprocess(network.join(policy.tensor(state[None]), policy.tensor(command[None])))
+    [chosen], _ = model.predict({name: part.cpu().numpy() for name, part in observation.items()}, deterministic=True)
+    best = policy.log_probs(state[None], command[None])[0].argmax()
+    if chosen != best:
+        got = f"one that chooses action {chosen}, not {best}"
+        raise InvalidInput.expected("a model that chooses by its logits or Q-values", got)

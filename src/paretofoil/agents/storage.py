@@ -57,7 +57,7 @@ class NetworkShape:
 
     @classmethod
     def of(cls, policy: PCNPolicy) -> "NetworkShape":
-        return cls(policy.state_size, policy.command_size, policy.state_bias.size, policy.num_actions)
+        return cls(policy.state_size, policy.command_size, policy.hidden_size, policy.num_actions)
 
 
 @dataclass(frozen=True)
@@ -195,8 +195,8 @@ def _read_policy(path: Path) -> PCNPolicy:
 
 
 def _assemble(document: AgentDocument, policy: PCNPolicy) -> Agent:
-    environment = _environment(document)
-    space = CommandSpace(document.command_box.low, document.command_box.high, document.objectives)
+    environment, box = _environment(document), document.command_box
+    space = CommandSpace(np.array(box.low), np.array(box.high), document.objectives)
     check_commands(space, environment)
     expected = NetworkShape(environment.observation_size, space.dim, document.network.hidden, len(document.actions))
     if not NetworkShape.of(policy) == document.network == expected:

@@ -1,4 +1,4 @@
-"""Any torch module as a policy, deployed as it is; where its operations allow it, with a fold for proofs."""
+"""Torch modules as policies. Where the recorder supports their operations, answers can be proven."""
 
 import inspect
 import sys
@@ -26,104 +26,100 @@ Inputs = str | Mapping[str, str]
 Head = int | str | None
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
 BATCH = 1 << 13
-"""Rows that the module is asked about at once: large enough to be fast, small enough for any memory."""
+"""The largest number of rows per call of the module."""
 PROBES = 64
-"""Random commands on which a module is tried, and on which a fold is compared with it."""
+"""The number of random commands on which a module is tested and compared with its fold."""
 DEVIATION = 1e-3
-"""A fold whose logits are off by more than this share of their spread is refused."""
+"""The largest error of the logits of a fold, as a share of their spread."""
 MASKED = -1e6
-"""A logit so far below the best is a mask, and says nothing about the spread."""
+"""A logit this far below the best is a mask and does not count for the spread."""
 NORMALISED = 1e-3
-"""How far from 1 the probabilities of a row may sum up."""
-TRAINED_APART = (
+"""The largest difference from 1 of the sum of probabilities."""
+DIFFERENT_IN_TRAINING = (
     nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout, nn.RReLU,
     nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm,
     nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d,
 )  # fmt: skip
-"""What computes something else in training mode than when it is deployed."""
+"""Modules whose results are different in training mode."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TorchPolicy:
-    """A torch module as a black box. `from_torch` makes one."""
+    """A torch module as a black-box policy; see `from_torch`."""
 
     module: nn.Module
     space: CommandSpace
-    """The commands that it understands; folds are compared with the module on these."""
+    """The range of commands."""
     inputs: Inputs = "separate"
-    """How it is called: module(states, commands) if "separate", module of the two side by side if "concatenated", or a
-    dict whose values, "state" and "command", tell what its arguments of these names are, or what it finds under each
-    name in a dict."""
+    """How the module is called, as in `from_torch`."""
     head: Head = None
-    """Which of its outputs are the scores of the actions, if it has several."""
+    """The output with the scores of the actions, if the module has several outputs."""
     outputs: Outputs = "logits"
-    """What it gives."""
+    """The kind of the scores."""
     detected: bool = False
-    """Whether that was found out by asking it, not said by the user."""
+    """Whether `outputs` was detected, not given by the user."""
     why_not: str | None = None
-    """Why it cannot be folded, in words; None if it can."""
+    """Why the policy is not white-box; None if it is."""
 
     def __repr__(self) -> str:
-        return f"<TorchPolicy: {self._gives()}, a black box>"
+        return f"<TorchPolicy: {self._description()}, black-box>"
 
-    def _gives(self) -> str:
-        return f"{type(self.module).__name__} that gives {self.outputs}{' (detected)' if self.detected else ''}"
+    def _description(self) -> str:
+        return f"{type(self.module).__name__} that returns {self.outputs}{' (detected)' if self.detected else ''}"
 
     @property
     def is_white_box(self) -> bool:
-        """Whether answers about it can be proven."""
+        """Whether answers can be proven."""
         return isinstance(self, WhiteBoxPolicy)
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """(N, state size), (N, d) -> (N, num_actions), in float64, so that differences stay those of the module."""
-        return log_probabilities(self.ask(states, commands), self.outputs)
+        """Return log-probabilities (N, num_actions) in float64; their differences are those of the module's scores."""
+        return log_probabilities(self.scores(states, commands), self.outputs)
 
-    def ask(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """(N, num_actions): what the module itself gives, in float64."""
+    def scores(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the output (N, num_actions) of the module for states (N, state size) and commands (N, d)."""
+        states, commands = np.asarray(states), np.asarray(commands)
         parts = [slice(start, start + BATCH) for start in range(0, max(len(commands), 1), BATCH)]
-        return np.concatenate([self._ask(np.asarray(states)[p], np.asarray(commands)[p]) for p in parts])
+        return np.concatenate([self._scores(states[part], commands[part]) for part in parts])
 
-    def _ask(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    def _scores(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         with torch.no_grad():
             output = self.call(self.tensor(states), self.tensor(commands))
-        count = len(commands)
         if not isinstance(output, Tensor):
-            said = "a module that returns one tensor (or head=0, or head='logits', which says which one is meant)"
-            raise InvalidInput.expected(said, outputs_of(output))
-        if output.ndim != 2 or len(output) != count or output.shape[1] == 0:
-            raise InvalidInput.expected(
-                f"a module that returns the shape ({count}, actions)", f"the shape {tuple(output.shape)}"
-            )
+            expected = "a module that returns one tensor (choose one of several by head=0 or head='logits')"
+            raise InvalidInput.expected(expected, _describe_output(output))
+        if output.ndim != 2 or len(output) != len(commands) or output.shape[1] == 0:
+            expected = f"a module that returns the shape ({len(commands)}, actions)"
+            raise InvalidInput.expected(expected, f"the shape {tuple(output.shape)}")
         return output.to("cpu", torch.float64).numpy()
 
     def call(self, states: Tensor, commands: Tensor) -> Any:
-        """The module's own answer to tensors (N, state size) and (N, d)."""
-        return scores_in(call(self.module, self.inputs, states, commands), self.head)
+        """Return the output of the module for tensors (N, state size) and (N, d)."""
+        return _select_head(_call(self.module, self.inputs, states, commands), self.head)
 
     def tensor(self, values: np.ndarray) -> Tensor:
-        """In the module's precision, where it is."""
-        dtype, device = _where(self.module)
+        """Return the values in the precision and on the device of the module."""
+        dtype, device = _precision(self.module)
         return torch.tensor(np.asarray(values), dtype=dtype, device=device)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhiteBoxTorchPolicy(TorchPolicy):
-    """A torch module whose operations are understood, so that answers can be proven. `from_torch` makes one."""
+    """A torch module as a white-box policy; see `from_torch`."""
 
     deviation: float = 0.0
-    """How far the logits of its folds were from the module's own, at the states on which it was tried."""
+    """The largest error of the logits of its folds, at the states on which it was tested."""
 
     def __repr__(self) -> str:
-        return f"<WhiteBoxTorchPolicy: {self._gives()}, folds to {self.deviation:.0e}>"
+        return f"<WhiteBoxTorchPolicy: {self._description()}, folds to {self.deviation:.0e}>"
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
-        """The module at one state as layers of the command, compared with the module itself on random commands."""
+        """Return the module at one state as layers of the command, compared with the module on random commands."""
         try:
-            folded, _ = fold_module(self, state)
-        except NotWhiteBox as why:
-            sentence = f"expected a module that can be folded at this state, got {why}; search='boundary' needs no fold"
-            raise InvalidInput(sentence) from None
-        return folded
+            return fold_module(self, state)[0]
+        except NotWhiteBox as reason:
+            expected = "a module that can be folded at this state"
+            raise InvalidInput.expected(expected, f"{reason}; search='boundary' needs no fold") from None
 
 
 def from_torch(
@@ -135,53 +131,52 @@ def from_torch(
     outputs: Outputs | None = None,
     head: Head = None,
 ) -> TorchPolicy:
-    """Make a torch module a policy that can be explained, and whose answers can be proven where it can be folded.
+    """Return a torch module as a policy. It is white-box if its operations are supported.
 
     Args:
-        module: in evaluation mode; it is deployed as it is, on its own device, in its own precision.
-        state: a state, or several, on which it is tried.
-        space: the box of commands.
+        module: a module in evaluation mode. It is called as it is, on its device, in its precision.
+        state: one state or several, on which the module is tested.
+        space: the range of commands.
         inputs: "separate" for module(states, commands), "concatenated" for module(states and commands side by side), or
-            the names of its arguments, or of what it finds in a dict: {"observation": "state", "goal": "command"}.
-        outputs: "logits", "log-probabilities", "probabilities" or "q-values"; found out by asking if not given.
-        head: of several outputs the one that has the scores of the actions: its place in a tuple, its key in a dict.
+            the names of its arguments or of the entries of its dict: {"observation": "state", "goal": "command"}.
+        outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
+        head: the output with the scores of the actions: an index of a tuple, or a key of a dict.
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
-    check_inputs(inputs)
+    _check_inputs(inputs)
     if outputs not in (None, *get_args(Outputs)):
-        raise InvalidInput.expected(
-            f"outputs among {', '.join(get_args(Outputs))}", did_you_mean(outputs, get_args(Outputs))
-        )
-    _refuse_training(module)
-    states = _states(state)
-    given = _try(TorchPolicy(module, space, inputs, head), states)
-    said = _detect(given) if outputs is None else _agrees(given, outputs)
-    kind = {"inputs": inputs, "head": head, "outputs": said, "detected": outputs is None}
-    policy = WhiteBoxTorchPolicy(module, space, **kind)  # type: ignore[arg-type]
+        choices = get_args(Outputs)
+        raise InvalidInput.expected(f"outputs among {', '.join(choices)}", did_you_mean(outputs, choices))
+    _check_evaluation_mode(module)
+    states = _as_states(state)
+    scores = _test(TorchPolicy(module, space, inputs, head), states)
+    kind = _detect(scores) if outputs is None else _check_outputs(scores, outputs)
+    black_box = TorchPolicy(module, space, inputs, head, kind, detected=outputs is None)
+    policy = WhiteBoxTorchPolicy(module, space, inputs, head, kind, detected=outputs is None)
     try:
         return replace(policy, deviation=max(fold_module(policy, row)[1] for row in states))
-    except NotWhiteBox as why:
-        return TorchPolicy(module, space, **kind, why_not=str(why))  # type: ignore[arg-type]
+    except NotWhiteBox as reason:
+        return replace(black_box, why_not=str(reason))
 
 
 def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, float]:
-    """The fold at a state, and how far its logits are from the module's; `NotWhiteBox` says why there is none."""
+    """Return the fold at a state and the error of its logits, or raise `NotWhiteBox` with the reason."""
     if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
-        raise NotWhiteBox("a scripted module, whose operations cannot be followed")
+        raise NotWhiteBox("a scripted module, whose operations cannot be recorded")
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     try:
         with _uncompiled():
-            recording, output = run(lambda c: policy.call(states, c), policy.space.dim, *_where(policy.module))
+            recording, output = run(lambda c: policy.call(states, c), policy.space.dim, *_precision(policy.module))
     except NotWhiteBox:
         raise
-    except Exception as error:  # the module is someone else's code, which may do anything with a tensor of a new kind
-        words = str(error).strip().partition("\n")[0]
-        raise NotWhiteBox(f"{type(error).__name__} when it ran with a symbolic command: {words}") from None
+    except Exception as error:  # the module is the user's code, which may do anything with a symbol
+        message = str(error).strip().partition("\n")[0]
+        raise NotWhiteBox(f"{type(error).__name__} when it ran with a symbolic command: {message}") from None
     if isinstance(output, Symbol):
         _check_tail(output.tail, policy.outputs)
         coefficients = recording.coefficients(output)
-    else:  # the command plays no part in this state
+    else:  # the output does not depend on the command
         scores = policy.log_probs(np.asarray(state)[None], policy.space.low[None])
         coefficients = np.concatenate([scores, np.zeros((recording.units, scores.shape[1]))])
     coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
@@ -190,173 +185,167 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
 
 
 def _uncompiled() -> AbstractContextManager[Any]:
-    """What torch.compile was told to compile runs as it was written: a symbol is nothing to compile for."""
+    """Return a context in which torch.compile runs the original code, because it cannot compile for symbols."""
     if "torch._dynamo" not in sys.modules or not hasattr(torch.compiler, "set_stance"):
         return nullcontext()
     return torch.compiler.set_stance("force_eager")
 
 
 def _check_tail(tail: str, outputs: Outputs) -> None:
-    """Margins must be differences of the logits that were followed."""
+    """Raise an error unless margins are differences of the recorded logits."""
     if outputs == "probabilities" and tail != "softmax":
         raise NotWhiteBox("probabilities that are not a softmax")
     if tail == "logsumexp":
-        raise NotWhiteBox("logsumexp of what depends on the command")
+        raise NotWhiteBox("logsumexp of values that depend on the command")
     if outputs != "probabilities" and tail == "softmax":
-        raise NotWhiteBox(f"softmax at the end of what are said to be {outputs}")
+        raise NotWhiteBox(f"a softmax at the end, for outputs={outputs!r}")
 
 
 def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
-    """The largest difference of a logit to the row's best, on random commands; too much is refused."""
-    commands = _commands(policy.space)
+    """Return the largest error of a logit relative to the best of its row, on random commands."""
+    commands = _probes(policy.space)
     exact = folded.logits(commands)
-    given = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
+    scores = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
     best = exact.argmax(axis=1)[:, None]
-    with np.errstate(invalid="ignore"):  # what is no number is refused below
-        exact, given = (scores - np.take_along_axis(scores, best, axis=1) for scores in (exact, given))
-    scored = (exact > MASKED) & ~np.isneginf(given)
-    off, spread = np.abs(exact - given)[scored].max(), float(np.ptp(exact[scored]))
-    if not off <= DEVIATION * spread:
-        raise NotWhiteBox(f"a fold that is off by {off:.2g}, where logits spread over {spread:.2g}")
-    return float(off)
+    with np.errstate(invalid="ignore"):  # NaN is refused below
+        exact, scores = (values - np.take_along_axis(values, best, axis=1) for values in (exact, scores))
+    valid = (exact > MASKED) & ~np.isneginf(scores)
+    error, spread = np.abs(exact - scores)[valid].max(), float(np.ptp(exact[valid]))
+    if not error <= DEVIATION * spread:
+        raise NotWhiteBox(f"a fold with an error of {error:.2g}, for logits with a spread of {spread:.2g}")
+    return float(error)
 
 
-def _commands(space: CommandSpace) -> np.ndarray:
+def _probes(space: CommandSpace) -> np.ndarray:
     commands = np.random.default_rng(0).uniform(space.low, space.high, size=(PROBES, space.dim))
     return space.project(commands, space.low, space.high)
 
 
-def _where(module: nn.Module) -> tuple[torch.dtype, torch.device]:
-    """The precision and the device of a module's inputs: those of its first weights."""
+def _precision(module: nn.Module) -> tuple[torch.dtype, torch.device]:
+    """Return the precision and the device of the first weights of a module."""
     for weight in (*module.parameters(), *module.buffers()):
         if weight.is_floating_point():
             return weight.dtype, weight.device
     return torch.float32, torch.device("cpu")
 
 
-def _refuse_training(module: nn.Module) -> None:
-    for name, part in module.named_modules():
-        if part.training and isinstance(part, TRAINED_APART):
-            where = f"{type(part).__name__} {name!r}" if name else type(part).__name__
-            raise InvalidInput.expected("a module in evaluation mode (call eval() on it)", f"{where} in training mode")
-
-
-def _states(state: Any) -> np.ndarray:
-    """(states, state size), of a state or several."""
-    wanted = "a state, or several, that are finite vectors (an image or a dict is flattened first)"
-    try:
-        states = np.atleast_2d(np.asarray(state, dtype=np.float32))
-    except (TypeError, ValueError):
-        raise InvalidInput.expected(wanted, type(state).__name__) from None
-    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
-        raise InvalidInput.expected(wanted, f"shape {states.shape}")
-    return states
-
-
-def _try(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
-    """What the module gives for random commands; one that cannot be used is refused."""
-    commands = _commands(policy.space)
-    rows = states[np.arange(len(commands)) % len(states)]
-    try:
-        policy.ask(rows[:1], commands[:1])
-        given, again = policy.ask(rows, commands), policy.ask(rows, commands)
-    except InvalidInput:
-        raise
-    except Exception as error:  # whatever someone else's code says
-        asked = f"{described(policy.inputs, rows.shape[1], policy.space.dim)} (inputs={policy.inputs!r})"
-        raise InvalidInput.expected(f"a module of {asked}", f"{type(error).__name__}: {error}") from None
-    wrong = (np.isnan(given) | np.isposinf(given)).any(axis=1)
-    if wrong.any():
-        raise InvalidInput.expected("a module that gives numbers", f"NaN or infinity under {told(commands[wrong][0])}")
-    if not np.allclose(given, again, rtol=1e-2, atol=1e-3):
-        random = "a random one: call eval() on it, unless its forward draws numbers or calls dropout by itself"
-        raise InvalidInput.expected("a module that answers the same in the same way", random)
-    return given
-
-
-def log_probabilities(given: np.ndarray, outputs: Outputs) -> np.ndarray:
-    """What a module gives (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept."""
-    if outputs == "log-probabilities":
-        return given
-    if outputs == "probabilities":
-        with np.errstate(divide="ignore"):  # an action that cannot be
-            return np.log(np.maximum(given, 0.0))
-    shifted = given - given.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-
-
-def _detect(given: np.ndarray) -> Outputs:
-    for outputs in ("probabilities", "log-probabilities"):
-        if _looks_like(given, outputs):
-            return outputs
-    return "logits"
-
-
-def _looks_like(given: np.ndarray, outputs: str) -> bool:
-    shares = given if outputs == "probabilities" else np.exp(np.minimum(given, 1.0))
-    return bool((shares >= 0).all() and np.allclose(shares.sum(axis=1), 1.0, rtol=0, atol=NORMALISED))
-
-
-def _agrees(given: np.ndarray, outputs: Outputs) -> Outputs:
-    if outputs in ("probabilities", "log-probabilities") and not _looks_like(given, outputs):
-        row = ", ".join(f"{number:.3g}" for number in given[0])
-        raise InvalidInput.expected(f"a module that gives {outputs}", f"a row of ({row})")
-    return outputs
-
-
-def check_inputs(inputs: Inputs) -> None:
+def _check_inputs(inputs: Inputs) -> None:
     named = isinstance(inputs, Mapping) and sorted(inputs.values()) == ["command", "state"]
     if not named and inputs not in ("separate", "concatenated"):
-        what = '"separate", "concatenated", or names such as {"observation": "state", "goal": "command"}'
-        raise InvalidInput.expected(f"inputs that are {what}", repr(inputs))
+        choices = '"separate", "concatenated", or names such as {"observation": "state", "goal": "command"}'
+        raise InvalidInput.expected(f"inputs that are {choices}", repr(inputs))
 
 
-def call(module: nn.Module, inputs: Inputs, states: Tensor, commands: Tensor) -> Any:
-    """What a module gives for states (N, state size) and commands (N, d)."""
+def _call(module: nn.Module, inputs: Inputs, states: Tensor, commands: Tensor) -> Any:
     if not isinstance(inputs, Mapping):
         concatenated = inputs == "concatenated"
         return module(torch.cat([states, commands], dim=-1)) if concatenated else module(states, commands)
     parts = {"state": states, "command": commands}
     named = {name: parts[part] for name, part in inputs.items()}
-    return module(**named) if _by_keyword(module, named) else module(named)
+    by_keyword = set(named) <= set(inspect.signature(module.forward).parameters)
+    return module(**named) if by_keyword else module(named)
 
 
-def _by_keyword(module: nn.Module, names: Mapping[str, Any]) -> bool:
-    """Whether these are the names of a module's own arguments, rather than of what is in a dict."""
-    return set(names) <= set(inspect.signature(module.forward).parameters)
-
-
-def scores_in(given: Any, head: Head) -> Any:
-    """The output that is meant: of a tuple by its place, of a dict by its key, of anything else as an attribute."""
+def _select_head(output: Any, head: Head) -> Any:
+    """Return one output: an item of a tuple or dict, or an attribute."""
     if head is None:
-        return given
-    several: Any = given
-    if not isinstance(given, Tensor):
+        return output
+    if not isinstance(output, Tensor):
         try:
-            return several[head] if isinstance(given, Mapping | tuple | list) else getattr(given, str(head))
+            items: Any = output
+            return items[head] if isinstance(output, Mapping | tuple | list) else getattr(output, str(head))
         except (LookupError, TypeError, AttributeError):
             pass
-    raise InvalidInput.expected(f"a module with an output {head!r}", outputs_of(given))
+    raise InvalidInput.expected(f"a module with an output {head!r}", _describe_output(output))
 
 
-def outputs_of(given: Any) -> str:
-    """What a module gives instead of one tensor, in words that help to say which is meant."""
-    if isinstance(given, Mapping):
-        return f"a dict of {', '.join(map(str, given))}"
-    if isinstance(given, tuple | list):
-        return f"{len(given)} of them"
-    return "one tensor" if isinstance(given, Tensor) else type(given).__name__
+def _describe_output(output: Any) -> str:
+    if isinstance(output, Mapping):
+        return f"a dict of {', '.join(map(str, output))}"
+    if isinstance(output, tuple | list):
+        return f"a {type(output).__name__} of {len(output)}"
+    return "one tensor" if isinstance(output, Tensor) else type(output).__name__
 
 
-def described(inputs: Inputs, state_size: int, command_size: int) -> str:
-    """What a module is called with."""
-    if inputs == "concatenated":
-        return f"{state_size + command_size} numbers a row, {state_size} of the state and {command_size} of the command"
-    return f"states (N, {state_size}) and commands (N, {command_size})"
+def _check_evaluation_mode(module: nn.Module) -> None:
+    for name, part in module.named_modules():
+        if part.training and isinstance(part, DIFFERENT_IN_TRAINING):
+            where = f"{type(part).__name__} {name!r}" if name else type(part).__name__
+            raise InvalidInput.expected("a module in evaluation mode (call eval() on it)", f"{where} in training mode")
 
 
-class _InOneRow(nn.Module):
-    """A module of values (N, num_actions, d), with those of all actions in one row."""
+def _as_states(state: Any) -> np.ndarray:
+    """Return one state or several as (states, state size)."""
+    expected = "one state or several, as finite vectors (flatten images and dicts)"
+    try:
+        states = np.atleast_2d(np.asarray(state, dtype=np.float32))
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(expected, type(state).__name__) from None
+    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
+        raise InvalidInput.expected(expected, f"shape {states.shape}")
+    return states
+
+
+def _test(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
+    """Return the scores of random commands, or raise an error if the module cannot be used."""
+    commands = _probes(policy.space)
+    rows = states[np.arange(len(commands)) % len(states)]
+    try:
+        policy.scores(rows[:1], commands[:1])
+        scores, again = policy.scores(rows, commands), policy.scores(rows, commands)
+    except InvalidInput:
+        raise
+    except Exception as error:  # the module is the user's code
+        state_size, dim = rows.shape[1], policy.space.dim
+        shapes = f"states (N, {state_size}) and commands (N, {dim})"
+        if policy.inputs == "concatenated":
+            shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
+        expected = f"a module of {shapes} (inputs={policy.inputs!r})"
+        raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}") from None
+    wrong = (np.isnan(scores) | np.isposinf(scores)).any(axis=1)
+    if wrong.any():
+        raise InvalidInput.expected(
+            "finite scores from the module", f"NaN or infinity under {told(commands[wrong][0])}"
+        )
+    if not np.allclose(scores, again, rtol=1e-2, atol=1e-3):
+        advice = "different results: call eval() on it, unless its forward draws random numbers or calls dropout itself"
+        raise InvalidInput.expected("a module that returns the same result for the same input", advice)
+    return scores
+
+
+def log_probabilities(scores: np.ndarray, outputs: Outputs) -> np.ndarray:
+    """Return scores (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept."""
+    if outputs == "log-probabilities":
+        return scores
+    if outputs == "probabilities":
+        with np.errstate(divide="ignore"):  # of impossible actions
+            return np.log(np.maximum(scores, 0.0))
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+def _detect(scores: np.ndarray) -> Outputs:
+    for outputs in ("probabilities", "log-probabilities"):
+        if _looks_like(scores, outputs):
+            return outputs
+    return "logits"
+
+
+def _looks_like(scores: np.ndarray, outputs: str) -> bool:
+    probabilities = scores if outputs == "probabilities" else np.exp(np.minimum(scores, 1.0))
+    sums = probabilities.sum(axis=1)
+    return bool((probabilities >= 0).all() and np.allclose(sums, 1.0, rtol=0, atol=NORMALISED))
+
+
+def _check_outputs(scores: np.ndarray, outputs: Outputs) -> Outputs:
+    if outputs in ("probabilities", "log-probabilities") and not _looks_like(scores, outputs):
+        row = ", ".join(f"{number:.3g}" for number in scores[0])
+        raise InvalidInput.expected(f"a module that returns {outputs}", f"a row of ({row})")
+    return outputs
+
+
+class _FlattenedValues(nn.Module):
+    """A module of values (N, num_actions, d) with the values of all actions in one row."""
 
     def __init__(self, module: nn.Module, objectives: int) -> None:
         super().__init__()
@@ -372,7 +361,7 @@ class _InOneRow(nn.Module):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QModulePolicy:
-    """A torch module of values as a black box. `from_q_module` makes one."""
+    """A torch module of values as a black-box policy; see `from_q_module`."""
 
     rows: TorchPolicy
     """The module, with the values of all actions in one row."""
@@ -380,54 +369,54 @@ class QModulePolicy:
     tells_values: ClassVar[bool] = True
 
     def __repr__(self) -> str:
-        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "a black box"
+        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"
         return f"<{type(self).__name__}: {type(self.rows.module.module).__name__}, {kind}>"
 
     @property
     def is_white_box(self) -> bool:
-        """Whether answers about it can be proven."""
+        """Whether answers can be proven."""
         return isinstance(self, WhiteBoxValues)
 
     @property
     def why_not(self) -> str | None:
-        """Why it cannot be folded, in words; None if it can."""
+        """Why the policy is not white-box; None if it is."""
         return self.rows.why_not
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """What the actions are worth (N, num_actions)."""
+        """Return the weighted values (N, num_actions)."""
         weights = np.asarray(commands, dtype=np.float64)
-        told = self.rows.ask(states, commands).reshape(len(weights), -1, weights.shape[1])
-        worth: np.ndarray = (told * weights[:, None, :]).sum(axis=2)
-        return worth
+        values = self.rows.scores(states, commands).reshape(len(weights), -1, weights.shape[1])
+        weighted: np.ndarray = (values * weights[:, None, :]).sum(axis=2)
+        return weighted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhiteBoxQModulePolicy(QModulePolicy):
-    """A torch module of values whose operations are understood, so that answers can be proven."""
+    """A torch module of values as a white-box policy; see `from_q_module`."""
 
     rows: WhiteBoxTorchPolicy
 
     def fold_values(self, state: np.ndarray) -> FoldedValues:
-        """The values at one state as layers of the preferences, compared with the module's on random ones."""
+        """Return the values at one state as layers of the preferences, compared with the module on random ones."""
         return FoldedValues(self.rows.fold(state))
 
 
 def from_q_module(
     module: nn.Module, state: Any, space: CommandSpace, *, inputs: str | Mapping[str, str] = "separate"
 ) -> QModulePolicy:
-    """A policy of preferences from a torch module (state, w) -> (num_actions, d): the most of w . values is chosen.
+    """Return a policy that chooses argmax of w . Q(s, a, w), as Envelope Q-learning does, from a torch module of Q.
 
-    Answers are proven where the module can be folded, as for `from_torch`.
+    It is white-box if the operations of the module are supported, as in `from_torch`.
 
     Args:
-        module: in evaluation mode; it is deployed as it is, on its own device, in its own precision.
-        state: a state, or several, on which it is tried.
+        module: a module (states, weights) -> (N, num_actions, d) in evaluation mode.
+        state: one state or several, on which the module is tested.
         space: the preferences, `CommandSpace.preferences(...)`.
-        inputs: how it is called, as for `from_torch`.
+        inputs: how the module is called, as in `from_torch`.
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
     if not space.simplex:
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
-    rows = from_torch(_InOneRow(module, space.dim), state, space, inputs=inputs, outputs="q-values")
+    rows = from_torch(_FlattenedValues(module, space.dim), state, space, inputs=inputs, outputs="q-values")
     return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)

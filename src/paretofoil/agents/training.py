@@ -1,4 +1,4 @@
-"""From a training to an agent that can be saved."""
+"""Training of agents."""
 
 import platform
 from dataclasses import asdict, fields, replace
@@ -21,36 +21,31 @@ if TYPE_CHECKING:
 
 
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
-    """The settings that were found to work for an environment, or the defaults; of plain exploration the authors'.
-
-    An environment that is neither vectorised nor tabulated is stepped one by one: its returns are then averaged
-    over fewer rollouts.
-    """
-    stepped_one_by_one = entry.batch is None and not entry.finite
-    default = TrainConfig(rollouts=20, candidates=4) if stepped_one_by_one else TrainConfig()
-    found = PRESETS.get(entry.name, default)
+    """Return the settings for an environment. An environment that is slow to step gets fewer rollouts per mean."""
+    slow = entry.batch is None and not entry.finite
+    config = PRESETS.get(entry.name, TrainConfig(rollouts=20, candidates=4) if slow else TrainConfig())
     if explore == "plain":
-        found = PLAIN.get(entry.name, PLAIN_DEFAULT)
+        config = PLAIN.get(entry.name, PLAIN_DEFAULT)
     elif returns == "realised":
-        found = REALISED.get(entry.name, found)
-    return replace(found, explore=explore, returns=found.returns if returns is None else returns)
+        config = REALISED.get(entry.name, config)
+    return replace(config, explore=explore, returns=config.returns if returns is None else returns)
 
 
 def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, seed: int = 0, **settings: Any) -> Agent:
-    """Train a Pareto Conditioned Network and give it back as an agent; `save_agent` puts it into a folder.
+    """Train a Pareto Conditioned Network and return it as an agent. Needs the [torch] extra.
 
     Args:
-        environment: a name from `paretofoil envs`, or an entry of one's own (`envs.describe` makes one).
-        name: the agent's name; that of the environment if not given.
-        seed: one seed gives one agent.
-        settings: any field of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon, explore, returns; the
-            rest are those that were found to work for the environment.
+        environment: a name from `paretofoil envs`, or your own entry (see `envs.describe`).
+        name: the name of the agent; that of the environment if not given.
+        seed: the random seed.
+        settings: fields of `pcn.config.TrainConfig`, such as steps, minutes, hidden, horizon, explore or returns. The
+            defaults are the preset of the environment.
     """
     entry = envs.entry(environment)
-    known = [field.name for field in fields(TrainConfig)]
-    unknown = [setting for setting in settings if setting not in known]
-    if unknown:
-        raise InvalidInput.expected(f"settings among {', '.join(known)}", did_you_mean(unknown[0], known))
+    names = [field.name for field in fields(TrainConfig)]
+    for setting in settings:
+        if setting not in names:
+            raise InvalidInput.expected(f"settings among {', '.join(names)}", did_you_mean(setting, names))
     start = preset(entry, settings.pop("explore", "plans"), settings.pop("returns", None))
     config = replace(start, seed=seed, **settings)
     return make_agent(name or entry.name, entry, make_trainer(entry, config).run())
@@ -74,9 +69,9 @@ def _reference(entry: envs.CatalogueEntry) -> np.ndarray | None:
 
 
 def make_agent(name: str, entry: envs.CatalogueEntry, result: "TrainResult") -> Agent:
-    """The agent with everything that is needed to make it again."""
+    """Return the agent of a training, with the provenance that is needed to train it again."""
     objectives = (*entry.objectives, HORIZON) if result.config.horizon else entry.objectives
-    order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next: as fronts are read
+    order = np.lexsort(result.front.T[::-1])  # by the first objective, then the next
     return Agent(
         name=name,
         policy=result.policy,

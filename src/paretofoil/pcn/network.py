@@ -3,7 +3,7 @@
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.pcn.policy import PCNPolicy
+from paretofoil.pcn.policy import Layer, PCNPolicy
 from paretofoil.pcn.replay import Samples
 
 try:
@@ -52,24 +52,16 @@ class PCNNetwork(nn.Module):
     def export(self) -> PCNPolicy:
         """Return the policy to deploy; the scalings are folded into the first layers, in float64."""
 
-        def fold(name: str) -> tuple[np.ndarray, np.ndarray]:
+        def fold(name: str) -> Layer:
             layer: nn.Linear = getattr(self, name)
             weight = layer.weight.detach().double() * getattr(self, f"{name}_scale")
             bias = layer.bias.detach().double() - weight @ getattr(self, f"{name}_shift")
             return weight.float().numpy(), bias.float().numpy()
 
-        state_weight, state_bias = fold("state")
-        command_weight, command_bias = fold("command")
-        return PCNPolicy(
-            state_weight=state_weight,
-            state_bias=state_bias,
-            command_weight=command_weight,
-            command_bias=command_bias,
-            hidden_weight=self.hidden.weight.detach().numpy(),
-            hidden_bias=self.hidden.bias.detach().numpy(),
-            output_weight=self.output.weight.detach().numpy(),
-            output_bias=self.output.bias.detach().numpy(),
+        head = tuple(
+            (layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in (self.hidden, self.output)
         )
+        return PCNPolicy(state=(fold("state"),), command=(fold("command"),), head=head)
 
 
 class Learner:

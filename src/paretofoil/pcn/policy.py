@@ -13,7 +13,6 @@ depend on the batch: they are therefore split here.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count, takewhile
 
 import numpy as np
 
@@ -21,84 +20,74 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, UnfoldedPolicy
 
 Layer = tuple[np.ndarray, np.ndarray]
-"""A weight (outputs, inputs) and a bias (outputs,)."""
+"""A weight (outputs, inputs) and a bias (outputs,), in float32."""
+Layers = tuple[Layer, ...]
 
 _COLUMNS = 16
 _INPUTS = 256
 """The longest sum that is not split. OpenBLAS splits sums of 320 or more terms, depending on the processor."""
-_ARRAYS = tuple(f"{layer}_{part}" for layer in ("state", "command", "hidden", "output") for part in ("weight", "bias"))
-_STACKS = ("state_layers", "command_layers", "hidden_layers")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PCNPolicy:
-    """A Pareto Conditioned Network. The scaling of commands is part of the command layer."""
+    """A Pareto Conditioned Network. The scaling of commands is part of its first command layer."""
 
-    state_weight: np.ndarray  # (hidden, state size), all float32
-    state_bias: np.ndarray  # (hidden,)
-    command_weight: np.ndarray  # (hidden, command size)
-    command_bias: np.ndarray  # (hidden,)
-    hidden_weight: np.ndarray  # (hidden, hidden)
-    hidden_bias: np.ndarray  # (hidden,)
-    output_weight: np.ndarray  # (num_actions, hidden)
-    output_bias: np.ndarray  # (num_actions,)
-    state_layers: tuple[Layer, ...] = ()
-    """ReLU layers between the state and the state layer. Agents that are trained here have none."""
-    command_layers: tuple[Layer, ...] = ()
-    """ReLU layers between the command and the command layer."""
-    hidden_layers: tuple[Layer, ...] = ()
-    """ReLU layers between the hidden layer and the output layer."""
+    state: Layers
+    """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
+    command: Layers
+    """The layers of the command, likewise."""
+    head: Layers
+    """The layers from the product of the two to the logits, with a ReLU between any two."""
 
     exact_rows = True  # see the module's docstring
 
     def __post_init__(self) -> None:
-        for name in _ARRAYS:
-            object.__setattr__(self, name, _checked(name, getattr(self, name), 1 + name.endswith("weight")))
-        for stack in _STACKS:
-            layers = [(_checked(stack, weight, 2), _checked(stack, bias, 1)) for weight, bias in getattr(self, stack)]
-            object.__setattr__(self, stack, tuple(layers))
-        hidden = self.state_bias.size
-        _check_chain("state", self.state_size, (*self.state_layers, (self.state_weight, self.state_bias)), hidden)
-        command = (*self.command_layers, (self.command_weight, self.command_bias))
-        _check_chain("command", self.command_size, command, hidden)
-        _check_chain("hidden", hidden, ((self.hidden_weight, self.hidden_bias),), hidden)
-        output = (*self.hidden_layers, (self.output_weight, self.output_bias))
-        _check_chain("output", hidden, output, self.num_actions)
+        names = _layer_names(len(self.state), len(self.command), len(self.head))
+        state = _checked("state", self.state, names[0])
+        hidden = state[-1][1].size
+        object.__setattr__(self, "state", state)
+        object.__setattr__(self, "command", _checked("command", self.command, names[1], outputs=hidden))
+        object.__setattr__(self, "head", _checked("head", self.head, names[2], inputs=hidden))
 
     def __repr__(self) -> str:
-        layers = f"{self.state_size} state and {self.command_size} command numbers, {self.state_bias.size} hidden units"
-        return f"<PCNPolicy: {layers}, {self.num_actions} actions>"
+        sizes = f"{self.state_size} state and {self.command_size} command numbers, {self.hidden_size} hidden units"
+        return f"<PCNPolicy: {sizes}, {self.num_actions} actions>"
 
     @property
     def state_size(self) -> int:
-        return _first_weight(self.state_layers, self.state_weight).shape[-1]
+        return self.state[0][0].shape[1]
 
     @property
     def command_size(self) -> int:
         """The number of objectives, plus one if the network is conditioned on a horizon."""
-        return _first_weight(self.command_layers, self.command_weight).shape[-1]
+        return self.command[0][0].shape[1]
+
+    @property
+    def hidden_size(self) -> int:
+        return self.state[-1][1].size
 
     @property
     def num_actions(self) -> int:
-        return self.output_bias.size
+        return self.head[-1][1].size
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return the weights by name; `from_arrays` is the inverse."""
-        named = {name: getattr(self, name) for name in _ARRAYS}
-        for stack in _STACKS:
-            for i, (weight, bias) in enumerate(getattr(self, stack)):
-                named |= {f"{stack}.{i}.weight": weight, f"{stack}.{i}.bias": bias}
+        named: dict[str, np.ndarray] = {}
+        stacks = (self.state, self.command, self.head)
+        for names, layers in zip(_layer_names(*map(len, stacks)), stacks, strict=True):
+            for name, (weight, bias) in zip(names, layers, strict=True):
+                named |= {f"{name}weight": weight, f"{name}bias": bias}
         return named
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, np.ndarray]) -> "PCNPolicy":
         """Return the policy with these weights; the inverse of `arrays`."""
-        stacks = {stack: _layer_names(stack, arrays) for stack in _STACKS}
-        names = [*_ARRAYS, *(name for layers in stacks.values() for layer in layers for name in layer)]
-        if set(arrays) != set(names):
-            raise InvalidInput.expected(f"arrays named {', '.join(names)}", ", ".join(sorted(arrays)) or "no arrays")
-        stacked = {stack: tuple((arrays[w], arrays[b]) for w, b in layers) for stack, layers in stacks.items()}
-        return cls(**{name: arrays[name] for name in _ARRAYS}, **stacked)  # type: ignore[arg-type]
+        extra = [sum(n.startswith(f"{stack}_layers.") for n in arrays) // 2 for stack in ("state", "command", "hidden")]
+        names = _layer_names(1 + extra[0], 1 + extra[1], 2 + extra[2])
+        expected = [f"{name}{part}" for stack in names for name in stack for part in ("weight", "bias")]
+        if set(arrays) != set(expected):
+            raise InvalidInput.expected(f"arrays named {', '.join(expected)}", ", ".join(sorted(arrays)) or "no arrays")
+        return cls(*(tuple((arrays[f"{name}weight"], arrays[f"{name}bias"]) for name in stack) for stack in names))
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return log-probabilities (N, num_actions) of states (N, state size) and commands (N, command size).
@@ -121,9 +110,7 @@ class PCNPolicy:
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         """Return the policy at one state as a float64 function of the command, for proofs."""
-        states, commands, head = (
-            [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in stack] for stack in self._stacks
-        )
+        states, commands, head = map(_as_float64, (self.state, self.command, self.head))
         before = _through(np.asarray(state, dtype=np.float64)[None], [(weight.T, bias) for weight, bias in states])[0]
         embedded = 0.5 * (np.tanh(0.5 * before) + 1.0)
         head[0] = (head[0][0] * embedded, head[0][1])
@@ -134,10 +121,8 @@ class PCNPolicy:
 
     def unfold(self) -> UnfoldedPolicy:
         """Return the policy as a float64 function of state and command, for proofs about sets of states."""
-        stacks = [[(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in s] for s in self._stacks]
-        (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = (
-            tuple(zip(*stack, strict=True)) for stack in stacks
-        )
+        stacks = [tuple(zip(*_as_float64(layers), strict=True)) for layers in (self.state, self.command, self.head)]
+        (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = stacks
         relus: tuple[Activation, ...] = ("relu",)
         return UnfoldedPolicy(
             Branch(state_weights, state_biases, relus * (len(state_weights) - 1) + ("sigmoid",)),
@@ -145,25 +130,15 @@ class PCNPolicy:
             FoldedPolicy(head_weights, head_biases, relus * (len(head_weights) - 1)),
         )
 
-    @property
-    def _stacks(self) -> tuple[tuple[Layer, ...], ...]:
-        """The layers before the sigmoid of the state, before that of the command, and after their product."""
-        return (
-            (*self.state_layers, (self.state_weight, self.state_bias)),
-            (*self.command_layers, (self.command_weight, self.command_bias)),
-            ((self.hidden_weight, self.hidden_bias), *self.hidden_layers, (self.output_weight, self.output_bias)),
-        )
-
     @cached_property
-    def _padded(self) -> tuple[tuple[Layer, ...], ...]:
+    def _padded(self) -> tuple[Layers, Layers, Layers]:
         """The layers, transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2; the weights include x / 2."""
         half = np.float32(0.5)
-        states, commands, head = self._stacks
-        halved = [(*stack[:-1], (stack[-1][0] * half, stack[-1][1] * half)) for stack in (states, commands)]
-        return (
-            *(tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(stack)) for stack in halved),
-            tuple(_pad(*layer, pad_inputs=True) for layer in head),
+        state, command = ((*s[:-1], (s[-1][0] * half, s[-1][1] * half)) for s in (self.state, self.command))
+        inputs, commands = (
+            tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(s)) for s in (state, command)
         )
+        return inputs, commands, tuple(_pad(*layer, pad_inputs=True) for layer in self.head)
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
         """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 belongs to the other sigmoid."""
@@ -201,38 +176,51 @@ def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
     return values
 
 
-def _checked(name: str, array: np.ndarray, axes: int) -> np.ndarray:
+def _as_float64(layers: Layers) -> list[Layer]:
+    return [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in layers]
+
+
+def _layer_names(state: int, command: int, head: int) -> tuple[list[str], list[str], list[str]]:
+    """Return the prefixes of the names of the weights, for these numbers of layers."""
+    return (
+        [*(f"state_layers.{i}." for i in range(state - 1)), "state_"],
+        [*(f"command_layers.{i}." for i in range(command - 1)), "command_"],
+        ["hidden_", *(f"hidden_layers.{i}." for i in range(head - 2)), "output_"],
+    )
+
+
+def _checked(
+    stack: str, layers: Layers, names: Sequence[str], inputs: int | None = None, outputs: int | None = None
+) -> Layers:
+    """Return read-only copies of layers, or raise an error if they do not fit each other."""
+    if len(layers) != len(names):
+        raise InvalidInput.expected(f"{stack} with at least {len(names)} layers", len(layers))
+    checked = []
+    for i, (name, (weight, bias)) in enumerate(zip(names, layers, strict=True)):
+        weight, bias = _as_float32(f"{name}weight", weight, 2), _as_float32(f"{name}bias", bias, 1)
+        rows = outputs if outputs is not None and i == len(layers) - 1 else bias.size
+        shape = (rows, weight.shape[1] if inputs is None else inputs)
+        if weight.shape != shape or 0 in shape:
+            raise InvalidInput.expected(f"{name}weight of shape {shape}", weight.shape)
+        if bias.size != rows:
+            raise InvalidInput.expected(f"{name}bias of shape {(rows,)}", bias.shape)
+        checked.append((weight, bias))
+        inputs = rows
+    return tuple(checked)
+
+
+def _as_float32(name: str, array: np.ndarray, axes: int) -> np.ndarray:
     value = np.array(array)
     if value.dtype != np.float32 or not np.isfinite(value).all():
-        raise InvalidInput.expected(f"{name} to be finite float32 numbers", value.dtype)
+        got = value.dtype if value.dtype != np.float32 else "NaN or infinity"
+        raise InvalidInput.expected(f"{name} to be finite float32 numbers", got)
     if value.ndim != axes:
         raise InvalidInput.expected(f"{name} with {axes} axes", f"shape {value.shape}")
     value.setflags(write=False)
     return value
 
 
-def _check_chain(name: str, inputs: int, layers: Sequence[Layer], outputs: int) -> None:
-    """Raise an error unless each layer takes the outputs of the one before, and the last has `outputs` outputs."""
-    for i, (weight, bias) in enumerate(layers):
-        last = i == len(layers) - 1
-        size = outputs if last else bias.size
-        layer = name if last else f"layer {i} before {name}"
-        for part, array, shape in (("weight", weight, (size, inputs)), ("bias", bias, (size,))):
-            if array.shape != shape or 0 in shape:
-                raise InvalidInput.expected(f"{layer}_{part} of shape {shape}", array.shape)
-        inputs = size
-
-
-def _first_weight(layers: tuple[Layer, ...], last: np.ndarray) -> np.ndarray:
-    return layers[0][0] if layers else last
-
-
-def _layer_names(stack: str, arrays: Mapping[str, np.ndarray]) -> list[tuple[str, str]]:
-    named = ((f"{stack}.{i}.weight", f"{stack}.{i}.bias") for i in count())
-    return list(takewhile(lambda names: names[0] in arrays and names[1] in arrays, named))
-
-
-def _pad(weight: np.ndarray, bias: np.ndarray, pad_inputs: bool = False) -> tuple[np.ndarray, np.ndarray]:
+def _pad(weight: np.ndarray, bias: np.ndarray, pad_inputs: bool) -> Layer:
     """Return the transposed weight and the bias, with columns padded to a multiple of 16."""
     outputs, inputs = weight.shape
     rows = -(-inputs // _COLUMNS) * _COLUMNS if pad_inputs else inputs
