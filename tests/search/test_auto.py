@@ -1,4 +1,4 @@
-"""The search that nobody chose: it proves what it can, within a time that a newcomer waits."""
+"""The search "auto" has a time limit by default."""
 
 import pytest
 
@@ -10,30 +10,30 @@ from paretofoil.search.registry import AUTO_SECONDS, choose_limits
 
 @pytest.fixture(autouse=True)
 def newcomer(no_time_limit: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit as users have it."""
+    """Restore the default time limit."""
     monkeypatch.setattr("paretofoil.search.registry.AUTO_SECONDS", AUTO_SECONDS)
 
 
-def test_auto_stops_in_time_unless_another_time_is_given() -> None:
+def test_auto_has_a_time_limit_unless_another_is_given() -> None:
     assert choose_limits("auto", NO_LIMITS) == Limits(seconds=AUTO_SECONDS)
     assert choose_limits("auto", Limits(queries=500)) == Limits(seconds=AUTO_SECONDS, queries=500)
     assert choose_limits("auto", Limits(seconds=3600)) == Limits(seconds=3600)
 
 
-def test_a_search_that_is_named_takes_the_time_that_it_needs() -> None:
+def test_other_searches_have_no_time_limit() -> None:
     assert choose_limits("exact", NO_LIMITS) == NO_LIMITS
     assert choose_limits(Exact(), NO_LIMITS) == NO_LIMITS
 
 
 @pytest.mark.parametrize("whole_episode", [False, True])
-def test_what_is_asked_without_a_search_is_asked_with_that_limit(
+def test_explaining_without_a_search_uses_the_time_limit_of_auto(
     monkeypatch: pytest.MonkeyPatch, whole_episode: bool
 ) -> None:
-    seen = []
+    used = []
     run = Exact.run
 
     def spy(self, batch, limits=NO_LIMITS):  # type: ignore[no-untyped-def]
-        seen.append(limits)
+        used.append(limits)
         return run(self, batch, limits)
 
     monkeypatch.setattr(Exact, "run", spy)
@@ -42,4 +42,4 @@ def test_what_is_asked_without_a_search_is_asked_with_that_limit(
         pf.explain_episode(agent, agent.front[0], steps=[0])
     else:
         pf.explain_decision(agent, pf.rollout(agent, agent.front[0])[0])
-    assert {limits.seconds for limits in seen} == {AUTO_SECONDS}
+    assert {limits.seconds for limits in used} == {AUTO_SECONDS}

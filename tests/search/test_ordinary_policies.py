@@ -1,4 +1,4 @@
-"""What every black-box search promises on policies as users have them, whose answers depend a little on the batch."""
+"""Black-box searches on ordinary policies, whose scores depend slightly on the batch."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -218,7 +218,7 @@ def test_a_plain_torch_function_is_explained_rolled_out_and_studied_without_a_wa
     assert explain(mine, decision, **asked).found
 
 
-def test_what_was_asked_before_the_search_is_not_taken_off_its_limit() -> None:
+def test_queries_before_the_search_do_not_count_for_its_limit() -> None:
     """Noise is measured with more queries than this limit has."""
     policy = random_layers(1, (2, 16, 16, 3), ("tanh", "relu"))
     limits = Limits(queries=200)

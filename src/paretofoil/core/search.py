@@ -1,8 +1,8 @@
-"""The contract of every search: what it is asked with, what it gives, and what it says about itself.
+"""The contract of searches.
 
-A search is a frozen dataclass whose fields are its settings. It is asked about questions on one policy, together, and
-gives one finding for each. It asks the policy through the batch only, keeps to the limits, and trusts nobody to check
-it: the outer call (`explanation/ask.py`) asks the policy again about whatever it claims.
+A search is a frozen dataclass whose fields are its settings. It takes a batch of questions about one policy and returns
+one finding per question. It queries the policy through the batch only, and observes the limits. Its findings are
+checked on the policy again by the caller (`explanation/ask.py`).
 """
 
 from abc import ABC, abstractmethod
@@ -21,41 +21,40 @@ Access = Literal["queries", "gradients", "white-box"]
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """What a search claims about one question."""
+    """The result of a search for one question."""
 
     scaled_change: np.ndarray | None
-    """The scaled change z of the closest valid command it met, or None."""
+    """Scaled change z to the closest valid command, or None."""
     stop: Stop = Stop.COMPLETE
-    """Why it stopped."""
+    """Why the search stopped."""
     certificate: Certificate | None = None
-    """What was proven about the question, if the search proves anything."""
+    """Certificate of what was proven, if the search proves its findings."""
 
 
 class Search(ABC):
-    """A method that looks for the smallest change of the command under which the foil wins by kappa."""
+    """A method to find the smallest change of the command for which the foil wins by kappa."""
 
     seed: int
-    """The seed of all its randomness: the same seed gives the same finding. A deterministic search has one too."""
+    """Seed of all random numbers; deterministic searches ignore it."""
     stochastic: ClassVar[bool] = False
-    """Whether another seed may give another finding."""
+    """Whether findings depend on the seed."""
     access: ClassVar[Access] = "queries"
-    """What it needs of the policy."""
+    """What the search needs of the policy."""
     proves: ClassVar[bool] = False
-    """Whether its findings carry certificates."""
+    """Whether findings have certificates."""
     questions_at_once: ClassVar[int] = 64
-    """How many questions a study sends together: many where they share their calls, few where each takes long."""
+    """Number of questions that a study sends together: many if they share calls of the policy, few if each is slow."""
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """As it is written on the command line and in tables."""
+        """Name of the search on the command line and in tables."""
 
     @abstractmethod
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        """One finding for each question of the batch, in its order.
+        """Return one finding per question, in the order of the batch.
 
-        A finding depends on its question alone, not on its neighbours in the batch. The change lies inside the
-        question's region. No question is asked about more often than the limits say; when the time is over, the
-        search returns the best it has met, with the reason in `stop`. A limit of queries leaves a finding as
-        repeatable as none; a limit of time does not.
+        A finding depends on its question only, not on the rest of the batch. Its change lies inside the search region.
+        At a limit, the search returns its best finding, with the reason in `stop`. Findings are reproducible under a
+        limit of queries, but not under a limit of time.
         """
