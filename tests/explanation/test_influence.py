@@ -238,7 +238,7 @@ def test_the_same_seed_gives_the_same_sample() -> None:
 def test_what_makes_no_sense_is_refused(wrong: dict[str, float], words: str) -> None:
     with pytest.raises(pf.InvalidInput, match=words):
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, **wrong)  # type: ignore[arg-type]
-    with pytest.raises(pf.InvalidInput, match="expected the command space of a policy"):
+    with pytest.raises(pf.InvalidInput, match="expected the command space of the policy"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]))
     with pytest.raises(pf.InvalidInput, match="expected 2 action names"):
         pf.influence(DIAGONAL, decision([0.1, 0.1]), space=UNIT, actions=["only one"])

@@ -46,7 +46,7 @@ def named(says: dict[str, str], plain: pf.Answer) -> bool:
 
 def bound(answer: pf.Answer, says: dict[str, str]) -> float:
     """Return the distance below which the sentence rules out every change."""
-    return answer.distance * (1 - float(says["smaller"]) / 100)  # type: ignore[operator]
+    return answer.quoted.distance * (1 - float(says["smaller"]) / 100)  # type: ignore[operator]
 
 
 def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it() -> None:
@@ -57,15 +57,15 @@ def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it() ->
         for decision in (episode[len(episode) // 2] for episode in episodes):
             plain = {a.foil: a for a in pf.explain_decision(agent, decision) if a.found}
             for answer in [a for options in RESTRICTIONS for a in restricted(agent, decision, options)]:
-                if answer.foil not in plain:
+                if answer.question.foil not in plain:
                     assert not answer.found, "a restriction cannot make an answer"
                     continue
                 said = reading.read(answer.paragraph())
                 if "never" in said:
                     never += 1
-                    assert named(said["never"], plain[answer.foil]), answer.paragraph()
-                elif "proof" in said and plain[answer.foil].distance < bound(answer, said["proof"]):  # type: ignore[operator]
+                    assert named(said["never"], plain[answer.question.foil]), answer.paragraph()
+                elif "proof" in said and plain[answer.question.foil].distance < bound(answer, said["proof"]):  # type: ignore[operator]
                     farther += 1
-                    assert named(said["proof"], plain[answer.foil]), answer.paragraph()
+                    assert named(said["proof"], plain[answer.question.foil]), answer.paragraph()
     assert never >= 20
     assert farther >= 20

@@ -46,13 +46,13 @@ def lead(table: np.ndarray, weights: np.ndarray, foil: int) -> np.ndarray:
 def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str, Any]) -> None:
     kinds, ranges = set(), 0
     for table, before, answer in answers(options):
-        text, foil = answer.paragraph(), answer.foil
+        text, foil = answer.paragraph(), answer.question.foil
         weights = re.findall(NUMBER + r" for (\w+)", text.split(", the agent")[0])
         assert [(float(weight), name) for weight, name in weights] == list(zip(before, NAMES, strict=True))
         values = dict(
             zip(("chosen", "foil"), re.search(rf"\(value {NUMBER}, \w+ {NUMBER}\)", text).groups(), strict=True)
         )  # type: ignore[union-attr]
-        for action, number in ((answer.chosen, values["chosen"]), (foil, values["foil"])):
+        for action, number in ((answer.question.chosen, values["chosen"]), (foil, values["foil"])):
             assert float(number) == pytest.approx(worth(table, before[None])[0, action], rel=5e-3)
         margin = float(re.search(rf"for a margin of {NUMBER}", text).group(1))  # type: ignore[union-attr]
         region = np.random.default_rng(0).dirichlet(np.ones(3), size=20_000)

@@ -123,7 +123,7 @@ class Witness:
         return np.asarray(self.agent.policy.log_probs(states, commands), dtype=np.float64)
 
     def margins(self, commands: np.ndarray) -> np.ndarray:
-        scores, foil = self.scores(commands), self.answer.foil
+        scores, foil = self.scores(commands), self.answer.question.foil
         rivals = [a for a in self.decision.valid_actions if a != foil]
         return scores[:, foil] - scores[:, rivals].max(axis=1)
 
@@ -162,7 +162,7 @@ class Witness:
         assert np.abs(rest).max(initial=0.0) < 1e-8
 
     def change(self, says: dict[str, str]) -> None:
-        kappa, foil = self.answer.kappa, self.answer.foil
+        kappa, foil = self.answer.question.kappa, self.answer.question.foil
         for size in (1, 2, 7):
             margins = self.margins(np.repeat(self.command[None], size, axis=0))
             assert (margins >= kappa).all()
@@ -184,9 +184,9 @@ class Witness:
         assert beyond == [reading.about(name, self.objectives) for name in reading.items(says["names"])]
 
     def never(self, says: dict[str, str]) -> None:
-        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert says["foil"] == self.agent.actions[self.answer.question.foil]
         kappa = float(says.get("margin", 0.0))
-        assert kappa == self.answer.kappa
+        assert kappa == self.answer.question.kappa
         low, high = self.region(says)
         points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
         assert (self.margins(points) < kappa).all()
@@ -225,7 +225,7 @@ class Witness:
         assert ("here" in says) == (self.decision.step > 0)
 
     def odds(self, says: dict[str, str]) -> None:
-        assert np.exp(self.answer.kappa) <= float(says["times"]) <= 1.01 * np.exp(self.answer.kappa)
+        assert np.exp(self.answer.question.kappa) <= float(says["times"]) <= 1.01 * np.exp(self.answer.question.kappa)
 
     def shares(self, says: dict[str, str]) -> None:
         self.check_shares(says, self.command)
@@ -275,13 +275,14 @@ class Witness:
         self.check_delivery(says, self.command)
 
     def not_attainable(self, says: dict[str, str]) -> None:
-        assert says["foil"] == self.agent.actions[self.answer.foil]
-        assert int(says.get("tried", says.get("one", "0")).replace(",", "")) == self.answer.attainable.tried
+        assert says["foil"] == self.agent.actions[self.answer.question.foil]
+        assert int(says.get("tried", says.get("one", "0")).replace(",", "")) == self.answer.rollouts.attainable.tried
 
     def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
         """Check that the command, issued here, takes the foil and delivers what it asks for."""
-        assert says.get("foil", self.agent.actions[self.answer.foil]) == self.agent.actions[self.answer.foil]
-        assert self.margins(command[None])[0] >= self.answer.kappa - 1e-6
+        foil = self.agent.actions[self.answer.question.foil]
+        assert says.get("foil", foil) == foil
+        assert self.margins(command[None])[0] >= self.answer.question.kappa - 1e-6
         stochastic = self.agent.environment.stochastic
         assert ("runs" in says or "each" in says) == stochastic
         assert ("mean" in says) == ("runs" in says)
@@ -341,9 +342,9 @@ class Witness:
             low[i], high[i] = lowest, highest
         assert ("rest" in says) == (len(spans) < len(low))
         assert ("here" in says) == (self.decision.step > 0)
-        assert says["foil"] == self.agent.actions[self.answer.foil]
+        assert says["foil"] == self.agent.actions[self.answer.question.foil]
         points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
-        assert (self.margins(points) >= self.answer.kappa).all(), says
+        assert (self.margins(points) >= self.answer.question.kappa).all(), says
 
     def proof(self, says: dict[str, str]) -> None:
         self.bound(says)
@@ -353,17 +354,17 @@ class Witness:
         self.bound(says)
 
     def size(self) -> float:
-        return float(length((self.command - self.decision.command) / self.scale, self.answer.norm))
+        return float(length((self.command - self.decision.command) / self.scale, self.answer.question.norm))
 
     def bound(self, says: dict[str, str]) -> None:
         """No command of the told region that is closer than the bound lets the foil win by the margin."""
-        assert float(says.get("margin", 0.0)) == self.answer.kappa
-        assert says.get("norm", "l2") == self.answer.norm
+        assert float(says.get("margin", 0.0)) == self.answer.question.kappa
+        assert says.get("norm", "l2") == self.answer.question.norm
         bound = self.size() * (1 - float(says["smaller"]) / 100)
         assert bound <= self.answer.lower_bound * (1 + 1e-9)
         directions = self.rng.normal(size=(SAMPLES, len(self.scale)))
         towards = (self.command - self.decision.command) / self.scale
-        nearby = 0.1 * length(towards[None], self.answer.norm)
+        nearby = 0.1 * length(towards[None], self.answer.question.norm)
         directions[::2] = towards + nearby * directions[::2]  # most where it is likeliest
         self.check_closer(self.region(says), bound, directions)
 
@@ -371,18 +372,18 @@ class Witness:
         """No command in these directions that is closer than the bound lets the foil win by the margin."""
         low, high = ((side - self.decision.command) / self.scale for side in region)
         reach = self.rng.random((len(directions), 1)) ** 0.2 * bound
-        closer = np.clip(directions / length(directions, self.answer.norm)[:, None] * reach, low, high)
-        assert (self.margins(self.decision.command + closer * self.scale) < self.answer.kappa).all()
+        closer = np.clip(directions / length(directions, self.answer.question.norm)[:, None] * reach, low, high)
+        assert (self.margins(self.decision.command + closer * self.scale) < self.answer.question.kappa).all()
 
     def fewer(self, says: dict[str, str]) -> None:
         count = 1 + len(self.answer.alternatives)
         assert int(says["wanted"]) > count == int(says.get("count", 1))
 
     def stop(self, says: dict[str, str]) -> None:
-        assert self.answer.stop.early
+        assert self.answer.search.stop.early
 
     def more_time(self, says: dict[str, str]) -> None:
-        assert self.answer.stop.early
+        assert self.answer.search.stop.early
         assert self.answer.status is pf.Status.FOUND
 
     def bounded(self, says: dict[str, str]) -> None:
@@ -391,7 +392,7 @@ class Witness:
         self.check_closer(self.region({}), float(says["bound"]), self.rng.normal(size=(SAMPLES, len(self.scale))))
 
     def spent(self, says: dict[str, str]) -> None:
-        assert int(says["queries"].replace(",", "")) == sum(self.answer.queries.values())
+        assert int(says["queries"].replace(",", "")) == sum(self.answer.search.queries.values())
 
 
 def corners(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -96,7 +96,7 @@ def test_the_colours_of_a_cost_axis_are_mirrored_with_its_numbers():
 
 def test_three_objectives_are_a_slice_and_the_picture_says_through_what():
     found = cube()
-    assert (found.command != found.original).all()
+    assert (found.command != found.question.command).all()
     title = figure_decision(found, axes=("A", "B")).axes[0].get_title()
     assert f"slice at C = {found.command[2]:g} (as in the answer; original command: C = -0.25)" in title
     infeasible = answer([-1.0, 0.0, 0.0], [0.5, 0.5, 0.2], CommandSpace([0.1] * 3, [1.0] * 3, ["A", "B", "C"]))
@@ -117,7 +117,7 @@ def test_what_does_not_lie_in_the_slice_is_hollow_and_the_legend_says_so():
 
 def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
     found = cube()
-    land = landscape(found.asked.question, shown=[found], through=found.command)
+    land = landscape(found.live.question, shown=[found], through=found.command)
     row, column = np.abs(land.y - found.command[land.q]).argmin(), np.abs(land.x - found.command[land.p]).argmin()
     assert land.margins[row, column] == pytest.approx(found.command.sum(), abs=0.05)
 
@@ -279,7 +279,9 @@ def long_flip_map(num_steps: int):
     none = changed(found, status=Status.PROVEN_INFEASIBLE, command=None, closest=None, distance=None)
     answers = tuple(none if step % 3 == 0 else found for step in range(num_steps))
     taken, times = (0,) * num_steps, tuple(range(num_steps))
-    return FlipMap("long", found.objectives, found.actions, found.original, found.original, taken, times, answers)
+    question = found.question
+    values = question.objectives, question.actions, question.command, question.command
+    return FlipMap("long", *values, taken, times, answers)
 
 
 def test_a_long_flip_map_goes_on_in_bands_and_every_cell_keeps_its_number():
@@ -309,7 +311,7 @@ def test_the_submarine_leaves_every_treasure_to_be_read():
 
 def test_a_landscape_survives_json():
     found = cube()
-    land = landscape(found.asked.question, shown=[found], through=found.command, resolution=5)
+    land = landscape(found.live.question, shown=[found], through=found.command, resolution=5)
     back = Landscape.from_json(land.to_json())
     assert np.array_equal(back.through, land.through)
     assert np.array_equal(back.margins, land.margins)

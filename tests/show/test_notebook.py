@@ -68,9 +68,9 @@ def flip_map(answers: tuple[Answer, ...] | None = None, name: str = "mine") -> p
     first = answer()
     return pf.FlipMap(
         name,
-        first.objectives,
-        first.actions,
-        first.original,
+        first.question.objectives,
+        first.question.actions,
+        first.question.command,
         np.array([8.0, -2.0]),
         (3, 3),
         (0, 0, 1)[: len(some)],

@@ -218,7 +218,7 @@ ALL = OBJECTIVES | RANGES
 def test_an_answer_reads_word_for_word(name: str) -> None:
     found, sentences = ALL[name]
     assert paragraph(found) == found.paragraph() == " ".join(sentences)
-    assert one_line(found) == str(found) == sentences[2 if found.outside else 1]
+    assert one_line(found) == str(found) == sentences[2 if found.question.outside else 1]
 
 
 ORIGINAL_RUNS = achieved(8, -8, error=[0.25, 0.0], repeats=200)

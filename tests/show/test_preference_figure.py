@@ -45,8 +45,8 @@ def arrow(axes: Any) -> np.ndarray:
 
 def test_each_corner_of_the_triangle_has_all_the_weight_of_one_objective() -> None:
     found = answer([0.5, 0.3, 0.2])
-    tri = triangle(found.asked.question, [0, 1, 2], [])  # type: ignore[union-attr]
-    assert tri.holds(found.original)
+    tri = triangle(found.live.question, [0, 1, 2], [])  # type: ignore[union-attr]
+    assert tri.holds(found.question.command)
     assert tri.place(np.eye(3)) == pytest.approx(CORNERS)
     assert tri.margins == pytest.approx(lead(tri.low + tri.size * tri.shares))
     assert (tri.shares.min(), tri.shares.max()) == (0.0, 1.0)
@@ -55,9 +55,9 @@ def test_each_corner_of_the_triangle_has_all_the_weight_of_one_objective() -> No
 def test_the_arrow_goes_from_the_original_weights_to_those_that_are_quoted() -> None:
     found = answer([0.5, 0.3, 0.2])
     axes = found.plot().axes[0]
-    assert arrow(axes) == pytest.approx(np.stack([found.original, found.command]) @ CORNERS)  # type: ignore[list-item]
+    assert arrow(axes) == pytest.approx(np.stack([found.question.command, found.command]) @ CORNERS)  # type: ignore[list-item]
     original = marks(axes)["original command"]
-    assert [original.get_xdata()[0], original.get_ydata()[0]] == pytest.approx(found.original @ CORNERS)
+    assert [original.get_xdata()[0], original.get_ydata()[0]] == pytest.approx(found.question.command @ CORNERS)
     closest = next(line for label, line in marks(axes).items() if label.startswith("closest"))
     assert [closest.get_xdata()[0], closest.get_ydata()[0]] == pytest.approx(found.command @ CORNERS)
     assert {"the foil wins (by 0.01 or more)", "proven range"} <= set(axes.get_legend_handles_labels()[1])
@@ -74,9 +74,9 @@ def test_ticks_stand_beside_the_places_whose_weights_they_tell() -> None:
 
 def test_close_answers_are_shown_in_a_part_of_the_triangle() -> None:
     found = answer([0.3, 0.58, 0.12])
-    tri = triangle(found.asked.question, [0, 1, 2], [found])  # type: ignore[union-attr]
+    tri = triangle(found.live.question, [0, 1, 2], [found])  # type: ignore[union-attr]
     assert tri.size < 0.5
-    for weights in (found.original, found.command):
+    for weights in (found.question.command, found.command):
         assert tri.place(weights) == pytest.approx((weights - tri.low) / tri.size @ CORNERS)  # type: ignore[arg-type,operator]
         assert ((weights - tri.low) / tri.size >= 0).all()  # type: ignore[operator]
     assert tri.margins == pytest.approx(lead(tri.low + tri.size * tri.shares))
@@ -94,7 +94,7 @@ def test_every_corner_of_the_drawn_range_lies_in_it_and_makes_the_foil_win() -> 
     assert len(shares) > 3
     assert (shares >= proven.low - 1e-9).all()
     assert (shares <= proven.high + 1e-9).all()
-    assert (lead(shares) >= found.kappa - 1e-9).all()
+    assert (lead(shares) >= found.question.kappa - 1e-9).all()
 
 
 def test_a_range_of_weights_is_a_polygon_of_up_to_six_corners() -> None:
@@ -113,20 +113,20 @@ def test_three_weights_of_four_are_a_triangle_that_says_so() -> None:
 
 def test_two_weights_are_a_line_on_which_one_gives_what_the_other_gets() -> None:
     found = answer([0.7, 0.3])
-    question = found.asked.question  # type: ignore[union-attr]
+    question = found.live.question  # type: ignore[union-attr]
     line = weight_line(question, 0, 1)
     assert line.margins == pytest.approx(lead(np.column_stack([line.x, 1.0 - line.x])))
     assert (line.x[0], line.x[-1]) == (0.0, 1.0)
     axes = found.plot().axes[0]
     assert axes.get_xlabel() == "weight of fuel (taken from the weight of ore)"
-    assert arrow(axes)[:, 0] == pytest.approx([found.original[0], found.command[0]])  # type: ignore[index]
+    assert arrow(axes)[:, 0] == pytest.approx([found.question.command[0], found.command[0]])  # type: ignore[index]
     closest = next(mark for label, mark in marks(axes).items() if label.startswith("closest"))
     assert to_hex(closest.get_markerfacecolor()) != "#ffffff"  # it lies on the line, and is filled
 
 
 def test_a_line_of_two_weights_ends_where_the_kept_one_leaves_nothing() -> None:
     found = answer([0.5, 0.3, 0.2], keep=["time"])
-    line = weight_line(found.asked.question, 0, 1)  # type: ignore[union-attr]
+    line = weight_line(found.live.question, 0, 1)  # type: ignore[union-attr]
     assert (line.x[0], line.x[-1]) == pytest.approx((0.0, 0.8))
     assert "weight of time = 0.2" in found.plot().axes[0].get_title()
 
@@ -135,7 +135,7 @@ def test_more_weights_are_bars_before_and_after() -> None:
     found = answer([0.4, 0.2, 0.2, 0.2])
     axes = found.plot().axes[0]
     before, after = axes.containers[0], next(c for c in axes.containers[1:] if hasattr(c, "patches"))
-    assert [bar.get_width() for bar in before] == pytest.approx(found.original)
+    assert [bar.get_width() for bar in before] == pytest.approx(found.question.command)
     assert [bar.get_width() for bar in after] == pytest.approx(found.command)
     assert to_hex(before[0].get_facecolor()) == INK
     assert [label.get_text() for label in axes.get_yticklabels()] == NAMES

@@ -39,7 +39,7 @@ def test_a_notebook_shows_weights_and_their_ranges(flips):
 
 def test_what_episodes_return_keeps_its_unit(flips):
     [answer] = flips.answers
-    assert answer.objectives[1] == agent.space.objectives[1] == pf.Objective("time", "steps", cost=True)
+    assert answer.question.objectives[1] == agent.space.objectives[1] == pf.Objective("time", "steps", cost=True)
 
 
 def test_a_flip_map_of_preferences_is_read_back_as_it_was(flips):
