@@ -127,8 +127,8 @@ def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_re
         "remaining": [8, -3],
     }
     assert answer.found
-    assert answer.actions[answer.foil] == "down"
-    assert answer.attainable.asked.tolist() == [5, -7]
+    assert answer.question.actions[answer.question.foil] == "down"
+    assert answer.rollouts.attainable.asked.tolist() == [5, -7]
 
 
 def test_every_option_of_the_library_can_be_typed(run):

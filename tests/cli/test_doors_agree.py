@@ -36,7 +36,7 @@ def ask_for_an_answer(**fields):
 def expected():
     answer = pf.explain(agent, pf.rollout(agent, COMMAND)[0], foil=FOIL)
     assert answer.found
-    assert 0 < answer.kappa < 0.001, "1 % of what lies between the values"
+    assert 0 < answer.question.kappa < 0.001, "1 % of what lies between the values"
     return told(answer.to_dict())
 
 

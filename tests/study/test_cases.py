@@ -9,7 +9,6 @@ import pytest
 from studies import FAST, small_agent, small_study
 from weighing import agent as weighing
 
-from paretofoil.core.answer import Answer
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
@@ -93,7 +92,7 @@ def test_a_rule_that_takes_nothing_is_refused() -> None:
 
 
 def test_a_rule_with_an_unknown_box_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="expected a box among reachable, paper, got 'papers'"):
+    with pytest.raises(InvalidInput, match="expected box among reachable, paper, got 'papers'"):
         CaseRule(box="papers")  # type: ignore[arg-type]
 
 
@@ -104,11 +103,12 @@ def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path)
         run_study(make_study([agent], {"front": NearestFront()}, CaseRule(steps=3, box=box)), path, workers=1)
         assert read_about(path)["configuration"]["rule"]["box"] == box
     for row in read_rows(paths["paper"]):
-        answer = Answer.from_json(row.answer)
-        assert (answer.low.tolist(), answer.high.tolist()) == ([0.0, 0.0], [3.0, 3.0])
+        answer = row.full_answer()
+        assert (answer.question.low.tolist(), answer.question.high.tolist()) == ([0.0, 0.0], [3.0, 3.0])
         if answer.closest is not None:
-            assert answer.closest_distance == pytest.approx(math.dist(answer.closest.command / 3, answer.original / 3))
-    assert {tuple(Answer.from_json(row.answer).high) for row in read_rows(paths["reachable"])} != {(3.0, 3.0)}
+            distance = math.dist(answer.closest.command / 3, answer.question.command / 3)
+            assert answer.closest.distance == pytest.approx(distance)
+    assert {tuple(row.full_answer().question.high) for row in read_rows(paths["reachable"])} != {(3.0, 3.0)}
 
 
 def test_a_study_with_another_box_is_another_study(tmp_path: Path) -> None:

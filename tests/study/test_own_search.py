@@ -80,7 +80,7 @@ def test_its_foils_truly_win_inside_the_region() -> None:
         assert scores[question.foil] - rivals.max() >= question.kappa - 1e-9
         assert ((found.command >= question.low) & (found.command <= question.high)).all()
         assert np.count_nonzero(found.change) == 1
-        assert found.distance == pytest.approx(np.linalg.norm(found.change / question.space.scale))
+        assert found.quoted.distance == pytest.approx(np.linalg.norm(found.change / question.space.scale))
 
 
 def test_its_answer_is_the_same_alone_and_in_a_batch() -> None:

@@ -43,10 +43,10 @@ def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
     row = next(row for row in read_rows(path) if row.found)
     found = row.full_answer()
     assert found.status is row.status
-    assert found.distance == row.closest_distance
+    assert found.closest.distance == row.closest_distance
     assert found.total_queries == row.queries
-    assert found.foil == row.case.foil
-    assert found.seconds == 0.0
+    assert found.question.foil == row.case.foil
+    assert found.search.seconds == 0.0
     assert row.seconds > 0
     assert row.agent_hash == read_about(path)["configuration"]["agents"]["small"]
 

@@ -123,9 +123,9 @@ def _stream(agent: "Agent", episode: "Episode", steps: Sequence[int] | None, bar
             say((lines.head, "bold"))
         while waiting:
             decision = episode[waiting[0]]
-            known = [a for a in answers if a.step == decision.step]
-            if len(known) < len(decision.valid_actions) - 1:
+            answered = [a for a in answers if a.question.step == decision.step]
+            if len(answered) < len(decision.valid_actions) - 1:
                 break
-            say(lines.line(waiting.popleft(), decision.action, known))
+            say(lines.line(waiting.popleft(), decision.action, answered))
 
     return show

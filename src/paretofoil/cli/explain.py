@@ -84,7 +84,7 @@ def explain(
         first, *others = answers
         first.plot(plot, axes=plotted_axes)
         if not as_json:
-            which = f" of {first.actions[first.foil]}, the first foil," if others else ""
+            which = f" of {first.question.actions[first.question.foil]}, the first foil," if others else ""
             say((f"Wrote the figure{which} to {plot}.", "dim"))
 
 
@@ -154,6 +154,6 @@ def _print(answers: "list[Answer]", options: "Options") -> None:
         say(answer.paragraph())
         for other in answer.alternatives:
             say(f"Or: {other} {advice(other)}".rstrip())
-        spent = f"{answer.total_queries:,} queries, {answer.seconds:.2f} s"
-        stopped = f" {answer.stop.sentence}" if answer.stop.early else ""
+        spent = f"{answer.total_queries:,} queries, {answer.search.seconds:.2f} s"
+        stopped = f" {answer.search.stop.sentence}" if answer.search.stop.early else ""
         say((f"{answer.status.value} by {answer.search.name}{where}, {spent}.{stopped}", "dim"))

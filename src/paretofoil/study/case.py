@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import get_args
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count
-from paretofoil.core.options import Box, Options
+from paretofoil.core.options import DEFAULTS, Box, Options
 from paretofoil.core.policy import Policy, query
 from paretofoil.core.question import Question
 from paretofoil.explanation.questions import make_questions
@@ -43,7 +42,7 @@ class CaseRule:
     """Maximum number of steps of an episode, from its start."""
     foils: int | None = None
     """Maximum number of foils per decision: the most probable valid actions."""
-    box: Box = "reachable"
+    box: Box = DEFAULTS.box
     """Search region: commands that can still be fulfilled, or the paper's whole box."""
 
     def __post_init__(self) -> None:
@@ -51,8 +50,7 @@ class CaseRule:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InvalidInput.expected(f"{name} of at least 1, or None for all", value)
-        if self.box not in get_args(Box):
-            raise InvalidInput.expected(f"a box among {', '.join(get_args(Box))}", repr(self.box))
+        Options(box=self.box)  # checks it
 
     def pick_commands(self, count: int) -> list[int]:
         """Return the indices of the chosen commands of a front with `count` commands."""
@@ -93,7 +91,7 @@ def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Ite
 
 
 def make_case_question(
-    agent: Agent, case: Case, decision: Decision, kappa: float | None = None, box: Box = "reachable"
+    agent: Agent, case: Case, decision: Decision, kappa: float | None = None, box: Box = DEFAULTS.box
 ) -> Question:
     """Return the question of one case of `enumerate_cases`."""
     [(_, question)] = make_case_questions(agent, [(case, decision)], kappa, box)
@@ -101,7 +99,7 @@ def make_case_question(
 
 
 def make_case_questions(
-    agent: Agent, cases: Iterable[tuple[Case, Decision]], kappa: float | None = None, box: Box = "reachable"
+    agent: Agent, cases: Iterable[tuple[Case, Decision]], kappa: float | None = None, box: Box = DEFAULTS.box
 ) -> Iterator[tuple[Case, Question]]:
     """Yield cases, in the order of `enumerate_cases`, with their questions."""
     options = Options(kappa=kappa, box=box)

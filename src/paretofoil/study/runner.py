@@ -156,10 +156,10 @@ def answer_chunk(chunk: Chunk) -> list[Row]:
             chunk.label,
             chunk.agent_hash,
             answer.status,
-            answer.closest_distance,
+            None if answer.closest is None else answer.closest.distance,
             answer.total_queries,
             json.dumps(_without_timings(answer.to_dict()), allow_nan=False),
-            answer.seconds,
+            answer.search.seconds,
         )
         for case, answer in zip(chunk.cases, answers, strict=True)
     ]
