@@ -66,7 +66,7 @@ function sizeOf(moment, share) {
 }
 
 function influenceText(agent, moment) {
-  if (moment.inert) return "no command changes the action (proven).";
+  if (moment.inert) return "no command in the search region changes the action (proven).";
   const [least, most] = moment.changed;
   const share = most - least < 0.005 ? percent(least) : `${percent(least)} to ${percent(most)}`;
   const matters = (moment.alone || [])
