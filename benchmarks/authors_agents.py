@@ -19,7 +19,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.core.threads import one_thread
 from paretofoil.search import Exact
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
-from paretofoil_paper.differences import asked_as_run
+from paretofoil_paper.differences import ask_as_run
 from paretofoil_paper.examples import EXAMPLES, answers_of, vector
 
 AGENTS = {"dst_R": "deep-sea-treasure", "dst_RH": "deep-sea-treasure", "branch-path_R": "branch-path"}
@@ -50,7 +50,7 @@ def as_run(folder: Path) -> None:
     print("| agent | cases | possible | found by CF-ZOO as run |\n|---|---:|---:|---:|")
     for name in ("branch-path_R", "dst_R"):
         with one_thread():
-            print(f"| {name} | {' | '.join(map(str, asked_as_run(take(folder, name))))} |", flush=True)
+            print(f"| {name} | {' | '.join(map(str, ask_as_run(take(folder, name))))} |", flush=True)
 
 
 def stress(folder: Path, count: int) -> None:

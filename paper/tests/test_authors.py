@@ -6,9 +6,9 @@ from paretofoil.study.statistics import Proportion
 from paretofoil_paper.authors_data import (
     CW_ALONE,
     PUBLISHED,
+    PUBLISHED_QUERIES,
     RECOVERED,
     SECOND_GRID,
-    SPENT,
     TAXONOMY,
     ZERO_TO_KAPPA,
 )
@@ -51,4 +51,4 @@ def test_a_greedy_foil_gives_white_cw_its_larger_rate() -> None:
 
 
 def test_queries_add_up_to_the_published_totals() -> None:
-    assert [s.total for s in SPENT] == [6_001, 41_997, 17_997, 199_999]
+    assert [s.total for s in PUBLISHED_QUERIES] == [6_001, 41_997, 17_997, 199_999]

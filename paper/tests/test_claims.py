@@ -1,6 +1,5 @@
-"""The paper's claims in words: each measure against an oracle, and the page from its rows."""
+"""The claims: each measure against an oracle, and the page from its recorded rows."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,19 +21,19 @@ from paretofoil.study import Case, Row
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.claims import reproduce_claims
-from paretofoil_paper.claims.budget import Spent, as_run_budget_rows, budget_in_words, budget_rows
-from paretofoil_paper.claims.gradient import Slope, _cosine, _gradient, _inside, _line_search, measure_slopes
-from paretofoil_paper.claims.horizon import FACTORS, Pair, measure_pairs
+from paretofoil_paper.claims.budget import BudgetResult, as_run_results, describe_budgets, described_results
+from paretofoil_paper.claims.gradient import Gradient, _cosine, _gradient, _inside, _line_search, measure_gradients
+from paretofoil_paper.claims.horizon import FACTORS, HorizonCommand, measure_horizons
 from paretofoil_paper.claims.sparsity import (
-    Changed,
-    entries_changed,
-    in_papers_box,
-    in_reachable_box,
-    sparsity_in_words,
+    ChangedEntries,
+    count_changed,
+    describe_sparsity,
+    in_paper_region,
+    in_reachable_region,
     sparsity_table,
     verdict,
 )
-from paretofoil_paper.claims.undertrained import Questioned, early_table
+from paretofoil_paper.claims.undertrained import AgentResult, undertrained_table
 from paretofoil_paper.measurements import mean_interval, measurements, read_measurements, write_measurements
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.stress import paper_rows
@@ -94,40 +93,22 @@ def test_what_leads_out_of_the_region_is_no_direction() -> None:
 
 def test_no_line_ends_closer_than_the_proven_optimum(plan: Plan) -> None:
     rows = [row for row in proof_rows(plan) if row.status is Status.PROVEN_CLOSEST]
-    slopes = list(measure_slopes(small_agent(), rows, 0))
-    assert [slope.case for slope in slopes] == [row.case for row in rows]
-    lines = [(slope.line, slope.optimum) for slope in slopes if slope.line is not None]
+    gradients = list(measure_gradients(small_agent(), rows, 0))
+    assert [one.case for one in gradients] == [row.case for row in rows]
+    lines = [(one.line_distance, one.optimum) for one in gradients if one.line_distance is not None]
     assert lines
     assert all(line >= 0.98 * optimum - 0.001 for line, optimum in lines)  # the gap that proofs leave
 
 
 def test_an_entry_counts_if_it_moves_by_more_than_a_thousandth_of_its_range() -> None:
-    row = replace(next(iter(rows_of_exact())), answer="")
-    answer = json.loads(next(iter(rows_of_exact())).answer)
-    scale = np.array([2.0, 4.0])
+    original, scale = np.ones(2), np.array([2.0, 4.0])
     for change, entries in (((0.0, 0.0), 0), ((0.003, 0.003), 1), ((0.003, 0.005), 2), ((-0.003, 0.0), 1)):
-        answer["question"]["command"] = [1.0, 1.0]
-        answer["closest"]["command"] = [1.0 + change[0], 1.0 + change[1]]
-        assert entries_changed(replace(row, answer=json.dumps(answer)), scale) == entries
+        assert count_changed(original + change, original, scale) == entries
 
 
-def rows_of_exact() -> list[Row]:
-    """Answers of a random network, asked here."""
-    from paretofoil.explanation.ask import ask
-    from paretofoil.study.case import enumerate_cases, make_case_question
-
-    agent = small_agent()
-    cases = list(enumerate_cases(agent))[:12]
-    answers = ask([make_case_question(agent, case, decision) for case, decision in cases], Exact(max_boxes=2000))
-    told = zip(cases, answers, strict=True)
-    return [
-        Row(case, "exact", "", a.status, a.closest_distance, 1, a.to_json(), 0.0) for (case, _), a in told if a.found
-    ]
-
-
-def changed(search: str, entries: list[int], size: int = 3) -> list[Changed]:
+def changed(search: str, entries: list[int], size: int = 3) -> list[ChangedEntries]:
     """So many answers, each of an episode of its own."""
-    return [Changed("a", front, "branch-path", search, size, n, n) for front, n in enumerate(entries)]
+    return [ChangedEntries("a", front, "branch-path", search, size, n, n) for front, n in enumerate(entries)]
 
 
 def test_answers_are_counted_by_how_many_entries_they_change_none_included(plan: Plan) -> None:
@@ -140,17 +121,15 @@ def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Pl
     """An agent that was trained on a box a thousand times as wide as the paper's."""
     wide = replace(small_agent(name="wide"), space=CommandSpace(np.zeros(2), np.full(2, 3000.0)))
     asked = replace(plan, agents={"branch-path": str(save_agent(wide, tmp_path / "wide"))})
-    papers = in_papers_box(asked)
+    papers = in_paper_region(asked)
     assert {one.search for one in papers} == {"cf-zoo:as-run", "exact"}
-    assert {one.entries for one in papers} == {1, 2}
-    assert {one.entries for one in in_reachable_box(asked, paper_rows(asked))} == {0}
+    assert {one.closest for one in papers} == {1, 2}
+    assert {one.closest for one in in_reachable_region(asked, paper_rows(asked))} == {0}
 
 
 def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
     few, many, both = changed("exact", [2] * 20), changed("exact", [3] * 20), changed("exact", [2, 3] * 10)
-    said = tuple(
-        f"by the interval {how}" for how in ("more than half", "less than half", "it may be more than half, or less")
-    )
+    said = ("by the interval, more than half", "by the interval, less than half", "the interval contains one half")
     assert tuple(map(verdict, (few, many, both))) == said
     together = [one for one in changed("exact", [2] * 5 + [3] * 3) for _ in range(50)]  # of eight episodes
     assert verdict(together) == said[2]  # of 400 independent answers 250 would be sure
@@ -159,42 +138,41 @@ def test_usual_is_what_the_interval_says_where_more_could_change() -> None:
 
 def test_the_like_for_like_share_stands_beside_the_authors_and_the_verdict_is_about_it() -> None:
     papers = changed("cf-zoo:as-run", [0, 1] * 10) + changed("exact", [3] * 20)
-    said = sparsity_in_words(papers, changed("cf-zoo", [3] * 20) + changed("exact", [3] * 20))
-    assert "64 % change at most two. In the same experiment on our agents" in said
-    assert "(`cf-zoo:as-run`, the paper's box, realised returns where chance plays) 100.0 % (20 of 20) do" in said
-    assert "three or more 100.0 % (20 of 20) do: by the interval more than half. By environment these are" in said
-    assert "So the box and the search decide it." in said
-    assert "; 10 answers change no entry" in said
-    alike = sparsity_in_words(papers[:20] + changed("exact", [1] * 20), changed("cf-zoo", [1] * 20))
-    assert "decide it" not in alike
+    said = describe_sparsity(papers, changed("cf-zoo", [3] * 20) + changed("exact", [3] * 20))
+    assert "entries change in 64 % of the authors' published answers. In the same experiment on our agents" in said
+    assert "at most two change in 100.0 % (20 of 20) of the answers" in said
+    assert "whose command has three or more entries: by the interval, more than half. By environment these are" in said
+    assert "So the result depends on the search region and the search." in said
+    assert ". 10 answers change no entry" in said
+    alike = describe_sparsity(papers[:20] + changed("exact", [1] * 20), changed("cf-zoo", [1] * 20))
+    assert "So the result depends" not in alike
 
 
-def spent(budget: int, found: int, ratio: float) -> Spent:
+def result(budget: int, found: int, ratio: float) -> BudgetResult:
     rows = [
         Row(Case("a", n, 0, 1), "cf-zoo", "", Status.FOUND, ratio if n < found else None, 7 * budget, "", 0.0)
         for n in range(10)
     ]
-    return Spent(budget, rows, np.full(found, ratio))
+    return BudgetResult(budget, rows, np.full(found, ratio))
 
 
 def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one() -> None:
-    enough = [spent(1_000, 8, 1.1), spent(9_001, 9, 1.055), spent(50_000, 9, 1.05), spent(100_000, 9, 1.05)]
-    fewer = [spent(9_001, 8, 1.05), *enough[2:]]
-    farther = [spent(9_001, 9, 1.2), *enough[2:]]
+    enough = [result(1_000, 8, 1.1), result(9_001, 9, 1.055), result(50_000, 9, 1.05), result(100_000, 9, 1.05)]
+    fewer = [result(9_001, 8, 1.05), *enough[2:]]
+    farther = [result(9_001, 9, 1.2), *enough[2:]]
     for needed in (fewer, farther):
-        as_run, as_told = budget_in_words(needed, enough).split("For CF-ZOO as the text tells it")
-        assert "recommendation is borne out" in as_run
-        assert "not borne out on these cases: 9,001, for 63,007 queries" in as_told
-        assert (
-            "from 8 (80.0 %) to 9 (90.0 %) of the possible cases, and its mean distance from 1.100 to 1.050" in as_told
-        )
-        assert "At 50,000 it really spends 350,000 queries" in as_told
+        as_run, described = describe_budgets(needed, enough).split("The results of CF-ZOO as the paper describes it")
+        assert "This supports the recommendation" in as_run
+        assert "does not support the recommendation: a budget of 9,001 (63,007 queries)" in described
+        assert "1,000 solves 8 (80.0 %) of the feasible cases, a budget of 100,000 9 (90.0 %)" in described
+        assert "the mean distance falls from 1.100 to 1.050" in described
+        assert "The budget of 50,000 makes 350,000 queries" in described
 
 
 def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
     rows, papers = proof_rows(plan), paper_rows(plan)
-    for asked, spent in ((rows, budget_rows(plan, rows)), (papers, as_run_budget_rows(plan))):
-        cases = [{row.case for row in one.rows} for one in spent]
+    for asked, results in ((rows, described_results(plan, rows)), (papers, as_run_results(plan))):
+        cases = [{row.case for row in one.rows} for one in results]
         proven = {r.case for r in asked if r.search == "exact" and r.status is Status.PROVEN_CLOSEST}
         assert cases[0] == cases[1] <= proven
         assert len(cases[0]) == 4
@@ -212,67 +190,67 @@ def test_a_decision_that_another_horizon_changes_is_counted(plan: Plan, monkeypa
 
     space = CommandSpace(np.zeros(3), np.array([1.0, 1.0, 20.0]), (*entry.objectives, HORIZON))
     timed = Agent("timed", policy, entry, space, np.array([[0.5, 0.5, 4.0]]))
-    monkeypatch.setattr("paretofoil_paper.horizon.train_with_horizon", lambda *_: timed)
-    pairs = list(measure_pairs(replace(plan, agents={"reward-line": "reward-line"})))
+    monkeypatch.setattr("paretofoil_paper.claims.horizon.train_with_horizon", lambda *_: timed)
+    pairs = list(measure_horizons(replace(plan, agents={"reward-line": "reward-line"})))
     with_horizon = {pair.factor: pair for pair in pairs if pair.factor is not None}
-    assert {factor: pair.flipped for factor, pair in with_horizon.items() if pair.flipped} == {4.0: 2}  # at 16 and 12
+    assert {factor: pair.changed for factor, pair in with_horizon.items() if pair.changed} == {4.0: 2}  # at 16 and 12
     assert {pair.decisions for pair in with_horizon.values()} == {4}
-    assert [factor for factor, pair in with_horizon.items() if not pair.kept] == [4.0]
+    assert [factor for factor, pair in with_horizon.items() if not pair.delivers] == [4.0]
     assert list(with_horizon) == list(FACTORS)
     without = [pair for pair in pairs if pair.factor is None]
     assert len(without) == 11
-    assert all(pair.kept for pair in without)  # the shipped agent reaches every point of its front
+    assert all(pair.delivers for pair in without)  # the shipped agent reaches every point of its front
 
 
 def test_the_mean_interval_knows_that_cases_of_one_episode_go_together() -> None:
-    pairs = [Pair("a", front, 1.0, 1, 0, float(front % 2)) for front in range(8) for _ in range(50)]
-    interval = mean_interval(pairs, lambda pair: pair.off)
+    pairs = [HorizonCommand("a", front, 1.0, 1, 0, float(front % 2)) for front in range(8) for _ in range(50)]
+    interval = mean_interval(pairs, lambda pair: pair.distance)
     assert interval.low < 0.3
     assert interval.high > 0.7
 
 
 def test_measurements_are_read_as_they_were_written(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    slopes = [Slope("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0), Slope("a", 1, 2, 4, 0.5, 0.1, 0.25, 2.0, 1.0)]
+    slopes = [Gradient("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0), Gradient("a", 1, 2, 4, 0.5, 0.1, 0.25, 2.0, 1.0)]
     path = tmp_path / "rows" / "s.parquet"
-    write_measurements(path, Slope, slopes, {"seed": 1})
-    assert read_measurements(path, Slope, {"seed": 1}) == slopes
+    write_measurements(path, Gradient, slopes, {"seed": 1})
+    assert read_measurements(path, Gradient, {"seed": 1}) == slopes
     with pytest.raises(InvalidInput, match=r"seed = 1.*got seed = 2"):
-        read_measurements(path, Slope, {"seed": 2})
+        read_measurements(path, Gradient, {"seed": 2})
     with pytest.raises(InvalidInput, match="the columns agent, front, factor"):
-        read_measurements(path, Pair, {"seed": 1})
+        read_measurements(path, HorizonCommand, {"seed": 1})
     with pytest.raises(InvalidInput, match="no such file"):
-        read_measurements(tmp_path / "none.parquet", Slope, {})
+        read_measurements(tmp_path / "none.parquet", Gradient, {})
     path.write_bytes(b"no")
     with pytest.raises(InvalidInput, match="to be a Parquet file"):
-        read_measurements(path, Slope, {"seed": 1})
+        read_measurements(path, Gradient, {"seed": 1})
 
 
 def test_a_plan_that_asks_nothing_measures_nothing(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
-    slopes = [Slope("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0)]
-    assert measurements(plan, "some", Slope, lambda: slopes, {}) == slopes
-    never: Callable[[], list[Slope]] = lambda: pytest.fail("measured again")  # noqa: E731
-    assert measurements(replace(plan, recorded=True), "some", Slope, never, {}) == slopes
+    slopes = [Gradient("a", 1, 2, 3, 0.5, None, 0.25, None, 1.0)]
+    assert measurements(plan, "some", Gradient, lambda: slopes, {}) == slopes
+    never: Callable[[], list[Gradient]] = lambda: pytest.fail("measured again")  # noqa: E731
+    assert measurements(replace(plan, recorded=True), "some", Gradient, never, {}) == slopes
     with pytest.raises(InvalidInput, match="write another study to another file"):
-        measurements(replace(plan, recorded=True, seed=5), "some", Slope, never, {})
+        measurements(replace(plan, recorded=True, seed=5), "some", Gradient, never, {})
 
 
 def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:
-    def asked(found: Callable[[int], bool]) -> Questioned:
+    def asked(found: Callable[[int], bool]) -> AgentResult:
         rows = [
             Row(Case("a", front, time, 1), search, "", Status.FOUND, 0.5 if found(front) else None, 1, "", 0.0)
             for front in range(8)
             for time in range(5)
             for search in ("cf-zoo",)
         ]
-        return Questioned(load_agent("branch-path"), rows, [])
+        return AgentResult(load_agent("branch-path"), rows, [])
 
     always, never, half = asked(lambda _: True), asked(lambda _: False), asked(lambda front: front % 2 == 0)
     for other, apart in ((never, "yes"), (always, "no"), (half, "yes")):
-        lines = early_table({"minecart": (always, other)}).rows
-        assert [line[-1] for line in lines if line[1] == "flip rate of CF-ZOO"] == [apart]
-        assert [line[-1] for line in lines if line[1] == "issued, it ends on the front"] == [None]
+        lines = undertrained_table({"minecart": (always, other)}).rows
+        assert [line[-1] for line in lines if line[1] == "success rate of CF-ZOO"] == [apart]
+        assert [line[-1] for line in lines if line[1] == "issued, the episode ends on the front"] == [None]
 
 
 def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
@@ -281,8 +259,8 @@ def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
 
     report = reproduce_claims(plan)
     titles = [table.title for table in report.tables]
-    assert titles[0] == "How many entries of the command change: the paper's box"
-    assert "Consistent and inconsistent pairs of return and horizon" in titles
+    assert titles[0] == "Number of entries of the command that change, in the paper's search region"
+    assert "Consistent and inconsistent horizons" in titles
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))
         study.unlink()

@@ -1,4 +1,4 @@
-"""What a counterfactual is worth: many consequences at once are those of each alone, and the page follows from rows."""
+"""Consequences: commands issued together have the same outcomes as alone, and the page follows from its rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,16 +16,16 @@ from paretofoil.search import CFZoo, Exact
 from paretofoil.study import enumerate_cases
 from paretofoil_paper import Budgets, Plan
 from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.consequences import aftermaths, reproduce_consequences
-from paretofoil_paper.issued import Aftermath, Answered, Issue, issue_all
-from paretofoil_paper.other_seed import ask_again
+from paretofoil_paper.consequences import issued_answers, reproduce_consequences
+from paretofoil_paper.issued import AnswerRollouts, Issue, IssuedAnswer, issue_all
+from paretofoil_paper.other_seed import ask_other_seed
 from paretofoil_paper.stress import stress_rows
 
 TINY = {"steps": 600, "warmup": 20, "polish_rounds": 1, "polish_updates": 20, "hidden": 8, "updates": 5}
 
 
 def some_issues(agent: Agent, count: int) -> list[Issue]:
-    """Random commands at random moments of the agent's own episodes."""
+    """Return random commands at random steps of the agent's episodes."""
     generator = np.random.default_rng(0)
     episodes = rollouts(agent, agent.front)
     chosen = [episodes[generator.integers(len(episodes))] for _ in range(count)]
@@ -42,7 +42,7 @@ def test_many_commands_issued_together_lead_where_each_leads_alone(name: str) ->
         alone = consequence(agent, issue.decision, issue.command)
         assert end.achieved == pytest.approx(alone.achieved)
         assert end.error == pytest.approx(alone.error)
-        assert end.stopped == pytest.approx(1 - alone.finished)
+        assert end.truncated == pytest.approx(1 - alone.finished)
 
 
 def test_an_original_command_that_is_issued_again_changes_nothing() -> None:
@@ -88,22 +88,22 @@ def found_by_exact(plan: Plan) -> list:
 def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = found_by_exact(plan)
     monkeypatch.setattr("paretofoil_paper.issued.NOISE", {"small": 0.0, "large": 100.0})
-    measured: Sequence[Aftermath] = list(Answered(small_agent(), rows, 0).measure())
-    assert [(one.front, one.time, one.foil) for one in measured] == [
+    measured: Sequence[IssuedAnswer] = list(AnswerRollouts(small_agent(), rows, 0).measure())
+    assert [(one.front, one.step, one.foil) for one in measured] == [
         (row.case.front, row.case.step, row.case.foil) for row in rows
     ]
-    assert all(one.takes_foil and one.command_small == 1 for one in measured)
-    assert np.mean([one.command_large for one in measured]) < 0.9
-    assert {one.state_small for one in measured} == {None}
+    assert all(one.takes_foil and one.command_noise_small == 1 for one in measured)
+    assert np.mean([one.command_noise_large for one in measured]) < 0.9
+    assert {one.state_noise_small for one in measured} == {None}
 
 
 def test_what_is_asked_for_counts_what_was_collected(plan: Plan) -> None:
     rows = found_by_exact(plan)
-    answered = Answered(small_agent(), rows, 0)
+    answered = AnswerRollouts(small_agent(), rows, 0)
     for row, one in zip(rows, answered.measure(), strict=True):
         whole = row.full_answer().command + answered.episodes[row.case.front][row.case.step].collected
         nearest = min(np.linalg.norm((whole - point) / 3.0) for point in small_agent().front)
-        assert one.asked_off_front == pytest.approx(nearest)
+        assert one.requested_off_front == pytest.approx(nearest)
 
 
 def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> None:
@@ -111,7 +111,7 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
     from paretofoil.study.parquet import export_parquet
 
     report = reproduce_consequences(plan)
-    assert [table.title for table in report.tables][-1].startswith("The same question")
+    assert [table.title for table in report.tables][-1].startswith("The same questions")
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))
         study.unlink()
@@ -120,12 +120,12 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
     assert reproduce_consequences(recorded).to_markdown() == report.to_markdown()
     assert not (plan.out / "agents").exists()
     with pytest.raises(InvalidInput, match="write another study to another file"):
-        aftermaths(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
+        issued_answers(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
 
 
 def test_every_answer_is_measured_once(plan: Plan) -> None:
     answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in ("cf-zoo", "exact")]
-    rows = aftermaths(plan, answers)
+    rows = issued_answers(plan, answers)
     assert len(rows) == sum(row.found for row in answers) > 0
     table = reproduce_consequences(plan).tables[0]
     assert [line[2] for line in table.rows if line[0] == "All"] == [
@@ -136,12 +136,12 @@ def test_every_answer_is_measured_once(plan: Plan) -> None:
 def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paretofoil_paper.other_seed.seed_agent", lambda plan, environment, _: plan.agents[environment])
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
-    again = list(ask_again(plan, rows))
-    assert [one.here for one in again] == [row.closest_distance for row in rows]
-    assert not any(one.taken for one in again)
-    assert [one.there for one in again] == pytest.approx([row.closest_distance for row in rows])
-    assert {one.carries_over for one in again if one.here is not None} == {True}
-    assert {one.carries_over for one in again if one.here is None} <= {None}
+    again = list(ask_other_seed(plan, rows))
+    assert [one.distance for one in again] == [row.closest_distance for row in rows]
+    assert not any(one.already_foil for one in again)
+    assert [one.other_distance for one in again] == pytest.approx([row.closest_distance for row in rows])
+    assert {one.transfers for one in again if one.distance is not None} == {True}
+    assert {one.transfers for one in again if one.distance is None} <= {None}
 
 
 def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -152,9 +152,9 @@ def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatc
     searched = replace(plan, budgets=replace(plan.budgets, exact=CFZoo(20, 21)))  # such a policy is a black box
     decisions = [decision for _, decision in enumerate_cases(small_agent())]
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
-    again = list(ask_again(searched, rows))
-    assert [one.taken for one in again] == [
+    again = list(ask_other_seed(searched, rows))
+    assert [one.already_foil for one in again] == [
         row.case.foil == decision.valid_actions[0] for row, decision in zip(rows, decisions, strict=True)
     ]
-    assert any(one.taken for one in again)
-    assert {one.there for one in again} == {None}
+    assert any(one.already_foil for one in again)
+    assert {one.other_distance for one in again} == {None}

@@ -1,4 +1,4 @@
-"""The worked examples: the paper's very states, whatever our agents do on their own way."""
+"""The worked examples have the paper's states, whether or not our agents reach them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from paretofoil.agents import load_agent
 from paretofoil.search import CFZoo, Exact
 from paretofoil_paper import Budgets, Plan
-from paretofoil_paper.examples import EXAMPLES, Example, comes_by, find_decision, reproduce_examples
+from paretofoil_paper.examples import EXAMPLES, Example, find_decision, reaches_state, reproduce_examples
 
 SMALL = Budgets(comparison={"cf-zoo": CFZoo(60, 61), "exact": Exact(max_boxes=2000)})
 SEA, BRANCH = (next(e for e in EXAMPLES if e.agent == name) for name in ("deep-sea-treasure", "branch-path"))
@@ -22,39 +22,39 @@ def test_each_example_is_posed_in_the_papers_state_at_its_moment_under_its_comma
     assert np.array_equal(decision.state, agent.environment.encode(np.array(example.observation)))
     assert decision.command.tolist() == list(example.remaining)
     assert np.allclose(decision.collected + decision.command, example.command)
-    assert (decision.step, decision.snapshot["elapsed"]) == (example.time, example.time)
+    assert (decision.step, decision.snapshot["elapsed"]) == (example.step, example.step)
     names = [agent.actions[action] for action in decision.valid_actions]
     assert {example.chosen, example.foil} <= set(names)
 
 
 def test_an_agent_comes_by_only_if_it_is_there_at_that_moment() -> None:
     agent = load_agent("branch-path")
-    assert comes_by(BRANCH, agent)
-    assert not comes_by(replace(BRANCH, time=3), agent)
-    assert not comes_by(replace(BRANCH, time=99), agent)
-    assert not comes_by(replace(BRANCH, remaining=(2.0, 1.0)), agent)
+    assert reaches_state(BRANCH, agent)
+    assert not reaches_state(replace(BRANCH, step=3), agent)
+    assert not reaches_state(replace(BRANCH, step=99), agent)
+    assert not reaches_state(replace(BRANCH, remaining=(2.0, 1.0)), agent)
 
 
 def test_the_page_says_where_each_figure_comes_from(tmp_path: Path) -> None:
     report = reproduce_examples(Plan(tmp_path, {"deep-sea-treasure": "deep-sea-treasure"}, budgets=SMALL))
     words = report.to_markdown()
-    assert "The authors' files add the command at the start" in words
+    assert "From the authors' files: the command at the start" in words
     [table] = report.tables
     found = {row[2]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     searches = ["CF-ZOO as run", "exact", "exact, sparse"]
-    theirs = [f"authors' agent, asked by us: {search}" for search in searches]
+    theirs = [f"authors' agent, our search: {search}" for search in searches]
     assert list(found) == ["paper", "authors' files: White-CW", *theirs, "CF-ZOO", "exact", "exact, sparse"]
-    assert found["paper"]["in the paper's box"] == pytest.approx(0.0136, abs=5e-5)  # as the authors' own file has it
+    assert found["paper"]["in the paper's units"] == pytest.approx(0.0136, abs=5e-5)  # as the authors' own file has it
     assert [found[by]["distance"] for by in ("paper", *theirs)] == [None] * 4
-    assert "its closest command, proven to 1 %, lies at 0.0019 in the paper's box" in words
+    assert "the distance of its closest command, proven to 1 %, is 0.0019 in the paper's units" in words
 
 
 def test_an_agent_that_already_takes_the_foil_is_asked_for_the_papers_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    turned = replace(BRANCH, chosen=BRANCH.foil, foil=BRANCH.chosen, asked_theirs={})
+    turned = replace(BRANCH, chosen=BRANCH.foil, foil=BRANCH.chosen, authors_agent={})
     monkeypatch.setattr("paretofoil_paper.examples.EXAMPLES", (turned,))
     report = reproduce_examples(Plan(tmp_path, {"branch-path": "branch-path"}, budgets=SMALL))
-    assert "already does what the paper asks for" in report.to_markdown()
-    assert "objective by objective" not in report.to_markdown()
+    assert "already takes the paper's foil" in report.to_markdown()
+    assert "direction of each objective" not in report.to_markdown()
     assert [row[1] for row in report.tables[0].rows] == [turned.foil, *[turned.chosen] * 3]

@@ -8,7 +8,7 @@ from studies import saved_agent
 
 from paretofoil.study.parquet import open_parquet
 from paretofoil_paper import Plan, experiment
-from paretofoil_paper.influence import AUTHORS, Scored, _in_words, auroc, fan_in_words, spearman
+from paretofoil_paper.influence import AUTHORS, StepInfluence, _findings, auroc, describe_probes, spearman
 from paretofoil_paper.measurements import read_measurements
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 
@@ -27,7 +27,7 @@ def test_the_area_under_the_curve_counts_pairs_in_order_and_ties_half() -> None:
 
 
 @pytest.mark.parametrize("rare", [True, False])
-def test_one_moment_of_a_kind_has_no_curve(rare: bool) -> None:
+def test_one_step_of_a_kind_has_no_curve(rare: bool) -> None:
     assert auroc([0.1, 0.2, 0.3], [rare, not rare, not rare]) is None
 
 
@@ -37,27 +37,30 @@ def test_the_authors_summary_has_every_environment_and_no_share_beyond_1() -> No
     assert all(number is None or abs(number) <= 1 for line in AUTHORS.values() for number in line[1:])
 
 
-def moment(flip: float, fraction: float, *, nearest: float | None = 0.1) -> Scored:
+def step(flip: float, fraction: float, *, nearest: float | None = 0.1) -> StepInfluence:
     """One that is neither proven to change nor proven inert."""
-    return Scored("a", 0, 0, flip, 0.0, 0.0, flip, fraction, nearest, 0.0, 1.0, False, 1)
+    return StepInfluence("a", 0, 0, flip, 0.0, 0.0, flip, fraction, nearest, 0.0, 1.0, False, 1)
 
 
 def test_probes_and_scan_that_say_the_opposite_are_counted_and_the_others_ranked() -> None:
-    against = [moment(0.9, 0.1), moment(0.1, 0.9), moment(0.8, 0.2), moment(0.2, 0.8)]
-    alike = [moment(share, share) for share in (0.1, 0.3, 0.9)]
-    said = fan_in_words(against + alike, [moment(0.9, 0.1), moment(0.9, 0.9)])
-    assert "At 4 of 7 moments most probes change the action" in said
+    against = [step(0.9, 0.1), step(0.1, 0.9), step(0.8, 0.2), step(0.2, 0.8)]
+    alike = [step(share, share) for share in (0.1, 0.3, 0.9)]
+    said = describe_probes(against + alike, [step(0.9, 0.1), step(0.9, 0.9)])
+    assert "At 4 of 7 steps the majority of the probes and the majority of the scan disagree" in said
     assert "(elsewhere at 1 of 2)" in said
-    assert "at the other 3 the Spearman is 1.00" in said
-    assert (
-        f"a Spearman of {spearman([r.kl for r in against + alike], [r.fraction for r in against + alike]):.2f}" in said
+    assert "at the other 3 steps the correlation is 1.00" in said
+    rank = spearman([r.kl for r in against + alike], [r.fraction for r in against + alike])
+    assert f"the Spearman correlation of KL is {rank:.2f}" in said
+
+
+def test_undecided_steps_are_counted_once() -> None:
+    met, missed = step(0.5, 0.5), step(0.0, 0.0, nearest=None)
+    assert "2 are undecided with this number of boxes, and the scan found a change at all of these" in _findings(
+        [met, met]
     )
-
-
-def test_moments_that_are_left_open_are_not_counted_twice() -> None:
-    met, missed = moment(0.5, 0.5), moment(0.0, 0.0, nearest=None)
-    assert "2 are left open by so few boxes; the scan met a change at each of these" in _in_words([met, met])
-    assert "2 are left open by so few boxes; the scan met a change at 1 of these" in _in_words([met, missed])
+    assert "2 are undecided with this number of boxes, and the scan found a change at 1 of these" in _findings(
+        [met, missed]
+    )
 
 
 def test_the_page_is_made_again_from_its_rows(tmp_path: Path) -> None:
@@ -73,7 +76,7 @@ def test_rows_and_proofs_agree_with_the_scan(tmp_path: Path) -> None:
     plan = Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
     experiment("influence")(plan)
     path = plan.out / "rows" / "influence.parquet"
-    rows = read_measurements(path, Scored, open_parquet(path, "rows")[1])
+    rows = read_measurements(path, StepInfluence, open_parquet(path, "rows")[1])
     assert rows
     for row in rows:
         assert row.lower - 0.02 <= row.fraction <= row.upper + 0.02  # a grid of 100 x 100 is no exact area

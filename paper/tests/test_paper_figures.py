@@ -143,6 +143,7 @@ def test_what_the_claims_quote_from_the_paper_is_printed_there_word_for_word() -
 
 
 THE_PAPERS = {
+    "action": "of a worked example",
     "agents": "its trained networks",
     "audit": "Table 3 with its grid",
     "authors": "who wrote it",
@@ -150,12 +151,15 @@ THE_PAPERS = {
     "budget": "the maximum of queries and the random directions",
     "cases": "Tables 1 and 2",
     "comparison": "Table 1",
+    "claims": "what it says in words",
     "claim": "seeding across the boundary, not local optimisation",
     "chooses": "the action of a worked example",
+    "direction": "of a change in a worked example",
     "distances": "Tables 1 and 2",
     "eight environments": "Tables 1 and 2",
     "experiments": "Section 5",
     "figures": "of its tables",
+    "foil": "of a worked example",
     "grid": "200 values per objective",
     "hardware": "not told",
     "mean": "Table of runtimes",
@@ -170,6 +174,8 @@ THE_PAPERS = {
     "stress (test|table|distances|budget)": "Table 2",
     "table": "one of its tables",
     "text": "what it says in words",
+    "times by budget": "Table of runtimes",
+    "units": "of its search region",
     "very states?": "of its worked examples",
     "white-box (baseline|comparison)": "Table 1",
     "whole stress test": "Table 2",

@@ -45,7 +45,7 @@ def test_a_pages_tables_are_the_same_in_every_format(name: str) -> None:
         for form, suffix in (("csv", "csv"), ("json", "json"), ("latex", "tex")):
             assert (RESULTS / "tables" / f"{name}-{number}.{suffix}").read_text() == table.to(form)
     left = set(RESULTS.glob(f"tables/{name}-{len(report.tables) + 1}.*"))
-    assert not left, "a table that no report has any more"
+    assert not left, "tables of an older report"
 
 
 def test_case_counts_are_near_the_papers_or_follow_from_the_front() -> None:
@@ -76,10 +76,10 @@ SEARCHED = ("ablation", "attainable", "claims", "examples", "influence", "landsc
 
 
 @pytest.mark.parametrize("name", SEARCHED)
-def test_a_page_names_the_box_that_was_searched_before_its_first_table(name: str) -> None:
+def test_a_page_names_its_search_region_before_its_first_table(name: str) -> None:
     top = (RESULTS / f"{name}.md").read_text().split("\n|")[0]
-    assert re.search(r"Box: (the \*paper's\*, |what is \*reachable\*)", top)
-    assert re.search(r"of (expected|realised) returns where chance plays|none of which meets chance", top)
+    assert re.search(r"Search region: (the \*paper's\*|\*reachable\*)", top)
+    assert re.search(r"trained on (expected|realised) returns|None of the environments is stochastic", top)
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -130,6 +130,6 @@ def test_there_are_differences_to_explain() -> None:
 
 def test_the_parts_of_a_difference_leave_no_rest() -> None:
     for difference in differences(Plan(RESULTS, recorded=True)):
-        assert difference.of_possible + difference.of_found == pytest.approx(difference.points, abs=1e-9)
-        assert difference.ours.found <= difference.ours.possible <= difference.ours.cases
+        assert difference.from_feasible + difference.from_recovery == pytest.approx(difference.points, abs=1e-9)
+        assert difference.ours.solved <= difference.ours.feasible <= difference.ours.cases
         assert difference.notable == (round(abs(difference.points), 6) > NOTABLE)

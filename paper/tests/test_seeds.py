@@ -14,7 +14,7 @@ from paretofoil.pcn.train import Trainer
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row
 from paretofoil_paper import EXPERIMENTS, SEPARATE, Budgets, Plan
-from paretofoil_paper.differences import possible_cases
+from paretofoil_paper.differences import feasible_cases
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.seed_agents import seed_agent
 from paretofoil_paper.seeds import LONG, as_run_rows, reproduce_seeds, searches_of, seed_rows
@@ -63,10 +63,10 @@ def test_a_training_that_was_killed_goes_on_from_its_checkpoint(plan: Plan, monk
 
 def test_an_agent_of_other_settings_is_not_taken_for_this_one(plan: Plan) -> None:
     seed_agent(plan, "reward-line", 10)
-    with pytest.raises(InvalidInput, match="trained with hidden = 9, got one with 8"):
+    with pytest.raises(InvalidInput, match="trained with hidden = 9, got hidden = 8"):
         seed_agent(replace(plan, training={**TINY, "hidden": 9}), "reward-line", 10)
     shutil.move(plan.out / "agents" / "reward-line-10", plan.out / "agents" / "reward-line-11")
-    with pytest.raises(InvalidInput, match="trained with seed = 11, got one with 10"):
+    with pytest.raises(InvalidInput, match="trained with seed = 11, got seed = 10"):
         seed_agent(plan, "reward-line", 11)
 
 
@@ -103,9 +103,9 @@ def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
     found = sum(row.found for row in run)
     line = tables["Stress test of CF-ZOO as run"].rows[0]
     assert (line[1:3], line[4].successes) == ((2, len(run)), found)
-    assert tables["What seeding is worth"].rows[0][1] == len(zoo)
-    possible = len(possible_cases(rows))
-    assert {line[2] for line in tables["Recovery of what is possible"].rows} == {possible}
+    assert tables["The effect of seeding"].rows[0][1] == len(zoo)
+    possible = len(feasible_cases(rows))
+    assert {line[2] for line in tables["Recovery of feasible cases"].rows} == {possible}
 
 
 def test_where_chance_plays_the_papers_row_is_of_realised_returns_and_expected_ones_stand_beneath(
@@ -138,7 +138,7 @@ def test_possible_is_what_the_exact_search_holds_a_command_for() -> None:
     kinds = {0: Status.PROVEN_CLOSEST, 1: Status.FOUND, 2: Status.PROVEN_INFEASIBLE, 3: Status.NOT_FOUND}
     rows = [Row(Case("a-10", 0, 0, foil), "exact", "", kind, None, 1, "", 0.0) for foil, kind in kinds.items()]
     other = Row(Case("a-10", 0, 0, 3), "cf-zoo", "", Status.FOUND, 0.5, 1, "", 0.0)
-    assert {case.foil for case in possible_cases([*rows, other])} == {0, 1}
+    assert {case.foil for case in feasible_cases([*rows, other])} == {0, 1}
 
 
 def test_no_seed_of_the_study_is_one_that_anything_was_tuned_on() -> None:

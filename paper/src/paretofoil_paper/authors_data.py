@@ -1,6 +1,6 @@
-"""What the authors' published rows say, as figures: read from their files, recomputed where the paper's differ.
+"""Figures from the authors' published rows: read from their files, or recomputed where the paper differs.
 
-Their code and rows are theirs (GPLv3); nothing of them is here but these numbers.
+Their code and rows are under the GPLv3; this module contains only numbers derived from them.
 """
 
 from dataclasses import dataclass
@@ -12,34 +12,34 @@ SOURCE = f"`{REPOSITORY}` on GitHub, commit {COMMIT}"
 
 @dataclass(frozen=True)
 class Published:
-    """One environment in the authors' result files."""
+    """Figures of one environment."""
 
     fronts: int
-    """Commands that were issued."""
+    """Number of commands that were issued."""
     by_rays: int
-    """Of the stress test's successes: how many the rays alone had found."""
+    """Number of successes of the stress test that the rays found before ZOO."""
     stress_median: float
-    """Of the distances as reported, in units of the cut box."""
+    """Median of the reported distances, in units of the cut region."""
     whole_mean: float
-    """The stress distances again, in units of the whole box, as the comparison's are."""
+    """Mean of the stress distances in units of the whole region, as in the comparison."""
     whole_median: float
     zoo_median: float
-    """Of CF-ZOO's distances in the comparison."""
+    """Median distance of CF-ZOO in the comparison."""
     cw_median: float | None
     cw_greedy: int
-    """White-CW's answers after which the foil is greedy, by whatever margin."""
+    """Number of White-CW's answers that make the foil greedy, by any margin."""
     infeasible: int
-    """Failures of the stress test for which their grid has no command."""
+    """Number of failures of the stress test for which their grid has no valid command."""
     missed: int
-    """Those for which it has one."""
+    """Number of failures for which it has one."""
     errors: int = 0
-    """Those for which the grid's run ended with an error."""
+    """Number of failures whose grid run ended with an error."""
     second_grid: int = 0
-    """Of the infeasible: those for which a second grid, behind the paper's diagnosis of budgets, has a command."""
+    """Number of infeasible failures for which a second grid, that of the diagnosis of budgets, has a valid command."""
 
     @property
-    def known_possible(self) -> int:
-        """Failures for which one of their grids has a command."""
+    def known_feasible(self) -> int:
+        """Number of failures for which one of their grids has a valid command."""
         return self.missed + self.second_grid
 
 
@@ -53,60 +53,63 @@ PUBLISHED = {
     "resource-gathering": Published(1, 10, 1.285, 1.131, 1.285, 1.305, None, 0, 17, 0, 2),
     "reward-line": Published(11, 134, 0.408, 0.352, 0.239, 0.245, 0.217, 94, 59, 1),
 }
-"""By environment; cases, successes and mean distances are the paper's own (`reproduce/paper.py`)."""
+"""By environment; cases, successes and mean distances are in `paper_tables`."""
 
 THEIR_AGENTS = {"branch-path": (44, 34, 34), "deep-sea-treasure": (235, 87, 84)}
-"""Cases, those that are possible, and those that CF-ZOO as run finds, of two agents that they have published, in their
-box: measured by us (`benchmarks/authors_agents.py`). They are not the paper's agents, but have the same fronts."""
+"""Cases, feasible cases, and cases that CF-ZOO as run solves, for two agents that the authors published, in the paper's
+search region (`benchmarks/authors_agents.py`). They are not the paper's agents, but have the same fronts."""
 PUBLISHED_STEPS = {"breakable-bottles": 10, "resource-gathering": 12}
-"""How long the one episode of the stress test lasted where chance decides; resets had no seed."""
+"""Length of the one episode of the stress test in the stochastic environments; their resets had no seed."""
 
 ZOO_GREEDY = 640
-"""CF-ZOO's answers in the comparison after which the foil is greedy, by whatever margin."""
+"""Number of CF-ZOO's answers in the comparison that make the foil greedy, by any margin."""
 BOTH_FOUND = 317
-"""Cases of the comparison that both methods solve."""
+"""Number of cases of the comparison that both methods solve."""
 BOTH_DISTANCES = {"white-cw": 0.207, "cf-zoo": 0.171}
-"""Their mean distances over these."""
+"""The mean distances of both methods over these cases."""
 CW_CLOSER = 72
+"""Number of these cases in which White-CW is closer."""
 CW_ALONE = 5
+"""Number of cases that only White-CW solves."""
 ZERO_TO_KAPPA = 123
-"""White-CW's answers whose margin lies between 0 and kappa, so that they count as failures."""
+"""Number of White-CW's answers with a margin between 0 and kappa, which count as failures."""
 
 TAXONOMY = {"success": 2_513, "grid-infeasible": 444, "search-limited": 236, "unknown": 2}
-"""The diagnosis with each case counted once: 2,422 + 91 are found; 531 - 87 have no command on either grid; of 240 + 87
-that have one, 91 are found at 100k; the run of 2 ended with an error."""
+"""The diagnosis with each case counted once: 2,422 + 91 are solved; 531 - 87 have no valid command on either grid; of
+240 + 87 that have one, 91 are solved at 100k; the grid run of 2 ended with an error."""
 RECOVERED = 91
-"""Failures in which the large budget found something: 74 of the missed, 17 of the "infeasible"."""
+"""Number of failures that the large budget solves: 74 of the missed and 17 of the "infeasible" ones."""
 SECOND_GRID = PUBLISHED["minecart"].second_grid
 
 FEW_ENTRIES = 0.64
-"""The share of answers that change at most two entries by more than a thousandth of their range."""
+"""Share of the answers that change at most two entries by more than a thousandth of their range."""
 
 
 @dataclass(frozen=True)
-class Spent:
-    """The queries of one case in one study: rays, ZOO, and the last bisection of a success."""
+class PublishedQueries:
+    """The queries of one solved case in one study."""
 
     study: str
-    told: int | None
-    """The maximum of queries in the paper, where it tells one."""
+    stated: int | None
+    """The maximum of queries that the paper states, if it does."""
     rays: int
     zoo: int
-    last: int
+    final: int
+    """Queries of the final bisection."""
 
     @property
     def total(self) -> int:
-        return self.rays + self.zoo + self.last
+        return self.rays + self.zoo + self.final
 
 
-SPENT = (
-    Spent("stress test", 9_001, 2_984, 3_001, 16),
-    Spent("comparison", 21_000, 20_983, 20_998, 16),
-    Spent("Minecart example", None, 8_983, 8_998, 16),
-    Spent("diagnosis at 100k", 100_000, 99_975, 100_000, 24),
+PUBLISHED_QUERIES = (
+    PublishedQueries("stress test", 9_001, 2_984, 3_001, 16),
+    PublishedQueries("comparison", 21_000, 20_983, 20_998, 16),
+    PublishedQueries("Minecart example", None, 8_983, 8_998, 16),
+    PublishedQueries("diagnosis at 100k", 100_000, 99_975, 100_000, 24),
 )
-"""Of a case that succeeds; where the directions run out, rays end earlier."""
+"""The rays end earlier where the directions are used up."""
 FEW_DIRECTIONS = 145
-"""Cases of the comparison in which they do ..."""
+"""Number of cases of the comparison in which the directions are used up."""
 FEWEST_RAYS = 10_473
-"""... and the fewest queries that rays then took."""
+"""The smallest number of ray queries in these cases."""

@@ -1,7 +1,6 @@
-"""What a counterfactual is worth: what follows when it is issued, and how far it can be relied on."""
+"""The consequences of issuing counterfactual commands: outcomes of rollouts, noise, and agents of another seed."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +12,9 @@ from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.figures import Series, figure_rates
-from paretofoil_paper.issued import DRAWS, NEAR, NOISE, Aftermath, Answered
+from paretofoil_paper.issued import DRAWS, NEAR, NOISE, NOISE_FIELDS, AnswerRollouts, IssuedAnswer
 from paretofoil_paper.measurements import mean_interval, measurements, share
-from paretofoil_paper.other_seed import QUICK, AskedAgain, ask_again
+from paretofoil_paper.other_seed import QUICK, OtherSeedAnswer, ask_other_seed
 from paretofoil_paper.paper_tables import ENVIRONMENTS
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import REACHABLE_PROTOCOL
@@ -25,109 +24,122 @@ from paretofoil_paper.stress import stress_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 SEARCHES = ("cf-zoo", "exact")
-CAPTION = "Where episodes end: our agents, in the box of what is reachable"
-Rows = Sequence[Aftermath]
+CAPTION = "Episodes that end on the front: our agents, in the reachable search region"
+Rows = Sequence[IssuedAnswer]
 
 
 def reproduce_consequences(plan: Plan) -> Report:
-    """Every answer of the stress test by CF-ZOO and by the exact search, issued in its state."""
+    """Issue every answer of the stress test by CF-ZOO and by the exact search in its state."""
     answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in SEARCHES]
-    rows = aftermaths(plan, answers)
-    again = asked_again(plan, [row for row in answers if row.search == "exact"])
-    report = Report("What a counterfactual is worth")
-    report.say(REACHABLE_PROTOCOL, _method(), _in_words(rows))
-    report.add(
-        _follows(plan, rows),
-        Picture.of(
-            _figure(plan, rows), "consequences", "Where episodes end: our agents, in the box of what is reachable"
-        ),
-    )
-    report.add(_stands(plan, rows))
-    if again:
-        report.say(_seed_in_words(plan, again)).add(_elsewhere(plan, again))
+    rows = issued_answers(plan, answers)
+    other_seed = other_seed_answers(plan, [row for row in answers if row.search == "exact"])
+    report = Report("Consequences of a counterfactual command")
+    report.say(_findings(rows), REACHABLE_PROTOCOL, _method())
+    report.add(_outcomes(plan, rows), Picture.of(_figure(plan, rows), "consequences", CAPTION))
+    report.add(_robustness(plan, rows))
+    if other_seed:
+        report.say(_describe_other_seed(plan, other_seed)).add(_other_seed_table(plan, other_seed))
     return report
 
 
-def aftermaths(plan: Plan, answers: Sequence[Row]) -> list[Aftermath]:
-    """Of every answer that has a command."""
+def issued_answers(plan: Plan, answers: Sequence[Row]) -> list[IssuedAnswer]:
+    """Return the outcomes of every answer with a command."""
 
-    def measure() -> list[Aftermath]:
-        found = [row for row in answers if row.found]
+    def measure() -> list[IssuedAnswer]:
+        solved = [row for row in answers if row.found]
         agents = {name: plan.load(environment) for name, environment in plan.names.items()}
-        mine = {name: [row for row in found if row.case.agent == name] for name in agents}
-        return [one for name in agents for one in Answered(agents[name], mine[name], plan.seed).measure()]
+        by_agent = {name: [row for row in solved if row.case.agent == name] for name in agents}
+        return [one for name in agents for one in AnswerRollouts(agents[name], by_agent[name], plan.seed).measure()]
 
     settings = {"noise": NOISE, "draws": DRAWS, "stress": describe_search(plan.seeded(plan.budgets.stress))}
-    return measurements(plan, "consequences", Aftermath, measure, settings | _exact(plan))
+    return measurements(plan, "consequences", IssuedAnswer, measure, settings | _exact(plan))
 
 
-def asked_again(plan: Plan, answers: Sequence[Row]) -> list[AskedAgain]:
-    """Every question again, to an agent of another seed."""
+def other_seed_answers(plan: Plan, answers: Sequence[Row]) -> list[OtherSeedAnswer]:
+    """Return every question, asked again of an agent of another seed."""
     settings = {"other seed": plan.agent_seeds[0], "training": dict(plan.training), **_exact(plan)}
-    return measurements(plan, "consequences-other-seed", AskedAgain, lambda: ask_again(plan, answers), settings)
+    name = "consequences-other-seed"
+    return measurements(plan, name, OtherSeedAnswer, lambda: ask_other_seed(plan, answers), settings)
 
 
 def _exact(plan: Plan) -> dict[str, Any]:
     return {"exact": describe_search(plan.seeded(plan.budgets.exact))}
 
 
+def _findings(rows: Rows) -> str:
+    sentences = []
+    for search, group in ((name, [row for row in rows if row.search == name]) for name in SEARCHES):
+        if not group:
+            continue
+        issued, one_step = share(group, _reaches_front), share(group, _one_step_reaches_front)
+        original = share(group, _original_reaches_front)
+        sentences.append(
+            f"Of {len(group):,} answers of `{search}`, {share(group, _takes_foil).successes:,} make the agent take the "
+            f"foil. {100 * issued.rate:.1f} % of the episodes then end on the front (cluster "
+            f"{mean_interval(group, _reaches_front)}), compared with {100 * original.rate:.1f} % under the original "
+            f"command, and {100 * one_step.rate:.1f} % if the answer is issued for one step only and then the nearest "
+            f"point of the front. The step limit ends {100 * _mean(group, 'truncated'):.1f} %, "
+            f"{100 * _mean(group, 'original_truncated'):.1f} % and {100 * _mean(group, 'one_step_truncated'):.1f} % of "
+            "these episodes."
+        )
+    return " ".join(sentences)
+
+
 def _method() -> str:
     return (
-        "Each answer of the stress test is issued, as it is quoted, in the very state that it is about, and the agent "
-        f"acts greedily on it to the end. An episode reaches the front if its whole return lies within {NEAR:.0%} "
-        "(scaled) of a point of the agent's front; where chance enters, returns are means of "
-        f"{REPEATS} runs, three standard errors count as reached, and the step limit is said to end what it ends in "
-        "most runs. Beside it: the original command, left as it was, and a quoted command that is issued for one step "
-        "only, after which the agent is asked for the point of the front that is nearest to it. The authors' app has "
-        "the like among what it tries before it shows an episode, because a command on the boundary can make an agent "
-        "go to and fro until the step limit. Branch-Path ends by its step limit only."
+        "Each answer of the stress test is issued, as quoted, in the state of its decision, and the agent acts "
+        f"greedily to the end of the episode. An episode ends on the front if its return is within {NEAR:.0%} (scaled) "
+        f"of a point of the agent's front. In stochastic environments returns are means of {REPEATS} runs, three "
+        "standard errors are allowed, and the step limit counts if it ends most runs. We compare with the original "
+        "command, and with the quoted command issued for one step, followed by the nearest point of the front. The "
+        "authors' app tries the latter, because a command on the decision boundary can make an agent move back and "
+        "forth until the step limit. Branch-Path always ends by its step limit."
     )
 
 
-def _in_words(rows: Rows) -> str:
-    told = []
-    for search, mine in ((name, [row for row in rows if row.search == name]) for name in SEARCHES):
-        if not mine:
-            continue
-        reached, turned = share(mine, lambda r: r.reaches_front), share(mine, lambda r: r.turned_reaches_front)
-        before = share(mine, lambda r: r.original_reaches_front)
-        told.append(
-            f"Of {len(mine):,} answers of {search} {share(mine, lambda r: r.takes_foil).successes:,} take the foil at "
-            f"once. {100 * reached.rate:.1f} % then end on the front (cluster "
-            f"{mean_interval(mine, lambda r: r.reaches_front)}); under the original command {100 * before.rate:.1f} % "
-            f"would have; issued for one step, and then the nearest point of the front, {100 * turned.rate:.1f} % do. "
-            f"The step limit ends {100 * _mean(mine, 'stopped'):.1f} %, {100 * _mean(mine, 'original_stopped'):.1f} % "
-            f"and {100 * _mean(mine, 'turned_stopped'):.1f} % of the episodes."
-        )
-    return " ".join(told)
+def _takes_foil(row: IssuedAnswer) -> bool:
+    return row.takes_foil
 
 
-def _of(plan: Plan, rows: Rows, environment: str, search: str) -> list[Aftermath]:
-    return [r for r in rows if r.search == search and environment in ("all", plan.names[r.agent])]
+def _reaches_front(row: IssuedAnswer) -> bool:
+    return row.reaches_front
 
 
-def _lines(plan: Plan, rows: Rows, line: Callable[[list[Aftermath]], tuple[Any, ...]]) -> tuple[Any, tuple[int, ...]]:
-    """A line for each environment and search that has answers, and where groups begin."""
+def _original_reaches_front(row: IssuedAnswer) -> bool:
+    return row.original_reaches_front
+
+
+def _one_step_reaches_front(row: IssuedAnswer) -> bool:
+    return row.one_step_reaches_front
+
+
+def _select(plan: Plan, rows: Rows, environment: str, search: str) -> list[IssuedAnswer]:
+    return [row for row in rows if row.search == search and environment in ("all", plan.names[row.agent])]
+
+
+def _lines(
+    plan: Plan, rows: Rows, cells: Callable[[list[IssuedAnswer]], tuple[Any, ...]]
+) -> tuple[Any, tuple[int, ...]]:
+    """Return a line for each environment and search with answers, and the first lines of the groups."""
     lines: list[tuple[Any, ...]] = []
-    begins = []
+    rules = []
     for name in [*plan.agents, "all"]:
-        begins.append(len(lines))
+        rules.append(len(lines))
         for search in SEARCHES:
-            mine = _of(plan, rows, name, search)
-            if mine:
-                lines.append((ENVIRONMENTS.get(name, "All"), search, len(mine), *line(mine)))
-    return tuple(lines), tuple(begins[1:])
+            group = _select(plan, rows, name, search)
+            if group:
+                lines.append((ENVIRONMENTS.get(name, "All"), search, len(group), *cells(group)))
+    return tuple(lines), tuple(rules[1:])
 
 
-def _follows(plan: Plan, rows: Rows) -> Table:
-    def line(mine: list[Aftermath]) -> tuple[Any, ...]:
+def _outcomes(plan: Plan, rows: Rows) -> Table:
+    def cells(group: list[IssuedAnswer]) -> tuple[Any, ...]:
         return (
-            *(share(mine, lambda r: r.takes_foil), share(mine, lambda r: r.reaches_front)),
-            *(mean_interval(mine, lambda r: r.reaches_front), share(mine, lambda r: r.original_reaches_front)),
-            *(share(mine, lambda r: r.turned_reaches_front), share(mine, lambda r: r.stopped > 0.5)),
-            *(share(mine, lambda r: r.original_stopped > 0.5), share(mine, lambda r: r.turned_stopped > 0.5)),
+            *(share(group, _takes_foil), share(group, _reaches_front), mean_interval(group, _reaches_front)),
+            *(share(group, _original_reaches_front), share(group, _one_step_reaches_front)),
+            *(share(group, lambda row: row.truncated > 0.5), share(group, lambda row: row.original_truncated > 0.5)),
+            share(group, lambda row: row.one_step_truncated > 0.5),
         )
 
     columns = (
@@ -135,31 +147,31 @@ def _follows(plan: Plan, rows: Rows) -> Table:
         *("cluster [95 % CI]", "original: on the front", "one step: on the front", "ended by the limit"),
         *("original: by the limit", "one step: by the limit"),
     )
-    lines, begins = _lines(plan, rows, line)
-    return Table("What follows when a counterfactual command is issued", columns, lines, rules=begins)
+    lines, rules = _lines(plan, rows, cells)
+    return Table("Outcomes of counterfactual commands", columns, lines, rules=rules)
 
 
-def _stands(plan: Plan, rows: Rows) -> Table:
-    def line(mine: list[Aftermath]) -> tuple[Any, ...]:
-        away = np.array([row.asked_off_front for row in mine])
-        near = share(mine, lambda r: r.asked_off_front <= NEAR)
-        return (*map(float, np.quantile(away, (0.5, 0.9))), near, *(_percent(mine, name) for name in NOISY_COLUMNS))
+def _robustness(plan: Plan, rows: Rows) -> Table:
+    def cells(group: list[IssuedAnswer]) -> tuple[Any, ...]:
+        distances = np.array([row.requested_off_front for row in group])
+        on_front = share(group, lambda row: row.requested_off_front <= NEAR)
+        noise = (_percent(group, name) for name in NOISE_FIELDS)
+        return (*map(float, np.quantile(distances, (0.5, 0.9))), on_front, *noise)
 
     sizes = [f"{100 * size:g} %" for size in NOISE.values()]
-    noisy = [f"{what} noise {size}" for what in ("command", "state") for size in sizes]
-    columns = ("environment", "search", "answers", "off the front: median", "90 %", "asks for a point of it", *noisy)
-    note = (
-        "Off the front: the scaled distance from what is asked for, what was collected before included, to the nearest "
-        "return of its archive, which is its front, as in the paper: of the other returns that its training met none "
-        f"is kept. Noise: the share (%) of {DRAWS} draws of Gaussian noise, with that standard deviation in shares of "
-        "each number's range, under which the foil is still chosen. States are continuous in Minecart alone; their "
-        "ranges are those of the agent's own episodes."
+    noise_columns = [f"{target} noise {size}" for target in ("command", "state") for size in sizes]
+    columns = (
+        *("environment", "search", "answers", "off the front: median", "90 %", "requests a point of it"),
+        *noise_columns,
     )
-    lines, begins = _lines(plan, rows, line)
-    return Table("How near to what can be had, and how much noise it stands", columns, lines, note, rules=begins)
-
-
-NOISY_COLUMNS = tuple(f.name for f in fields(Aftermath) if f.name.endswith(("_small", "_large")))
+    note = (
+        "Off the front: scaled distance of the requested return of the whole episode from the nearest point of the "
+        "agent's front (its archive, as in the paper; other returns of the training are not stored). Noise: share (%) "
+        f"of {DRAWS} draws of Gaussian noise under which the foil is still chosen; the standard deviation is a share "
+        "of each entry's range. Only Minecart has continuous states; their ranges are those of the agent's episodes."
+    )
+    lines, rules = _lines(plan, rows, cells)
+    return Table("Distance from the front, and robustness to noise", columns, lines, note, rules=rules)
 
 
 def _mean(rows: Rows, name: str) -> float:
@@ -167,66 +179,62 @@ def _mean(rows: Rows, name: str) -> float:
 
 
 def _percent(rows: Rows, name: str) -> float | None:
-    known = [row for row in rows if getattr(row, name) is not None]
-    return 100 * _mean(known, name) if known and len(known) == len(rows) else None
+    """Return the mean of a field in percent; None if any row lacks it."""
+    if not rows or any(getattr(row, name) is None for row in rows):
+        return None
+    return 100 * _mean(rows, name)
 
 
 def _figure(plan: Plan, rows: Rows) -> "Figure":
     groups = {ENVIRONMENTS[name]: name for name in plan.agents}
 
-    def rates(search: str, holds: Callable[[Aftermath], bool]) -> dict[str, Any]:
-        return {group: share(_of(plan, rows, name, search), holds) for group, name in groups.items()}
+    def rates(search: str, holds: Callable[[IssuedAnswer], bool]) -> dict[str, Any]:
+        return {group: share(_select(plan, rows, name, search), holds) for group, name in groups.items()}
 
     series = [
-        Series("exact's command", BLUE, rates("exact", lambda r: r.reaches_front)),
-        Series("CF-ZOO's command", GREEN, rates("cf-zoo", lambda r: r.reaches_front)),
-        Series("exact's, for one step", ORANGE, rates("exact", lambda r: r.turned_reaches_front)),
-        Series("the original command", GREY, rates("exact", lambda r: r.original_reaches_front)),
+        Series("exact", BLUE, rates("exact", _reaches_front)),
+        Series("CF-ZOO", GREEN, rates("cf-zoo", _reaches_front)),
+        Series("exact, for one step", ORANGE, rates("exact", _one_step_reaches_front)),
+        Series("original command", GREY, rates("exact", _original_reaches_front)),
     ]
     return figure_rates(list(groups), series, "episodes that end on the front (% of answers")
 
 
-def _seed_in_words(plan: Plan, rows: Sequence[AskedAgain]) -> str:
+def _describe_other_seed(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> str:
     names = [ENVIRONMENTS[name] for name in QUICK if name in plan.agents]
-    asked = [row for row in rows if row.here is not None and not row.taken]
-    both, over = share(asked, lambda r: r.there is not None), share(asked, _carries)
+    where = f"{len(names)} environments" if len(names) != 1 else "one environment"
+    open_rows = [row for row in rows if row.feasible and not row.already_foil]
+    both, transfers = share(open_rows, lambda row: row.other_feasible), share(open_rows, _transfers)
     return (
-        f"**Another seed.** In {_counted(names)} whose agents are trained within seconds ({', '.join(names)}), every "
-        f"question of the stress test was also asked of one other agent, of seed {plan.agent_seeds[0]}, in the same "
-        f"state, under the same command, with the exact search. Of {len(asked):,} questions that have an answer and "
-        f"that the other agent does not settle by taking the foil anyway, {100 * both.rate:.1f} % have one there too, "
-        f"and in {100 * over.rate:.1f} % the very command that is quoted for the one agent makes the other take the "
-        "foil."
+        f"**Another seed.** In {where} where training takes seconds ({', '.join(names)}), every question of the stress "
+        f"test was also asked of an agent of seed {plan.agent_seeds[0]}, in the same state and under the same command, "
+        f"with the exact search. {len(open_rows):,} questions have an answer for our agent, and the other agent does "
+        f"not take the foil anyway. Of these, {100 * both.rate:.1f} % have an answer for the other agent, too, and in "
+        f"{100 * transfers.rate:.1f} % the quoted command of the first agent makes the other agent take the foil."
     )
 
 
-def _carries(row: AskedAgain) -> bool:
-    return bool(row.carries_over)
+def _transfers(row: OtherSeedAnswer) -> bool:
+    return bool(row.transfers)
 
 
-def _counted(names: Sequence[str]) -> str:
-    return f"{len(names)} environments" if len(names) != 1 else "one environment"
-
-
-def _elsewhere(plan: Plan, rows: Sequence[AskedAgain]) -> Table:
+def _other_seed_table(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> Table:
     lines = []
     for name in (environment for environment in QUICK if environment in plan.agents):
-        mine = [row for row in rows if plan.names[row.agent] == name]
-        asked = [row for row in mine if not row.taken]
-        possible, impossible = ([r for r in asked if (r.here is not None) == here] for here in (True, False))
-        ratios = [r.there / r.here for r in possible if r.there is not None and r.here]
+        group = [row for row in rows if plan.names[row.agent] == name]
+        open_rows = [row for row in group if not row.already_foil]
+        feasible, infeasible = ([row for row in open_rows if row.feasible == kind] for kind in (True, False))
+        ratios = [r.other_distance / r.distance for r in feasible if r.other_distance is not None and r.distance]
         spread = map(float, np.quantile(ratios, (0.5, 0.1, 0.9))) if ratios else (None,) * 3
-        there = (share(kind, lambda r: r.there is not None) for kind in (possible, impossible))
-        over = (share(possible, _carries), mean_interval(possible, _carries))
-        lines.append((ENVIRONMENTS[name], len(mine), share(mine, lambda r: r.taken), *there, *over, *spread))
+        rates = (
+            share(group, lambda row: row.already_foil),
+            *(share(kind, lambda row: row.other_feasible) for kind in (feasible, infeasible)),
+            *(share(feasible, _transfers), mean_interval(feasible, _transfers)),
+        )
+        lines.append((ENVIRONMENTS[name], len(group), *rates, *spread))
     columns = (
-        *(
-            "environment",
-            "questions",
-            "the other takes the foil anyway [95 % CI]",
-            "possible here: there too [95 % CI]",
-        ),
-        *("impossible here: possible there [95 % CI]", "the same command flips both [95 % CI]", "cluster [95 % CI]"),
-        *("distance there / here: median", "10 %", "90 %"),
+        *("environment", "questions", "other takes the foil anyway [95 % CI]", "feasible: other, too [95 % CI]"),
+        *("infeasible: other feasible [95 % CI]", "the same command flips both [95 % CI]", "cluster [95 % CI]"),
+        *("distance other / first: median", "10 %", "90 %"),
     )
-    return Table("The same question to an agent of another seed", columns, tuple(lines))
+    return Table("The same questions to an agent of another seed", columns, tuple(lines))

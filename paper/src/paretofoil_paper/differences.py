@@ -1,7 +1,7 @@
-"""Where our rates differ from the paper's by more than five points, and by what measured cause.
+"""Rates that differ from the paper's by more than five points, and the measured reasons.
 
-A rate is the share of cases that are possible times the share of those that the search finds. Both are measured on our
-side, by proofs, and known on the authors' side, from their grid; so each difference splits into two parts without rest.
+A rate is the share of cases that are feasible times the share of the feasible cases that the search solves. Both are
+known on our side, by proofs, and on the authors' side, from their grids, so each difference is the sum of two parts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,30 +26,30 @@ from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.stress import paper_rows
 
 NOTABLE = 5.0
-"""Points from which on a difference needs a reason."""
+"""Differences above this many points get a sentence."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Where a rate comes from: of all cases those that are possible, and of these those that are found."""
+    """The numbers behind a rate: all cases, the feasible ones, and the solved ones."""
 
     cases: int
-    possible: int
-    found: int
+    feasible: int
+    solved: int
 
     @property
     def rate(self) -> Proportion:
-        return Proportion(self.found, self.cases)
+        return Proportion(self.solved, self.cases)
 
     @property
-    def share(self) -> float:
-        """Of the cases, in percent, those that are possible."""
-        return 100 * self.possible / self.cases if self.cases else 0.0
+    def feasible_share(self) -> float:
+        """The feasible cases, in percent of all cases."""
+        return 100 * self.feasible / self.cases if self.cases else 0.0
 
     @property
     def recovery(self) -> float:
-        """Of the possible cases, in percent, those that are found."""
-        return 100 * self.found / self.possible if self.possible else 0.0
+        """The solved cases, in percent of the feasible ones."""
+        return 100 * self.solved / self.feasible if self.feasible else 0.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Difference:
 
     table: str
     environment: str
-    """As the tables call it, or all of them together."""
+    """Its label in the table, or that of the total."""
     search: str
     ours: Counts
     paper: Counts
@@ -72,161 +72,175 @@ class Difference:
         return round(abs(self.points), 6) > NOTABLE
 
     @property
-    def of_possible(self) -> float:
-        """The points that are due to how many cases are possible."""
-        return (self.ours.share - self.paper.share) * (self.ours.recovery + self.paper.recovery) / 200
+    def from_feasible(self) -> float:
+        """The points that are due to the share of feasible cases."""
+        return (self.ours.feasible_share - self.paper.feasible_share) * (self.ours.recovery + self.paper.recovery) / 200
 
     @property
-    def of_found(self) -> float:
-        """The points that are due to how many of the possible ones are found."""
-        return (self.ours.recovery - self.paper.recovery) * (self.ours.share + self.paper.share) / 200
+    def from_recovery(self) -> float:
+        """The points that are due to the share of feasible cases that are solved."""
+        return (self.ours.recovery - self.paper.recovery) * (self.ours.feasible_share + self.paper.feasible_share) / 200
 
     @property
     def name(self) -> str:
-        """What the sentence is about: "Stress test, DST, cf-zoo"."""
+        """For example "Stress test, DST, cf-zoo"."""
         return f"{self.table}, {self.environment}, {self.search}"
 
     def __str__(self) -> str:
         rates = f"{100 * self.ours.rate.rate:.1f} % here, {100 * self.paper.rate.rate:.1f} % in the paper"
-        return f"**{self.name}**: {rates} ({self.points:+.1f} points){self._why()}."
+        return f"**{self.name}**: {rates} ({self.points:+.1f} points){self._reasons()}."
 
-    def _why(self) -> str:
+    def _reasons(self) -> str:
         ours, paper = self.ours, self.paper
-        more, better = _compare(ours.share, paper.share), _compare(ours.recovery, paper.recovery)
         return (
-            f". {self.of_possible:+.1f} because {more} of the cases are possible "
-            f"({ours.possible:,} of {ours.cases:,} here, {paper.possible:,} of {paper.cases:,} there), "
-            f"{self.of_found:+.1f} because of the possible ones {better} are found ({ours.recovery:.1f} % "
-            f"here, {paper.recovery:.1f} % there)"
+            f". {self.from_feasible:+.1f} because {_compare(ours.feasible_share, paper.feasible_share)} share of the "
+            f"cases is feasible ({ours.feasible:,} of {ours.cases:,} here, {paper.feasible:,} of {paper.cases:,} in "
+            f"the paper), {self.from_recovery:+.1f} because {_compare(ours.recovery, paper.recovery)} share of the "
+            f"feasible cases is solved ({ours.recovery:.1f} % here, {paper.recovery:.1f} % in the paper)"
         )
 
 
 @dataclass(frozen=True)
-class FoundAlone(Difference):
-    """A rate of which nothing but the search itself tells what is possible in the paper's cases."""
+class SearchOnlyDifference(Difference):
+    """A rate for which only the search itself shows which of the paper's cases are feasible."""
 
-    def _why(self) -> str:
+    def _reasons(self) -> str:
         ours, paper = self.ours, self.paper
         return (
-            f". {self.of_possible:+.1f} because {_compare(ours.share, paper.share)} of the "
-            f"cases are known to be possible ({ours.possible:,} of {ours.cases:,} here by proof, {paper.possible:,} of "
-            f"{paper.cases:,} there, since no other search tells), {self.of_found:+.1f} because here "
-            f"{ours.recovery:.1f} % of them are found, and there, by that count, all"
+            f". {self.from_feasible:+.1f} because {_compare(ours.feasible_share, paper.feasible_share)} share of the "
+            f"cases is known to be feasible ({ours.feasible:,} of {ours.cases:,} here by proof, {paper.feasible:,} of "
+            f"{paper.cases:,} in the paper, where no other search shows it), {self.from_recovery:+.1f} because "
+            f"{ours.recovery:.1f} % of them are solved here, and all of them, by this count, in the paper"
         )
 
 
 @dataclass(frozen=True)
-class Impossibility(Difference):
-    """A share of cases that are impossible, counted as if they were found: it has one part only."""
+class InfeasibleDifference(Difference):
+    """A share of infeasible cases, which are counted as if they were solved."""
 
-    def _why(self) -> str:
+    def _reasons(self) -> str:
         ours, paper = self.ours, self.paper
         return (
-            f", because for {_compare(-ours.share, -paper.share)} of the cases CF-ZOO or "
-            f"the grid has a command ({ours.cases - ours.possible:,} of {ours.cases:,} here, "
-            f"{paper.cases - paper.possible:,} of {paper.cases:,} there)"
+            f", because CF-ZOO or the grid has a command for {_compare(-ours.feasible_share, -paper.feasible_share)} "
+            f"share of the cases ({ours.cases - ours.feasible:,} of {ours.cases:,} here, "
+            f"{paper.cases - paper.feasible:,} of {paper.cases:,} in the paper)"
         )
 
 
-def _compare(ours: float, theirs: float) -> str:
-    """In words, of what is printed with one decimal."""
-    return "as many" if round(ours - theirs, 1) == 0 else "more" if ours > theirs else "fewer"
+def _compare(ours: float, paper: float) -> str:
+    """Return the comparison of two values as printed with one decimal."""
+    return "the same" if round(ours - paper, 1) == 0 else "a larger" if ours > paper else "a smaller"
 
 
 def reproduce_differences(plan: Plan) -> Report:
-    """A sentence for every rate that differs, in the stress test and in the comparison."""
-    found = differences(plan)
-    report = Report("Where our rates differ from the paper's, and why")
+    """Write a sentence for every rate of the stress test, comparison and diagnosis that differs."""
+    all_differences = differences(plan)
+    report = Report("Differences from the paper")
     report.say(
-        "The agents are not the paper's, so that other cases are asked. A rate is the share of cases that are "
-        "possible times the share of those that the search finds, and each difference splits into these two parts "
-        "without rest (each weighed by the mean of the other). Possible, here: the exact search holds a command that "
-        "flips the action. Possible, there: in the stress test CF-ZOO or one of the authors' two grids found one (the "
-        f"second has {SECOND_GRID} Minecart cases that the first has not; both are coarse there, so that there may be "
-        f"more); in the comparison CF-ZOO did (White-CW alone succeeds in {CW_ALONE} more).",
-        *_networks(found),
-        _confidence(plan),
-        *sentences(found),
+        _finding(all_differences),
+        "Our agents are not the paper's, so other cases are asked. A rate is the share of feasible cases times the "
+        "share of these that the search solves; each difference is the sum of the parts due to the two shares (each "
+        "weighted by the mean of the other). Feasible here: the exact search has a valid command. Feasible in the "
+        f"paper's stress test: CF-ZOO or one of the authors' two grids has one. The second grid adds {SECOND_GRID} "
+        "Minecart cases; both grids are coarse there, so there may be more. Feasible in the paper's comparison: CF-ZOO "
+        f"has one (White-CW alone solves {CW_ALONE} more).",
+        *_describe_networks(all_differences),
+        _describe_confidence(plan),
+        *describe_notable(all_differences),
     )
-    return report.add(_table(found))
+    return report.add(_table(all_differences))
 
 
-def _networks(found: list[Difference]) -> list[str]:
-    """The likely cause of most: other networks, of which the authors have published two."""
-    told, more = [], []
-    for name, (cases, possible, reached) in THEIR_AGENTS.items():
-        pairs = [d for d in found if (d.table, d.environment) == ("Stress test", ENVIRONMENTS[name])]
-        for d in pairs:
-            told.append(
-                f"{d.environment} {possible} of {cases} (of which CF-ZOO as run finds {reached}), where in their "
-                f"published rows {d.paper.possible} of {d.paper.cases} are, and of our agent {d.ours.possible} of "
-                f"{d.ours.cases}"
+def _finding(all_differences: list[Difference]) -> str:
+    """State the largest reason over all rates that differ."""
+    notable = [difference for difference in all_differences if difference.notable]
+    feasible = sum(abs(difference.from_feasible) > abs(difference.from_recovery) for difference in notable)
+    return (
+        f"{len(notable)} of {len(all_differences)} rates differ from the paper's by more than {NOTABLE:.0f} points; in "
+        f"{feasible} of them the larger part is the share of cases that are feasible for the agent, not the search."
+    )
+
+
+def _describe_networks(all_differences: list[Difference]) -> list[str]:
+    """Name the likely reason of most differences: other networks. The authors published two of theirs."""
+    counts, shares = [], []
+    for name, (cases, feasible, solved) in THEIR_AGENTS.items():
+        rates = [d for d in all_differences if (d.table, d.environment) == ("Stress test", ENVIRONMENTS[name])]
+        for d in rates:
+            counts.append(
+                f"{d.environment} {feasible} of {cases} (CF-ZOO as run solves {solved}); in their published rows "
+                f"{d.paper.feasible} of {d.paper.cases}, with our agent {d.ours.feasible} of {d.ours.cases}"
             )
-            more.append(f"{100 * possible / cases:.0f} % against {d.paper.share:.0f} and {d.ours.share:.0f}")
-    if not told:
+            shares.append(
+                f"{100 * feasible / cases:.0f} % against {d.paper.feasible_share:.0f} and {d.ours.feasible_share:.0f}"
+            )
+    if not counts:
         return []
     return [
-        "Searches (but for White-CW's confidence, and the random numbers by which ZOO picks its coordinates), boxes, "
-        "worlds and masks are the same on both sides; observations, networks and training are not. Agents that the "
-        "authors have published, not those of the paper but with the same fronts, were asked in the same way "
-        f"(`benchmarks/authors_agents.py`). Possible are: {'; '.join(told)}; in shares {', '.join(more)}. Where agents "
-        "of the authors' making are near the paper's and ours are not, network and training are the likely reason."
+        "Searches, search regions, environments and masks are the same in the paper and here, except for White-CW's "
+        "confidence and the random numbers with which ZOO chooses coordinates. Observations, networks and training "
+        "differ. The authors published two agents, which are not those of the paper but have the same fronts. We asked "
+        f"them in the same way (`benchmarks/authors_agents.py`). Feasible cases: {'; '.join(counts)}. As shares: "
+        f"{', '.join(shares)}. Where the authors' agents are close to the paper and ours are not, network and training "
+        "are the likely reason."
     ]
 
 
-def _confidence(plan: Plan) -> str:
-    """White-CW beside the paper's with both confidences."""
+def _describe_confidence(plan: Plan) -> str:
+    """Compare White-CW with both confidences."""
     rows = comparison_rows(plan)
     paper = total_of(COMPARISON[name, "white-cw"] for name in plan.agents)
-    told = []
+    rates = []
     for search in ("white-cw:as-run", "white-cw:as-run-0"):
         ours = counts_of(rows, search).rate.rate
-        told.append(f"{100 * ours:.1f} % ({100 * (ours - paper.found / paper.cases):+.1f} points)")
+        rates.append(f"{100 * ours:.1f} % ({100 * (ours - paper.found / paper.cases):+.1f} points)")
     return (
-        f"White-CW has {100 * paper.found / paper.cases:.1f} % in the paper's comparison; as run with confidence 0.05, "
-        f"which the authors' configuration says and which the sentences below compare, it has {told[0]} here, with 0, "
-        f"which their data look like, {told[1]}."
+        f"White-CW solves {100 * paper.found / paper.cases:.1f} % in the paper's comparison. As run with confidence "
+        f"0.05, which is in the authors' configuration and in the sentences below, it solves {rates[0]} here; with "
+        f"confidence 0, which matches their data, {rates[1]}."
     )
 
 
-def sentences(found: list[Difference]) -> list[str]:
-    """One for each difference that needs a reason, after one that counts them."""
-    notable = [difference for difference in found if difference.notable]
-    counted = f"{len(notable)} of {len(found)} rates differ from the paper's by more than {NOTABLE:.0f} points:"
-    return [counted, "\n".join(f"- {difference}" for difference in notable)] if notable else []
+def describe_notable(all_differences: list[Difference]) -> list[str]:
+    """Return a sentence for each notable difference, after one that counts them."""
+    notable = [difference for difference in all_differences if difference.notable]
+    count = f"{len(notable)} of {len(all_differences)} rates differ from the paper's by more than {NOTABLE:.0f} points:"
+    return [count, "\n".join(f"- {difference}" for difference in notable)] if notable else []
 
 
 def differences(plan: Plan) -> list[Difference]:
-    """Every rate that the paper has too."""
-    stress, compared = paper_rows(plan), comparison_rows(plan)
-    mine = {name: _in(plan, stress, name) for name in plan.agents}
-    made = stress_differences("Stress test", mine, AS_RUN)
-    for search, papers in PAPER_NAMES.items():
-        ours = {name: counts_of(_in(plan, compared, name), search) for name in plan.agents}
-        theirs = {name: _compared(COMPARISON[name, papers], COMPARISON[name, "cf-zoo"]) for name in plan.agents}
-        kind = FoundAlone if papers == "cf-zoo" else Difference
-        made += _with_total("Comparison", "All", search, ours, theirs, kind)
-    return made + _diagnosis(plan) if set(plan.agents) == set(ENVIRONMENTS) else made
+    """Return every rate that is in the paper, too."""
+    stress, comparison = paper_rows(plan), comparison_rows(plan)
+    result = stress_differences("Stress test", {name: _in(plan, stress, name) for name in plan.agents}, AS_RUN)
+    for search, paper_name in PAPER_NAMES.items():
+        ours = {name: counts_of(_in(plan, comparison, name), search) for name in plan.agents}
+        paper = {
+            name: _comparison_counts(COMPARISON[name, paper_name], COMPARISON[name, "cf-zoo"]) for name in plan.agents
+        }
+        kind = SearchOnlyDifference if paper_name == "cf-zoo" else Difference
+        result += _with_total("Comparison", "All", search, ours, paper, kind)
+    return result + _diagnosis(plan) if set(plan.agents) == set(ENVIRONMENTS) else result
 
 
 def _diagnosis(plan: Plan) -> list[Difference]:
-    """Successes after the large budget, and what no grid command solves; of both the paper knows the sum alone."""
+    """Return the successes with the large budget and the grid-infeasible cases, of which the paper has totals only."""
     audit = as_run_audit(plan)
     ours = Counts(audit.total, audit.successes + len(set(audit.missed) & audit.left), audit.successes)
-    known = TAXONOMY["success"] + TAXONOMY["search-limited"]
-    theirs = Counts(sum(AUDIT.values()), known, AUDIT["success"])
-    empty, none = len(audit.grid_infeasible), AUDIT["grid-infeasible"]
-    impossible = Counts(audit.total, empty, empty), Counts(sum(AUDIT.values()), none, none)
+    total = sum(AUDIT.values())
+    paper = Counts(total, TAXONOMY["success"] + TAXONOMY["search-limited"], AUDIT["success"])
+    infeasible, paper_infeasible = len(audit.grid_infeasible), AUDIT["grid-infeasible"]
+    our_share = Counts(audit.total, infeasible, infeasible)
+    paper_share = Counts(total, paper_infeasible, paper_infeasible)
     return [
-        Difference("Diagnosis", "Success (with 100k)", AS_RUN, ours, theirs),
-        Impossibility("Diagnosis", "Grid-infeasible foil", AS_RUN, *impossible),
+        Difference("Diagnosis", "Success (with 100k)", AS_RUN, ours, paper),
+        InfeasibleDifference("Diagnosis", "Grid-infeasible foil", AS_RUN, our_share, paper_share),
     ]
 
 
 def stress_differences(table: str, rows: Mapping[str, list[Row]], search: str = "cf-zoo") -> list[Difference]:
-    """CF-ZOO's rates by environment, and in all, against those of the paper's stress test."""
-    ours = {name: counts_of(taken, search) for name, taken in rows.items()}
-    return _with_total(table, "Total", search, ours, {name: _published(name) for name in rows})
+    """Return CF-ZOO's rates by environment and in total, against those of the paper's stress test."""
+    ours = {name: counts_of(of_name, search) for name, of_name in rows.items()}
+    return _with_total(table, "Total", search, ours, {name: _published_counts(name) for name in rows})
 
 
 def _with_total(
@@ -234,16 +248,16 @@ def _with_total(
     total: str,
     search: str,
     ours: Mapping[str, Counts],
-    theirs: Mapping[str, Counts],
+    paper: Mapping[str, Counts],
     kind: type[Difference] = Difference,
 ) -> list[Difference]:
-    made = [kind(table, ENVIRONMENTS[name], search, ours[name], theirs[name]) for name in ours]
-    return [*made, kind(table, total, search, _sum(ours.values()), _sum(theirs.values()))]
+    result = [kind(table, ENVIRONMENTS[name], search, ours[name], paper[name]) for name in ours]
+    return [*result, kind(table, total, search, _sum(ours.values()), _sum(paper.values()))]
 
 
 def _sum(parts: Iterable[Counts]) -> Counts:
-    taken = list(parts)
-    return Counts(sum(p.cases for p in taken), sum(p.possible for p in taken), sum(p.found for p in taken))
+    parts = list(parts)
+    return Counts(sum(p.cases for p in parts), sum(p.feasible for p in parts), sum(p.solved for p in parts))
 
 
 def _in(plan: Plan, rows: list[Row], name: str) -> list[Row]:
@@ -251,46 +265,45 @@ def _in(plan: Plan, rows: list[Row], name: str) -> list[Row]:
 
 
 def counts_of(rows: Iterable[Row], search: str) -> Counts:
-    """Of rows that hold a search and the exact one."""
-    taken = list(rows)
-    possible = possible_cases(taken)
-    found = {row.case for row in taken if row.search == search and row.found}
-    cases = sum(row.search == search for row in taken)
-    return Counts(cases, len(possible | found), len(found))
+    """Count rows of a search and of the exact search."""
+    rows = list(rows)
+    solved = {row.case for row in rows if row.search == search and row.found}
+    cases = sum(row.search == search for row in rows)
+    return Counts(cases, len(feasible_cases(rows) | solved), len(solved))
 
 
-def asked_as_run(agent: Agent) -> tuple[int, int, int]:
-    """The stress test of an agent as the authors ran it: its cases, those that are possible, those that are found."""
+def ask_as_run(agent: Agent) -> tuple[int, int, int]:
+    """Run the stress test as the authors ran it; return the numbers of cases, feasible cases and solved cases."""
     questions = [make_case_question(agent, *case, box="paper") for case in enumerate_cases(agent, PAPER_STRESS)]
-    parts = [questions[first : first + 64] for first in range(0, len(questions), 64)]
+    batches = [questions[first : first + 64] for first in range(0, len(questions), 64)]
     zoo, exact = (
-        [answer.found for part in parts for answer in ask(part, search)]
+        [answer.found for batch in batches for answer in ask(batch, search)]
         for search in (CFZooAsRun.preset("stress"), Exact())
     )
     return len(questions), sum(map(max, zoo, exact)), sum(zoo)
 
 
-def possible_cases(rows: Iterable[Row]) -> set[Case]:
-    """Those in which the exact search holds a command that flips the action."""
-    held = (Status.PROVEN_CLOSEST, Status.FOUND)
-    return {row.case for row in rows if row.search == "exact" and row.status in held}
+def feasible_cases(rows: Iterable[Row]) -> set[Case]:
+    """Return the cases for which the exact search has a valid command."""
+    statuses = (Status.PROVEN_CLOSEST, Status.FOUND)
+    return {row.case for row in rows if row.search == "exact" and row.status in statuses}
 
 
-def _published(name: str) -> Counts:
-    return Counts(STRESS[name].cases, STRESS[name].found + PUBLISHED[name].known_possible, STRESS[name].found)
+def _published_counts(name: str) -> Counts:
+    return Counts(STRESS[name].cases, STRESS[name].found + PUBLISHED[name].known_feasible, STRESS[name].found)
 
 
-def _compared(row: PaperRow, zoo: PaperRow) -> Counts:
+def _comparison_counts(row: PaperRow, zoo: PaperRow) -> Counts:
     return Counts(row.cases, max(row.found, zoo.found), row.found)
 
 
-def _table(found: list[Difference]) -> Table:
+def _table(all_differences: list[Difference]) -> Table:
     lines = tuple(
-        (d.table, d.environment, d.search, d.ours.rate, d.paper.rate, d.points, d.of_possible, d.of_found)
-        for d in found
+        (d.table, d.environment, d.search, d.ours.rate, d.paper.rate, d.points, d.from_feasible, d.from_recovery)
+        for d in all_differences
     )
     columns = (
         *("table", "environment", "search", "rate [95 % CI]", "paper: rate [95 % CI]", "difference (points)"),
-        *("because possible (points)", "because found (points)"),
+        *("due to feasibility (points)", "due to the search (points)"),
     )
     return Table("Rates of the stress test, the comparison and the diagnosis", columns, lines)

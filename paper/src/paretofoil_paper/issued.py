@@ -1,7 +1,7 @@
-"""Issue many commands, each at its own moment of an agent's episodes, and see where the episodes end.
+"""Issue many commands, each at a step of one of an agent's episodes, and measure the outcomes.
 
-`explanation/consequence.py` does that for one decision. Here thousands go together: an episode is played again up to
-its moment, which in a deterministic environment leads to the very same state, and only then follows the new command.
+`paretofoil.explanation.consequence` does this for one decision. Here thousands of episodes run together: each is
+replayed up to its step, which reaches the same state in a deterministic environment, and then follows the new command.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,142 +18,140 @@ from paretofoil.envs.episode import Act, Episodes, greedy, run_episodes
 from paretofoil.explanation.consequence import REPEATS
 from paretofoil.study import Row
 
-TOGETHER = 512
-"""Episodes that are stepped together: a thousand steps of so many fit into any memory."""
+BATCH_EPISODES = 512
+"""Number of episodes that run together; bounds the memory."""
+NOISE = {"small": 0.001, "large": 0.01}
+"""Standard deviations of the noise, as shares of each entry's range."""
+DRAWS = 100
+"""Number of noise draws per answer and size."""
+NEAR = 0.01
+"""A return is on the front if its scaled distance from a point of the front is at most this."""
+BATCH_QUERIES = 1 << 16
+"""Number of queries at once."""
 
 
 @dataclass(frozen=True, eq=False)
 class Issue:
-    """A command that is issued at one moment of an episode."""
+    """A command that is issued at one step of an episode."""
 
     episode: Episode
-    time: int
+    step: int
     command: np.ndarray
-    """What is to be collected from there on."""
-    then: np.ndarray | None = None
-    """What is to be returned by the whole episode, asked for from the next step on; None to stay with the command."""
+    """The return to collect from this step on."""
+    next_return: np.ndarray | None = None
+    """The return of the whole episode to request from the next step on; None to keep the command."""
 
     @property
     def decision(self) -> Decision:
-        return self.episode[self.time]
+        return self.episode[self.step]
 
     @property
-    def asked(self) -> np.ndarray:
-        """What the whole episode would return: what was collected before, and the command."""
+    def episode_return(self) -> np.ndarray:
+        """The requested return of the whole episode: the return collected before, plus the command."""
         return self.command + self.decision.collected
 
     @property
-    def turn(self) -> np.ndarray:
-        """How the command changes once more, one step later."""
-        return np.zeros(self.command.size) if self.then is None else self.then - self.asked
+    def next_change(self) -> np.ndarray:
+        """The change of the command at the next step."""
+        return np.zeros(self.command.size) if self.next_return is None else self.next_return - self.episode_return
 
 
 @dataclass(frozen=True, eq=False)
-class End:
-    """Where an episode ended; means over its runs."""
+class EpisodeEnd:
+    """The end of an episode; means over its runs."""
 
     achieved: np.ndarray
-    """The return of the whole episode."""
+    """Return of the whole episode."""
     error: np.ndarray
-    """The standard error of each mean; 0 in deterministic environments."""
-    stopped: float
-    """The share of its runs that the step limit ended."""
+    """Standard error of each mean; 0 in deterministic environments."""
+    truncated: float
+    """Share of the runs that were ended by the step limit."""
 
 
-def issue_all(agent: Agent, issues: Sequence[Issue], *, seed: int = 0) -> list[End]:
-    """Where each leads."""
+def issue_all(agent: Agent, issues: Sequence[Issue], *, seed: int = 0) -> list[EpisodeEnd]:
+    """Return the end of each episode."""
     if agent.batch_env().stochastic:
-        return [_repeated(agent, issue, seed) for issue in issues]
-    parts = [issues[start : start + TOGETHER] for start in range(0, len(issues), TOGETHER)]
-    return [end for part in parts for end in _replayed(agent, part, seed)]
+        return [_repeat(agent, issue, seed) for issue in issues]
+    batches = [issues[start : start + BATCH_EPISODES] for start in range(0, len(issues), BATCH_EPISODES)]
+    return [end for batch in batches for end in _replay(agent, batch, seed)]
 
 
-def _replayed(agent: Agent, issues: Sequence[Issue], seed: int) -> list[End]:
-    """All from the start: what was done before each moment is done again."""
-    times = np.array([issue.time for issue in issues])
-    before = np.zeros((len(issues), int(times.max()) + 1), dtype=np.int64)
+def _replay(agent: Agent, issues: Sequence[Issue], seed: int) -> list[EpisodeEnd]:
+    """Run episodes from the start, with their original actions up to the step of the issue."""
+    steps = np.array([issue.step for issue in issues])
+    before = np.zeros((len(issues), int(steps.max()) + 1), dtype=np.int64)
     for row, issue in enumerate(issues):
-        before[row, : issue.time] = [decision.action for decision in issue.episode.decisions[: issue.time]]
-    follow = _turning(agent, times, np.stack([issue.turn for issue in issues]))
+        before[row, : issue.step] = [decision.action for decision in issue.episode.decisions[: issue.step]]
+    follow = _follow(agent, steps, np.stack([issue.next_change for issue in issues]))
 
     def act(
         time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
-        chosen = follow(time, rows, observations, commands, masks)
-        return np.where(time < times[rows], before[rows, min(time, before.shape[1] - 1)], chosen)
+        actions = follow(time, rows, observations, commands, masks)
+        return np.where(time < steps[rows], before[rows, min(time, before.shape[1] - 1)], actions)
 
     seeds = np.full(len(issues), seed, dtype=np.uint64)
-    episodes = run_episodes(agent.batch_env(), act, np.stack([issue.asked for issue in issues]), seeds)
+    episodes = run_episodes(agent.batch_env(), act, np.stack([issue.episode_return for issue in issues]), seeds)
     return [_end(episodes, np.array([row]), np.zeros(agent.space.dim)) for row in range(len(issues))]
 
 
-def _repeated(agent: Agent, issue: Issue, seed: int) -> End:
-    """Where chance decides: many runs from the very state."""
+def _repeat(agent: Agent, issue: Issue, seed: int) -> EpisodeEnd:
+    """Run a stochastic environment many times from the state of the issue."""
     seeds = np.random.default_rng(seed).integers(2**63, size=REPEATS, dtype=np.uint64)
     commands = np.repeat(issue.command[None], REPEATS, axis=0)
-    act = _turning(agent, np.zeros(REPEATS, dtype=int), np.repeat(issue.turn[None], REPEATS, axis=0))
+    act = _follow(agent, np.zeros(REPEATS, dtype=int), np.repeat(issue.next_change[None], REPEATS, axis=0))
     episodes = run_episodes(agent.batch_env(), act, commands, seeds, snapshot=issue.decision.snapshot)
     return _end(episodes, np.arange(REPEATS), issue.decision.collected)
 
 
-def _turning(agent: Agent, times: np.ndarray, turns: np.ndarray) -> Act:
-    """Act greedily; behind its moment (N,) each command is changed by its turn (N, d)."""
+def _follow(agent: Agent, steps: np.ndarray, changes: np.ndarray) -> Act:
+    """Act greedily; after its step (N,), each command is changed by its change (N, d)."""
     choose = greedy(agent.policy)
 
     def act(
         time: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
     ) -> np.ndarray:
-        turned = commands + np.where((time > times[rows])[:, None], turns[rows], 0.0)
-        return choose(time, rows, observations, turned, masks)
+        changed = commands + np.where((time > steps[rows])[:, None], changes[rows], 0.0)
+        return choose(time, rows, observations, changed, masks)
 
     return act
 
 
-def _end(episodes: Episodes, rows: np.ndarray, collected: np.ndarray) -> End:
+def _end(episodes: Episodes, rows: np.ndarray, collected: np.ndarray) -> EpisodeEnd:
     totals = collected + episodes.returns[rows]  # (runs, d)
     spread = totals.std(axis=0, ddof=1) if len(rows) > 1 else np.zeros(totals.shape[1])
-    return End(totals.mean(axis=0), spread / np.sqrt(len(rows)), float(1 - episodes.terminated[rows].mean()))
-
-
-NOISE = {"small": 0.001, "large": 0.01}
-"""The standard deviations of noise, as shares of each number's range."""
-DRAWS = 100
-"""Of noise, for each answer and size."""
-NEAR = 0.01
-"""A return is that of a point of the front if it is so close to it, scaled."""
-CHUNK = 1 << 16
-"""Queries at once."""
+    return EpisodeEnd(totals.mean(axis=0), spread / np.sqrt(len(rows)), float(1 - episodes.terminated[rows].mean()))
 
 
 @dataclass(frozen=True)
-class Aftermath:
-    """What was measured on one answer; distances are scaled."""
+class IssuedAnswer:
+    """The outcomes of issuing one answer; distances are scaled."""
 
     agent: str
     search: str
     front: int
-    time: int
+    step: int
     foil: int
     takes_foil: bool
-    """The first action under the quoted command is the foil."""
+    """Whether the first action under the quoted command is the foil."""
     off_front: float
-    """From what is achieved to the nearest point of the front, beyond three standard errors where chance enters."""
-    stopped: float
-    """The share of runs that the step limit ended; of one run, 0 or 1."""
+    """Distance of the achieved return from the front, beyond three standard errors in stochastic environments."""
+    truncated: float
+    """Share of the runs that were ended by the step limit."""
     original_off_front: float
-    original_stopped: float
-    """The same under the original command, from there on."""
-    turned_off_front: float
-    turned_stopped: float
-    """The same if the quoted command is issued for one step, and then that of the nearest point of the front."""
-    asked_off_front: float
-    """From what is asked for, for the whole episode, to the nearest point of the front."""
-    command_small: float
-    command_large: float
-    """The share of noisy commands that keep the foil."""
-    state_small: float | None
-    state_large: float | None
-    """The share of noisy states that keep the foil; None where states are not continuous."""
+    """The same distance under the original command."""
+    original_truncated: float
+    one_step_off_front: float
+    """The same distance if the quoted command is issued for one step, and then the nearest point of the front."""
+    one_step_truncated: float
+    requested_off_front: float
+    """Distance of the requested return of the whole episode from the front."""
+    command_noise_small: float
+    """Share of noisy commands under which the foil is still chosen."""
+    command_noise_large: float
+    state_noise_small: float | None
+    """Share of noisy states in which the foil is still chosen; None if states are not continuous."""
+    state_noise_large: float | None
 
     @property
     def reaches_front(self) -> bool:
@@ -164,17 +162,21 @@ class Aftermath:
         return self.original_off_front <= NEAR
 
     @property
-    def turned_reaches_front(self) -> bool:
-        return self.turned_off_front <= NEAR
+    def one_step_reaches_front(self) -> bool:
+        return self.one_step_off_front <= NEAR
+
+
+NOISE_FIELDS = tuple(f"{target}_noise_{size}" for target in ("command", "state") for size in NOISE)
+"""The fields of `IssuedAnswer` about noise."""
 
 
 @dataclass(frozen=True, eq=False)
-class Answered:
-    """The answers of an agent, with the episodes in which they were asked for."""
+class AnswerRollouts:
+    """The answers of an agent, with the episodes of their decisions."""
 
     agent: Agent
     rows: Sequence[Row]
-    """Those in which a command was found."""
+    """The rows with a command."""
     seed: int
 
     @cached_property
@@ -187,94 +189,97 @@ class Answered:
 
     @cached_property
     def commands(self) -> np.ndarray:
-        """(N, d): as they are quoted."""
+        """(N, d): the quoted commands."""
         return np.array([row.full_answer().command for row in self.rows], dtype=np.float64)
 
     @property
-    def asked(self) -> np.ndarray:
-        """(N, d): for the whole episode."""
+    def episode_returns(self) -> np.ndarray:
+        """(N, d): the requested returns of the whole episodes."""
         return self.commands + np.stack([decision.collected for decision in self.decisions])
 
-    def measure(self) -> Iterator[Aftermath]:
-        """One for each answer, in their order."""
+    def measure(self) -> Iterator[IssuedAnswer]:
+        """Measure the answers in their order."""
         if not self.rows:
             return
-        nearest = self.agent.front[self.off(self.asked).argmin(axis=1)]
-        after, turned = self.ends(self.commands), self.ends(self.commands, nearest)
-        before = self.ends(np.stack([decision.command for decision in self.decisions]))
-        takes, asked = self._keeps(1, {}), self.off(self.asked).min(axis=1)
-        kept = {f"command_{name}": self._keeps(DRAWS, {"command": size}) for name, size in NOISE.items()}
-        moves = not self.agent.environment.finite
-        kept |= {f"state_{name}": self._keeps(DRAWS, {"state": size}) for name, size in NOISE.items() if moves}
+        nearest = self.agent.front[self.front_distances(self.episode_returns).argmin(axis=1)]
+        issued, one_step = self.ends(self.commands), self.ends(self.commands, nearest)
+        original = self.ends(np.stack([decision.command for decision in self.decisions]))
+        takes_foil, requested = self._foil_shares(1, {}), self.front_distances(self.episode_returns).min(axis=1)
+        shares = {f"command_noise_{size}": self._foil_shares(DRAWS, {"command": NOISE[size]}) for size in NOISE}
+        if not self.agent.environment.finite:
+            shares |= {f"state_noise_{size}": self._foil_shares(DRAWS, {"state": NOISE[size]}) for size in NOISE}
         for i, row in enumerate(self.rows):
-            noise = {name: float(kept[name][i]) if name in kept else None for name in NOISY}
-            yield Aftermath(
-                *(row.case.agent, row.search, row.case.front, row.case.step, row.case.foil, bool(takes[i])),
-                *(*self._told(after[i]), *self._told(before[i]), *self._told(turned[i]), float(asked[i])),
+            noise = {name: float(shares[name][i]) if name in shares else None for name in NOISE_FIELDS}
+            ends = [cell for end in (issued[i], original[i], one_step[i]) for cell in self._end_cells(end)]
+            yield IssuedAnswer(
+                *(row.case.agent, row.search, row.case.front, row.case.step, row.case.foil, bool(takes_foil[i])),
+                *(*ends, float(requested[i])),
                 **noise,  # type: ignore[arg-type]
             )
 
-    def ends(self, commands: np.ndarray, then: np.ndarray | None = None) -> list[End]:
-        """Where episodes end if these commands (N, d) are issued, and, a step later, these returns (N, d) asked for."""
-        places = [(self.episodes[row.case.front], row.case.step) for row in self.rows]
-        issues = [Issue(*place, commands[i], None if then is None else then[i]) for i, place in enumerate(places)]
+    def ends(self, commands: np.ndarray, next_returns: np.ndarray | None = None) -> list[EpisodeEnd]:
+        """Return the ends of the episodes under commands (N, d), and `next_returns` (N, d) from the next step on."""
+        issues = [
+            Issue(
+                self.episodes[row.case.front],
+                row.case.step,
+                commands[i],
+                None if next_returns is None else next_returns[i],
+            )
+            for i, row in enumerate(self.rows)
+        ]
         return issue_all(self.agent, issues, seed=self.seed)
 
-    def off(self, returns: np.ndarray) -> np.ndarray:
-        """(N, F): the scaled distance of returns (N, d) from each point of the front."""
+    def front_distances(self, returns: np.ndarray) -> np.ndarray:
+        """Return the scaled distances (N, F) of returns (N, d) from each point of the front."""
         return np.stack([self.agent.space.distance(returns, point) for point in self.agent.front], axis=1)
 
-    def _told(self, end: End) -> tuple[float, float]:
-        """How far an end is off the front, and how many runs the limit ended."""
-        return self.off_front(end.achieved, end.error), end.stopped
+    def _end_cells(self, end: EpisodeEnd) -> tuple[float, float]:
+        return self.off_front(end.achieved, end.error), end.truncated
 
     def off_front(self, achieved: np.ndarray, error: np.ndarray) -> float:
-        """The scaled distance of a return from the nearest point of the front, beyond what chance explains."""
+        """Return the scaled distance of a return from the front, beyond three standard errors."""
         missed = np.maximum(np.abs(achieved - self.agent.front) - 3 * error, 0.0)
         return float(np.linalg.norm(missed / self.agent.space.scale, axis=1).min())
 
-    def _keeps(self, draws: int, sizes: Mapping[str, float]) -> np.ndarray:
-        """(N,): the share of draws in which the foil is chosen, with noise of these sizes on command and state."""
+    def _foil_shares(self, draws: int, noise: Mapping[str, float]) -> np.ndarray:
+        """Return the share (N,) of draws that choose the foil, with noise of these sizes on command and state."""
         ranges = {"command": self.agent.space.scale, "state": self._state_range}
         generator = np.random.default_rng(self.seed)
-        each = max(1, CHUNK // draws)
-        parts = [slice(start, start + each) for start in range(0, len(self.rows), each)]
-        return np.concatenate([self._keeps_of(part, draws, sizes, ranges, generator) for part in parts])
+        count = max(1, BATCH_QUERIES // draws)
+        parts = [slice(start, start + count) for start in range(0, len(self.rows), count)]
+        return np.concatenate([self._foil_shares_of(part, draws, noise, ranges, generator) for part in parts])
 
-    def _keeps_of(
+    def _foil_shares_of(
         self,
         part: slice,
         draws: int,
-        sizes: Mapping[str, float],
+        noise: Mapping[str, float],
         ranges: Mapping[str, np.ndarray],
         generator: np.random.Generator,
     ) -> np.ndarray:
         decisions, rows = self.decisions[part], self.rows[part]
-        given = {"command": self.commands[part], "state": np.stack([d.state for d in decisions])}
-        asked = {name: np.repeat(values, draws, axis=0) for name, values in given.items()}
-        for name, size in sizes.items():
-            asked[name] = asked[name] + size * ranges[name] * generator.standard_normal(asked[name].shape)
+        exact = {"command": self.commands[part], "state": np.stack([d.state for d in decisions])}
+        inputs = {name: np.repeat(values, draws, axis=0) for name, values in exact.items()}
+        for name, size in noise.items():
+            inputs[name] = inputs[name] + size * ranges[name] * generator.standard_normal(inputs[name].shape)
         valid = [decision.valid_actions for decision in decisions for _ in range(draws)]
-        chosen = choose(self.agent.policy, asked["state"], asked["command"], valid)
+        actions = choose_actions(self.agent.policy, inputs["state"], inputs["command"], valid)
         foils = np.repeat([row.case.foil for row in rows], draws)
-        return (chosen == foils).reshape(-1, draws).mean(axis=1)
+        return (actions == foils).reshape(-1, draws).mean(axis=1)
 
     @property
     def _state_range(self) -> np.ndarray:
-        """(S,): what the agent sees of each number of a state, over all of its episodes."""
+        """(S,): the range of each entry of the state over the agent's episodes."""
         return np.ptp([decision.state for episode in self.episodes for decision in episode], axis=0)
 
 
-def choose(
+def choose_actions(
     policy: Policy, states: np.ndarray, commands: np.ndarray, valid_actions: Sequence[Sequence[int]]
 ) -> np.ndarray:
-    """(N,): the greedy action of each row."""
+    """Return the greedy valid action (N,) for each state and command."""
     scores = query(policy, states.astype(np.float32), commands)
     masks = np.zeros(scores.shape, dtype=bool)
     for mask, valid in zip(masks, valid_actions, strict=True):
         mask[list(valid)] = True
     return greedy_actions(scores, masks)
-
-
-NOISY = tuple(f"{what}_{name}" for what in ("command", "state") for name in NOISE)
-"""The fields that tell of noise."""

@@ -1,4 +1,4 @@
-"""Four landscapes (paper, Figure "Command-space decision landscapes"), chosen by a rule that anyone can check."""
+"""Four landscapes (paper, Figure "Command-space decision landscapes"), chosen by a fixed rule."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -25,56 +25,62 @@ if TYPE_CHECKING:
 ARROWS = 11
 """Small arrows along each axis."""
 PANELS = (("branch-path", False), ("minecart", True), ("reward-line", False), ("deep-sea-treasure", False))
-"""The environment of each panel, and whether White-CW is to have succeeded there (in the paper only in panel b)."""
+"""The environment of each panel, and whether White-CW should have solved its case (in the paper only in panel b)."""
 RULE = (
-    "Rule: each panel has an environment of its own. Among the comparison's cases there that CF-ZOO as run solved and "
-    "White-CW as run did not (panel b: both solved), the one whose CF-ZOO distance is the median; where there is none, "
-    "the median of all that CF-ZOO solved. Both searches are as the authors ran them (`cf-zoo:as-run`, "
-    "`white-cw:as-run`). The axes are the two objectives that the answers change most; the others "
-    "stay as in the original, and an answer that changes them too is hollow: it does not lie in the slice. The line is "
-    "where the foil wins by kappa; dots fill the side on which it does. The bold arrow is the change that CF-ZOO "
-    "found. The thin blue ones show where the margin grows, the longer one at the original command: where that one "
-    "points past the valid commands, a local search starts the wrong way. A panel is the part of the box around "
-    "command and answers."
+    "Each panel shows another environment. Its case is the one with the median distance of CF-ZOO, among the cases of "
+    "the comparison that CF-ZOO solved and White-CW did not (panel b: both solved); if there is none, among all cases "
+    "that CF-ZOO solved. Both searches are as run by the authors (`cf-zoo:as-run`, `white-cw:as-run`)."
+)
+READING = (
+    "The axes are the two objectives that the answers change most. The other objectives keep their original values; an "
+    "answer that changes them is drawn hollow, because it is not in the slice. On the contour line the foil wins by "
+    "kappa; dots fill the side where it wins by more. The bold arrow is the change of CF-ZOO. The thin blue arrows "
+    "show where the margin grows; the longer one starts at the original command. If it points past the valid commands, "
+    "a local search starts in the wrong direction. A panel shows the part of the search region around command and "
+    "answers."
 )
 SHOWN = (AS_RUN, WHITE_AS_RUN)
-"""The searches whose answers are marked, the one whose change is drawn first."""
+"""The searches whose answers are marked; the change of the first one is drawn."""
 
 
 def reproduce_landscapes(plan: Plan) -> Report:
-    """Four panels: margin colours, the contour of validity, each search's answer, the local gradient."""
+    """Draw four panels with the margin, the contour of validity, the answers and the local gradients."""
     from matplotlib.figure import Figure
 
     rows = comparison_rows(plan)
-    report = Report("Landscapes of decisions").say(PAPER_PROTOCOL, RULE)
+    report = Report("Decision landscapes")
     chosen = [(letter, *panel) for letter, panel in zip("abcd", PANELS, strict=True) if panel[0] in plan.agents]
     if not chosen:
-        return report.say("None of the panels' environments was asked for.")
+        return report.say("None of the environments of the panels was run.")
+    report.say(PAPER_PROTOCOL, f"{RULE} {READING}")
     lines, columns = -(-len(chosen) // 2), min(len(chosen), 2)
     figure = Figure(figsize=(6.5 * columns, 5.4 * lines + 0.6), dpi=110, layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False).ravel()
     for axes in panels:
         axes.set_axis_off()
     for axes, (letter, environment, both) in zip(panels, chosen, strict=False):
-        mine = [row for row in rows if plan.environment_of(row) == environment]
-        case = choose_case(mine, both)
+        of_environment = [row for row in rows if plan.environment_of(row) == environment]
+        case = choose_case(of_environment, both)
         if case is None:
-            report.say(f"({letter}) {environment}: CF-ZOO solved no case, so that there is nothing to show.")
+            report.say(f"({letter}) {environment}: CF-ZOO solved no case, so there is nothing to draw.")
             continue
-        given = {row.search: row.full_answer() for row in mine if row.case == case}
-        title = _draw(axes, _question(plan, environment, case), given, f"({letter}) {environment}", case.step)
-        fallback = "" if given[WHITE_AS_RUN].found == both else " (no case of the wanted kind)"
-        report.say(f"{title}{fallback}. " + "; ".join(_told(given[label]) for label in (*SHOWN, "exact")) + ".")
+        answers = {row.search: row.full_answer() for row in of_environment if row.case == case}
+        question, command = _question(plan, environment, case)
+        title = _draw(axes, question, command, answers, f"({letter}) {environment}", case.step)
+        fallback = "" if answers[WHITE_AS_RUN].found == both else " (no case as required by the rule)"
+        report.say(f"{title}{fallback}. {'; '.join(_describe(answers[label]) for label in (*SHOWN, 'exact'))}.")
     _share_legend(figure)
     return report.add(Picture.of(figure, "landscapes", "The margin of the foil over two objectives of the command"))
 
 
-def _draw(axes: "Axes", posed: tuple[Question, str], given: Mapping[str, Answer], which: str, time: int) -> str:
-    """One panel with its colour bar; returns its title."""
-    question, command = posed
-    answers = [given[label] for label in SHOWN]
-    chosen, foil = (answers[0].actions[number] for number in (answers[0].chosen, answers[0].foil))
-    title = f"{which}: {chosen} → {foil}, command {command}, t = {time}"
+def _draw(
+    axes: "Axes", question: Question, command: str, by_search: Mapping[str, Answer], panel: str, step: int
+) -> str:
+    """Draw one panel with its colour bar and return its title."""
+    answers = [by_search[label] for label in SHOWN]
+    record = answers[0].question
+    chosen, foil = record.actions[record.chosen], record.actions[record.foil]
+    title = f"{panel}: {chosen} → {foil}, command {command}, t = {step}"
     land = landscape(question, *two_objectives(question, answers), shown=answers)
     axes.set_axis_on()
     image = draw_landscape(axes, land, answers, title=title)
@@ -114,7 +120,7 @@ def _slope(question: Question, p: int, q: int, h: float = 1e-3) -> np.ndarray:
 
 
 def _share_legend(figure: "Figure") -> None:
-    """One for all panels, whose own would repeat each other."""
+    """Replace the legends of the panels by one."""
     shown: dict[str, Any] = {}
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
@@ -125,22 +131,22 @@ def _share_legend(figure: "Figure") -> None:
 
 
 def choose_case(rows: list[Row], both: bool) -> Case | None:
-    """By `RULE`."""
+    """Return the case that `RULE` selects, or None if CF-ZOO solved none."""
     solved = {row.case: row.closest_distance for row in rows if row.search == AS_RUN and row.found}
     white = {row.case: row.found for row in rows if row.search == WHITE_AS_RUN}
-    wanted = [case for case in solved if white.get(case) == both] or list(solved)
-    ordered = sorted(wanted, key=lambda case: (solved[case], case))
+    candidates = [case for case in solved if white.get(case) == both] or list(solved)
+    ordered = sorted(candidates, key=lambda case: (solved[case], case))
     return ordered[len(ordered) // 2] if ordered else None
 
 
 def _question(plan: Plan, environment: str, case: Case) -> tuple[Question, str]:
-    """In the box and of the agent of the rows, or the picture would not hold their answers."""
+    """Return the question of a case, in the search region and for the agent of the rows, and its command as text."""
     agent = load_agent(plan.as_run[environment])
     decision = dict(enumerate_cases(agent, PAPER_COMPARISON, plan.seed))[case]
-    issued = "(" + ", ".join(short(float(value), 4) for value in agent.front[case.front]) + ")"
-    return make_case_question(agent, case, decision, box=PAPER_COMPARISON.box), issued
+    command = "(" + ", ".join(short(float(value), 4) for value in agent.front[case.front]) + ")"
+    return make_case_question(agent, case, decision, box=PAPER_COMPARISON.box), command
 
 
-def _told(found: Answer) -> str:
-    size = found.closest_distance
-    return f"{found.search.name}: " + (found.status.value if size is None else f"distance {size:.3f}")
+def _describe(answer: Answer) -> str:
+    result = answer.status.value if answer.closest is None else f"distance {answer.closest.distance:.3f}"
+    return f"{answer.search.name}: {result}"

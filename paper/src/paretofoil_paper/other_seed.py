@@ -1,4 +1,4 @@
-"""The same questions to an agent of another seed: is there an answer as well, and how far is it?"""
+"""The same questions to an agent of another training seed: whether there is an answer, and at what distance."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,74 +13,84 @@ from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.questions import make_question
 from paretofoil.study import Row
-from paretofoil_paper.issued import Answered, choose
+from paretofoil_paper.issued import AnswerRollouts, choose_actions
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.seed_agents import seed_agent
 
 QUICK = ("branch-path", "deep-sea-treasure", "reward-line")
-"""Environments in which an agent is trained within seconds."""
+"""Environments in which training takes seconds."""
 
 
 @dataclass(frozen=True)
-class AskedAgain:
-    """One question, with the exact search, to the agent that it is about and to another; distances in one unit."""
+class OtherSeedAnswer:
+    """One question, answered by the exact search for an agent and for another one; distances in the same units."""
 
     agent: str
     other: str
     front: int
-    time: int
+    step: int
     foil: int
-    here: float | None
-    """The distance of the answer; None if no command makes the agent take the foil."""
-    taken: bool
-    """The other agent takes the foil in that state without any change of the command."""
-    there: float | None
-    """The distance of the other agent's answer; None if it has none, or needs none."""
-    carries_over: bool | None
-    """The command that is quoted to the first agent's user makes the other agent take the foil too."""
+    distance: float | None
+    """Distance of the closest command of the first agent; None if there is none."""
+    already_foil: bool
+    """Whether the other agent takes the foil under the original command."""
+    other_distance: float | None
+    """Distance of the closest command of the other agent; None if there is none or none is needed."""
+    transfers: bool | None
+    """Whether the quoted command of the first agent makes the other agent take the foil, too."""
+
+    @property
+    def feasible(self) -> bool:
+        return self.distance is not None
+
+    @property
+    def other_feasible(self) -> bool:
+        return self.other_distance is not None
 
 
-def ask_again(plan: Plan, rows: Sequence[Row]) -> Iterator[AskedAgain]:
-    """Every question of these rows, in the environments that are trained within seconds."""
+def ask_other_seed(plan: Plan, rows: Sequence[Row]) -> Iterator[OtherSeedAnswer]:
+    """Ask every question of the rows again, in the environments in which training takes seconds."""
     for environment in QUICK:
         if environment in plan.agents:
             other = load_agent(seed_agent(plan, environment, plan.agent_seeds[0]))
-            mine = [row for row in rows if plan.environment_of(row) == environment]
-            answered = Answered(plan.load(environment), mine, plan.seed)
-            yield from _ask_again(answered, other, plan.seeded(plan.budgets.exact))
+            of_environment = [row for row in rows if plan.environment_of(row) == environment]
+            answers = AnswerRollouts(plan.load(environment), of_environment, plan.seed)
+            yield from _ask_other(answers, other, plan.seeded(plan.budgets.exact))
 
 
-def _ask_again(answered: Answered, other: Agent, search: Search) -> Iterator[AskedAgain]:
-    decisions, rows = answered.decisions, answered.rows
-    issued = [d.command if row.closest_distance is None else row.full_answer().command for d, row in _pairs(answered)]
-    before, after = (_choices(other, decisions, commands) for commands in ([d.command for d in decisions], issued))
-    open_ones = [i for i, row in enumerate(rows) if before[i] != row.case.foil]
-    questions = [_pose(answered.agent, other, decisions[i], rows[i].case.foil) for i in open_ones]
-    found = dict(zip(open_ones, _ask(questions, search), strict=True))
+def _ask_other(answers: AnswerRollouts, other: Agent, search: Search) -> Iterator[OtherSeedAnswer]:
+    decisions, rows = answers.decisions, answers.rows
+    originals = [decision.command for decision in decisions]
+    quoted = [
+        original if row.closest_distance is None else row.full_answer().command
+        for original, row in zip(originals, rows, strict=True)
+    ]
+    before, after = (_actions(other, decisions, commands) for commands in (originals, quoted))
+    open_rows = [i for i, row in enumerate(rows) if before[i] != row.case.foil]
+    questions = [_question(answers.agent, other, decisions[i], rows[i].case.foil) for i in open_rows]
+    other_answers = dict(zip(open_rows, _ask(questions, search), strict=True))
     for i, row in enumerate(rows):
-        case, there = row.case, found[i].closest_distance if i in found else None
-        carries = None if row.closest_distance is None else bool(after[i] == case.foil)
-        taken = i not in found
-        yield AskedAgain(
-            case.agent, other.name, case.front, case.step, case.foil, row.closest_distance, taken, there, carries
+        other_closest = other_answers[i].closest if i in other_answers else None
+        yield OtherSeedAnswer(
+            *(row.case.agent, other.name, row.case.front, row.case.step, row.case.foil),
+            distance=row.closest_distance,
+            already_foil=i not in other_answers,
+            other_distance=None if other_closest is None else other_closest.distance,
+            transfers=None if row.closest_distance is None else bool(after[i] == row.case.foil),
         )
 
 
-def _pairs(answered: Answered) -> list[tuple[Decision, Row]]:
-    return list(zip(answered.decisions, answered.rows, strict=True))
+def _actions(agent: Agent, decisions: Sequence[Decision], commands: Sequence[np.ndarray | None]) -> np.ndarray:
+    states, valid = np.stack([d.state for d in decisions]), [d.valid_actions for d in decisions]
+    return choose_actions(agent.policy, states, np.array(commands, dtype=np.float64), valid)
 
 
-def _choices(agent: Agent, decisions: Sequence[Decision], commands: Sequence[np.ndarray | None]) -> np.ndarray:
-    states = np.stack([decision.state for decision in decisions])
-    return choose(agent.policy, states, np.array(commands, dtype=np.float64), [d.valid_actions for d in decisions])
-
-
-def _pose(agent: Agent, other: Agent, decision: Decision, foil: int) -> Question:
-    """In the command space of the first agent, so that both distances are in its units."""
+def _question(agent: Agent, other: Agent, decision: Decision, foil: int) -> Question:
+    """Return the question to the other agent in the command space of the first, so that distances have one unit."""
     return make_question(other, decision, foil, space=agent.space)
 
 
 def _ask(questions: Sequence[Question], search: Search) -> list[Answer]:
-    size = search.questions_at_once
-    parts = [questions[start : start + size] for start in range(0, len(questions), size)]
-    return [answer for part in parts for answer in ask(part, search)]
+    count = search.questions_at_once
+    batches = [questions[start : start + count] for start in range(0, len(questions), count)]
+    return [answer for batch in batches for answer in ask(batch, search)]

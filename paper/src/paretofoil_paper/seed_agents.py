@@ -1,4 +1,4 @@
-"""Agents by seed: read if they are there, gone on with if their training was stopped, trained if not."""
+"""Agents by training seed: read if they exist, otherwise trained; an interrupted training resumes."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from paretofoil_paper.plan import REALISED_ENVIRONMENTS, Plan
 
 
 def seed_agents(plan: Plan, kind: str) -> list[Path]:
-    """The folders of the agents of a kind, one for each seed of the plan.
+    """Return the folders of the agents of a kind, one for each seed of the plan.
 
-    A kind is called as the shipped agent that is trained in the same way: an environment's name, where chance plays a
-    part with `-realised` behind it for agents of realised returns.
+    A kind is the name of the shipped agent that is trained in the same way: an environment, with `-realised` for
+    training on realised returns.
     """
     show, total = plan.tell(f"training {kind}"), len(plan.agent_seeds)
     folders: list[Path] = []
@@ -36,7 +36,7 @@ def agent_name(kind: str, seed: int) -> str:
 
 
 def seed_agent(plan: Plan, kind: str, seed: int) -> Path:
-    """The folder of the agent of one seed; a training that is stopped or killed goes on at the next call."""
+    """Return the folder of the agent of one seed; an interrupted training resumes at the next call."""
     folder, entry = plan.out / "agents" / agent_name(kind, seed), envs.entry(REALISED_ENVIRONMENTS.get(kind, kind))
     settings = preset(entry, returns="realised" if kind in REALISED_ENVIRONMENTS else None)
     config, checkpoint = replace(settings, **{**plan.training, "seed": seed}), folder / CHECKPOINT
@@ -54,10 +54,10 @@ def seed_agent(plan: Plan, kind: str, seed: int) -> Path:
     return folder
 
 
-def _check(folder: Path, found: Mapping[str, Any] | None, wanted: TrainConfig) -> None:
-    """An agent of other settings is not taken for this one."""
-    plain, told = json.loads(json.dumps(asdict(wanted))), json.loads(json.dumps(found or {}))
-    for name, value in plain.items():
-        if told.get(name) != value:
-            got = f"one with {told.get(name)}; move it away"
-            raise InvalidInput.expected(f"the agent in {folder} to be trained with {name} = {value}", got)
+def _check(folder: Path, stored: Mapping[str, Any] | None, config: TrainConfig) -> None:
+    """Refuse an agent that was trained with other settings."""
+    expected, actual = json.loads(json.dumps(asdict(config))), json.loads(json.dumps(stored or {}))
+    for name, value in expected.items():
+        if actual.get(name) != value:
+            given = f"{name} = {actual.get(name)}; move the folder away to train a new agent"
+            raise InvalidInput.expected(f"an agent in {folder} trained with {name} = {value}", given)

@@ -1,11 +1,11 @@
-"""What the paper claims in words, tested: sparse changes, the budget, gradients, the horizon, under-trained agents."""
+"""The claims that the paper makes in words, tested: sparsity, budget, gradients, horizon, training."""
 
 from paretofoil_paper.audit import proof_rows
-from paretofoil_paper.claims.budget import as_run_budget_rows, budget_in_words, budget_rows, budget_table
-from paretofoil_paper.claims.gradient import gradient_in_words, gradient_table, slopes
-from paretofoil_paper.claims.horizon import horizon_in_words, horizon_table, pairs
-from paretofoil_paper.claims.sparsity import in_papers_box, in_reachable_box, sparsity_in_words, sparsity_table
-from paretofoil_paper.claims.undertrained import early_in_words, early_table, question_both
+from paretofoil_paper.claims.budget import as_run_results, budget_table, describe_budgets, described_results
+from paretofoil_paper.claims.gradient import describe_gradients, gradient_table, gradients
+from paretofoil_paper.claims.horizon import describe_horizons, horizon_commands, horizon_table
+from paretofoil_paper.claims.sparsity import describe_sparsity, in_paper_region, in_reachable_region, sparsity_table
+from paretofoil_paper.claims.undertrained import compare_agents, describe_undertrained, undertrained_table
 from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN, REACHABLE_PROTOCOL
 from paretofoil_paper.report import Report
@@ -13,28 +13,28 @@ from paretofoil_paper.stress import stress_rows
 
 
 def reproduce_claims(plan: Plan) -> Report:
-    """Claim by claim: what the paper says, how it was tested, and what came out."""
+    """Test the claims one by one: what the paper says, how it was tested, and the result."""
     rows = stress_rows(plan) + proof_rows(plan)
-    report = Report("What the paper claims in words, tested")
+    report = Report("The paper's claims in words, tested")
     report.say(
-        "Words in bold are quoted from the paper; behind them stands what the rows beside this page say. "
-        f"{REACHABLE_PROTOCOL} What is asked in the paper's box, of agents of realised returns, says so."
+        f"Words in bold are quoted from the paper. {REACHABLE_PROTOCOL} Results in the paper's search region, with "
+        "agents trained on realised returns, are marked as such."
     )
-    papers, reachable = in_papers_box(plan), in_reachable_box(plan, rows)
-    report.say("## How many entries change", sparsity_in_words(papers, reachable))
-    report.add(sparsity_table(plan, "the paper's box", papers, (AS_RUN, "exact")))
-    report.add(sparsity_table(plan, "the box of what is reachable", reachable, ("cf-zoo", "exact")))
-    as_run, as_told = as_run_budget_rows(plan), budget_rows(plan, rows)
-    report.say("## The budget", budget_in_words(as_run, as_told))
-    report.add(budget_table(as_run, "as run, in the paper's box"))
-    report.add(budget_table(as_told, "as told, in the box of what is reachable"))
-    found = {row.case for row in rows if row.search == "local-zoo" and row.found}
-    measured = slopes(plan, rows)
-    report.say("## Gradient and counterfactual", gradient_in_words(measured))
-    report.add(gradient_table(plan, measured, found))
-    timed, both = pairs(plan), question_both(plan)
-    if timed:
-        report.say("## Return and horizon", horizon_in_words(timed)).add(horizon_table(timed))
-    if both:
-        report.say("## Early and trained", early_in_words(both)).add(early_table(both))
+    paper, reachable = in_paper_region(plan), in_reachable_region(plan, rows)
+    report.say("## How many entries change", describe_sparsity(paper, reachable))
+    report.add(sparsity_table(plan, "the paper's search region", paper, (AS_RUN, "exact")))
+    report.add(sparsity_table(plan, "the reachable search region", reachable, ("cf-zoo", "exact")))
+    as_run, described = as_run_results(plan), described_results(plan, rows)
+    report.say("## The budget", describe_budgets(as_run, described))
+    report.add(budget_table(as_run, "as run by the authors, in the paper's search region"))
+    report.add(budget_table(described, "as described in the paper, in the reachable search region"))
+    solved_locally = {row.case for row in rows if row.search == "local-zoo" and row.found}
+    slopes = gradients(plan, rows)
+    report.say("## Gradient and counterfactual", describe_gradients(slopes))
+    report.add(gradient_table(plan, slopes, solved_locally))
+    commands, pairs = horizon_commands(plan), compare_agents(plan)
+    if commands:
+        report.say("## Return and horizon", describe_horizons(commands)).add(horizon_table(commands))
+    if pairs:
+        report.say("## Undertrained agents", describe_undertrained(pairs)).add(undertrained_table(pairs))
     return report

@@ -1,4 +1,4 @@
-"""Which way the margin rises at the command, and whether the counterfactual lies that way (paper, landscapes)."""
+"""Whether the gradient of the margin at the command points to the counterfactual (paper, landscapes)."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,163 +19,170 @@ from paretofoil_paper.plan import Plan
 from paretofoil_paper.searches.stacked import smallest_and_slopes
 
 STEPS = np.geomspace(1e-4, 1e3, 400)
-"""How far a line search goes along a direction of length 1: what leaves the region is put back onto its edge, so that
-the longest steps end in a corner."""
+"""Step lengths of the line search. Commands outside the search region are projected, so the longest end in a corner."""
 BISECTIONS = 16
 ALIGNED = 0.5
-"""A gradient whose cosine with the way to the answer is above this seems useful: it is less than 60 degrees off."""
+"""A gradient is aligned if its cosine with the direction of the answer is above this (an angle below 60 degrees)."""
 
 
 @dataclass(frozen=True)
-class Slope:
+class Gradient:
     """The gradient of the foil's margin at the original command of one question, in scaled coordinates."""
 
     agent: str
     front: int
-    time: int
+    step: int
     foil: int
-    steepness: float
-    """How much the margin rises over the whole range of an objective, if it went on rising as it does here."""
+    norm: float
+    """Increase of the margin over the whole range of an objective, if it were linear."""
     cosine: float | None
-    """Between the gradient and the way to the closest answer; None where the margin is flat."""
-    inside: float | None
-    """The same without what of the gradient leads out of the region at once."""
-    line: float | None
-    """The distance of the first valid command along the gradient; None if there is none."""
+    """Cosine of the gradient and the direction of the closest command; None if the margin is flat."""
+    cosine_inside: float | None
+    """The same without the components that leave the search region at once."""
+    line_distance: float | None
+    """Distance of the first valid command along the gradient; None if there is none."""
     optimum: float
-    """The distance of the closest answer, by the exact search."""
+    """Distance of the closest command, by the exact search."""
 
     @property
     def aligned(self) -> bool:
-        return self.inside is not None and self.inside > ALIGNED
+        return self.cosine_inside is not None and self.cosine_inside > ALIGNED
+
+    @property
+    def line_succeeds(self) -> bool:
+        return self.line_distance is not None
 
     @property
     def case(self) -> Case:
-        return Case(self.agent, self.front, self.time, self.foil)
+        return Case(self.agent, self.front, self.step, self.foil)
 
 
-def slopes(plan: Plan, rows: Sequence[Row]) -> list[Slope]:
-    """Of every answer of the exact search."""
+def gradients(plan: Plan, rows: Sequence[Row]) -> list[Gradient]:
+    """Return the gradient of every question that the exact search answered with a command."""
 
-    def measure() -> Iterator[Slope]:
+    def measure() -> Iterator[Gradient]:
         for name, environment in plan.names.items():
-            mine = [row for row in rows if row.search == "exact" and row.found and row.case.agent == name]
-            yield from measure_slopes(plan.load(environment), mine, plan.seed)
+            of_agent = [row for row in rows if row.search == "exact" and row.found and row.case.agent == name]
+            yield from measure_gradients(plan.load(environment), of_agent, plan.seed)
 
     settings = {"exact": describe_search(plan.seeded(plan.budgets.exact)), "steps": len(STEPS)}
-    return measurements(plan, "claims-gradient", Slope, measure, settings)
+    return measurements(plan, "claims-gradient", Gradient, measure, settings)
 
 
-def measure_slopes(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Slope]:
-    """One for each answer of the exact search."""
+def measure_gradients(agent: Agent, rows: Sequence[Row], seed: int) -> Iterator[Gradient]:
+    """Measure the gradient of each answer of the exact search."""
     if not rows:
         return
     episodes = rollouts(agent, agent.front, seed=seed)
     questions = [make_case_question(agent, row.case, episodes[row.case.front][row.case.step]) for row in rows]
-    gradients = np.stack([_gradient(question) for question in questions])
-    lines = _line_search(questions, gradients)
-    for row, question, gradient, line in zip(rows, questions, gradients, lines, strict=True):
+    slopes = np.stack([_gradient(question) for question in questions])
+    lines = _line_search(questions, slopes)
+    for row, question, slope, line in zip(rows, questions, slopes, lines, strict=True):
         closest = row.full_answer().closest
         assert closest is not None
-        way = (closest.command - question.command) / question.space.scale
-        cosines = _cosine(gradient, way), _cosine(_inside(question, gradient), way)
-        case, steepness = row.case, float(np.linalg.norm(gradient))
-        found = None if np.isnan(line) else float(line)
-        place = (case.agent, case.front, case.step, case.foil)
-        yield Slope(*place, steepness, *cosines, found, float(row.closest_distance or 0.0))
+        direction = (closest.command - question.command) / question.space.scale
+        yield Gradient(
+            *(row.case.agent, row.case.front, row.case.step, row.case.foil),
+            norm=float(np.linalg.norm(slope)),
+            cosine=_cosine(slope, direction),
+            cosine_inside=_cosine(_inside(question, slope), direction),
+            line_distance=None if np.isnan(line) else float(line),
+            optimum=float(row.closest_distance or 0.0),
+        )
 
 
 def _gradient(question: Question) -> np.ndarray:
-    """(d,): of the margin over the strongest rival."""
-    policy = require_white_box(question.policy, ", whose gradient can be told")
+    """Return the gradient (d,) of the margin over the strongest rival."""
+    policy = require_white_box(question.policy, ", to compute its gradient")
     network = margin_network(policy.fold(question.state), question)
     slope: np.ndarray = smallest_and_slopes(network, np.zeros((1, question.space.dim)))[1][0]
     return slope
 
 
 def _inside(question: Question, gradient: np.ndarray) -> np.ndarray:
-    """What is left of it where the command lies on the edge of the region."""
+    """Return the gradient without the components that lead out of the search region from its edge."""
     out = ((gradient < 0) & (question.command <= question.low)) | ((gradient > 0) & (question.command >= question.high))
     return np.where(out, 0.0, gradient)
 
 
 def _cosine(one: np.ndarray, other: np.ndarray) -> float | None:
-    size = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float(one @ other) / size if size > 0 else None
+    norms = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / norms if norms > 0 else None
 
 
-def _line_search(questions: Sequence[Question], gradients: np.ndarray) -> np.ndarray:
-    """(N,): the distance of the first valid command along each gradient, nan if there is none."""
+def _line_search(questions: Sequence[Question], slopes: np.ndarray) -> np.ndarray:
+    """Return the distance (N,) of the first valid command along each gradient, nan if there is none."""
     batch = QuestionBatch(questions)
-    sizes = np.linalg.norm(gradients, axis=1, keepdims=True)
-    ways = np.divide(gradients, sizes, out=np.zeros_like(gradients), where=sizes > 0)
+    norms = np.linalg.norm(slopes, axis=1, keepdims=True)
+    directions = np.divide(slopes, norms, out=np.zeros_like(slopes), where=norms > 0)
 
     def valid(rows: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        z = batch.project(rows, steps[:, None] * ways[rows])
+        z = batch.project(rows, steps[:, None] * directions[rows])
         return batch.margins(rows, z, "line") >= batch.kappa[rows]
 
-    everything = np.arange(batch.num_questions)
-    flips = valid(np.repeat(everything, len(STEPS)), np.tile(STEPS, batch.num_questions)).reshape(
-        batch.num_questions, -1
-    )
+    count = batch.num_questions
+    flips = valid(np.repeat(np.arange(count), len(STEPS)), np.tile(STEPS, count)).reshape(count, -1)
     rows, first = np.flatnonzero(flips.any(axis=1)), flips.argmax(axis=1)
-    found = np.full(batch.num_questions, np.nan)
-    if not rows.size:  # not every policy can be asked nothing
-        return found
+    distances = np.full(count, np.nan)
+    if not rows.size:  # some policies refuse an empty batch
+        return distances
     high, low = STEPS[first[rows]], np.where(first[rows] > 0, STEPS[first[rows] - 1], 0.0)
     for _ in range(BISECTIONS):
         middle = (low + high) / 2
-        reached = valid(rows, middle)
-        low, high = np.where(reached, low, middle), np.where(reached, middle, high)
-    found[rows] = batch.distances(batch.project(rows, high[:, None] * ways[rows]))
-    return found
+        is_valid = valid(rows, middle)
+        low, high = np.where(is_valid, low, middle), np.where(is_valid, middle, high)
+    distances[rows] = batch.distances(batch.project(rows, high[:, None] * directions[rows]))
+    return distances
 
 
-def gradient_table(plan: Plan, rows: Sequence[Slope], local: Collection[Case]) -> Table:
-    """`local` are the cases that local ZOO finds, which follows gradients step by step."""
+def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collection[Case]) -> Table:
+    """Return cosines and line searches by environment; `solved_locally` are the cases that local ZOO solves."""
     lines = []
     for name in [*plan.agents, "all"]:
-        mine = [row for row in rows if name in ("all", plan.names[row.agent])]
-        cosines = [row.cosine for row in mine if row.cosine is not None]
+        group = [row for row in rows if name in ("all", plan.names[row.agent])]
+        cosines = [row.cosine for row in group if row.cosine is not None]
         spread = map(float, np.quantile(cosines, (0.5, 0.1, 0.9))) if cosines else (None,) * 3
-        aligned = [row for row in mine if row.aligned]
-        ratios = [row.line / row.optimum for row in mine if row.line is not None and row.optimum]
-        found = (share(mine, _aligned), mean_interval(mine, _aligned), share(mine, _finds), mean_interval(mine, _finds))
-        steps = (share(aligned, _finds), share(mine, lambda r: r.case in local))
+        aligned = [row for row in group if row.aligned]
+        ratios = [row.line_distance / row.optimum for row in group if row.line_distance is not None and row.optimum]
+        rates = (
+            *(share(group, _aligned), mean_interval(group, _aligned)),
+            *(share(group, _line_succeeds), mean_interval(group, _line_succeeds)),
+            *(share(aligned, _line_succeeds), share(group, lambda row: row.case in solved_locally)),
+        )
         ratio = float(np.median(ratios)) if ratios else None
-        lines.append((ENVIRONMENTS.get(name, "All"), len(mine), *spread, *found, *steps, ratio))
+        lines.append((ENVIRONMENTS.get(name, "All"), len(group), *spread, *rates, ratio))
     columns = (
         *("environment", "answers", "cosine: median", "10 %", "90 %", "aligned [95 % CI]", "cluster [95 % CI]"),
-        *("line finds [95 % CI]", "line finds: cluster [95 % CI]", "if aligned: line finds [95 % CI]"),
-        *("local ZOO finds [95 % CI]", "line / optimum: median"),
+        *("line search succeeds [95 % CI]", "line search: cluster [95 % CI]", "if aligned: succeeds [95 % CI]"),
+        *("local ZOO succeeds [95 % CI]", "line / optimum: median"),
     )
     note = (
-        "Cosine: between the gradient of the margin at the original command and the way to the closest answer (exact), "
-        f"scaled. Aligned: above {ALIGNED:g}, without what leads out of the region at once. Line: the first valid "
-        "command straight along the gradient, which is kept inside the region. Local ZOO: gradient steps from the "
-        "original command, at the budget of the audit."
+        "Cosine: of the gradient of the margin at the original command and the direction of the closest command "
+        f"(exact), scaled. Aligned: above {ALIGNED:g}, without the components that leave the search region at once. "
+        "Line search: the first valid command along the gradient, projected to the search region. Local ZOO: gradient "
+        "steps from the original command, with the budget of the audit."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
 
-def gradient_in_words(rows: Sequence[Slope]) -> str:
-    """The two halves of the claim: poor alignment, and alignment that does not help."""
+def describe_gradients(rows: Sequence[Gradient]) -> str:
+    """Test both parts of the claim: poor alignment, and alignment that does not help."""
     aligned = [row for row in rows if row.aligned]
-    missed = share(aligned, lambda r: r.line is None)
+    failures = share(aligned, lambda row: not row.line_succeeds)
     cosines = [row.cosine for row in rows if row.cosine is not None]
     return (
-        "**This direction is poorly aligned with a nearby valid region**, says the paper of the gradient in one of its "
-        "landscapes, and of another that **even an apparently useful local direction does not guarantee success**. "
-        f"Over all {len(rows):,} questions that have an answer the median cosine between the gradient and the way to "
-        f"the closest answer is {float(np.median(cosines)) if cosines else 0.0:.2f}; "
-        f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}), and of "
-        f"those {100 * missed.rate:.1f} % lead to no valid command along a straight line."
+        "**This direction is poorly aligned with a nearby valid region**, says the paper about the gradient in one of "
+        "its landscapes, and about another that **even an apparently useful local direction does not guarantee "
+        f"success**. Over the {len(rows):,} questions with an answer, the median cosine of the gradient and the "
+        f"direction of the closest command is {float(np.median(cosines)) if cosines else 0.0:.2f}. "
+        f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}); along "
+        f"{100 * failures.rate:.1f} % of these there is no valid command on a straight line."
     )
 
 
-def _aligned(row: Slope) -> bool:
+def _aligned(row: Gradient) -> bool:
     return row.aligned
 
 
-def _finds(row: Slope) -> bool:
-    return row.line is not None
+def _line_succeeds(row: Gradient) -> bool:
+    return row.line_succeeds

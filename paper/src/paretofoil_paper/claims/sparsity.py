@@ -1,4 +1,4 @@
-"""How many entries of the command an answer changes (paper, "usually sparse, changing 1 or 2 entries")."""
+"""The number of entries of the command that an answer changes (paper, "usually sparse, changing 1 or 2 entries")."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,139 +16,144 @@ from paretofoil_paper.plan import Plan
 from paretofoil_paper.protocols import AS_RUN
 from paretofoil_paper.stress import paper_rows
 
-NOTABLE = 0.001
-"""An entry changes if it changes by more than this share of its range."""
+THRESHOLD = 0.001
+"""An entry counts as changed if it changes by more than this share of its range."""
 FEW = 2
-"""Entries: those of which the paper says that usually no more change."""
-
-
-def entries_changed(row: Row, scale: np.ndarray, *, quoted: bool = False) -> int:
-    """Of the closest command that was found, or of the one that is quoted."""
-    answer = row.full_answer()
-    one = answer.quoted if quoted else answer.closest
-    return 0 if one is None else int((np.abs(one.command - answer.question.command) / scale > NOTABLE).sum())
+"""The paper says that usually no more entries than this change."""
 
 
 @dataclass(frozen=True)
-class Changed:
-    """How many entries of the command one answer changes."""
+class ChangedEntries:
+    """The number of entries of the command that one answer changes."""
 
     agent: str
     front: int
     environment: str
     search: str
-    size: int
-    """Entries of the command."""
-    entries: int
-    """Those that the closest command changes ..."""
+    dim: int
+    """Number of entries of the command."""
+    closest: int
+    """Entries that the closest command changes."""
     quoted: int
-    """... and the one that is quoted."""
+    """Entries that the quoted command changes."""
 
     @property
     def few(self) -> bool:
-        return self.entries <= FEW
+        return self.closest <= FEW
 
 
-Answers = Sequence[Changed]
+Answers = Sequence[ChangedEntries]
 
 
-def in_papers_box(plan: Plan) -> list[Changed]:
-    """The answers of the paper's own experiment, and the closest ones there; ranges are those of its box."""
+def count_changed(command: np.ndarray, original: np.ndarray, scale: np.ndarray) -> int:
+    """Return how many entries change by more than `THRESHOLD` of their range."""
+    return int((np.abs(command - original) / scale > THRESHOLD).sum())
+
+
+def in_paper_region(plan: Plan) -> list[ChangedEntries]:
+    """Count the changed entries of the paper's experiment; ranges are those of its search region."""
     agents = [load_agent(source) for source in plan.as_run.values()]
     return _count(plan, paper_rows(plan), {agent.name: agent.paper_space.scale for agent in agents})
 
 
-def in_reachable_box(plan: Plan, rows: Iterable[Row]) -> list[Changed]:
-    """The answers of rows that were asked about what is reachable; ranges are those that the agent was trained on."""
+def in_reachable_region(plan: Plan, rows: Iterable[Row]) -> list[ChangedEntries]:
+    """Count the changed entries of rows in the reachable search region; ranges are those of training."""
     return _count(plan, rows, {name: plan.load(environment).space.scale for name, environment in plan.names.items()})
 
 
-def _count(plan: Plan, rows: Iterable[Row], scales: Mapping[str, np.ndarray]) -> list[Changed]:
+def _count(plan: Plan, rows: Iterable[Row], scales: Mapping[str, np.ndarray]) -> list[ChangedEntries]:
     counted = []
-    for row in (row for row in rows if row.found):
-        scale = scales[row.case.agent]
-        told = (row.case.agent, row.case.front, plan.environment_of(row), row.search, scale.size)
-        counted.append(Changed(*told, entries_changed(row, scale), entries_changed(row, scale, quoted=True)))
+    for row in rows:
+        answer = row.full_answer() if row.found else None
+        if answer is None or answer.closest is None or answer.quoted is None:
+            continue
+        scale, original = scales[row.case.agent], answer.question.command
+        closest, quoted = (count_changed(point.command, original, scale) for point in (answer.closest, answer.quoted))
+        labels = (row.case.agent, row.case.front, plan.environment_of(row), row.search)
+        counted.append(ChangedEntries(*labels, scale.size, closest, quoted))
     return counted
 
 
-def sparsity_table(plan: Plan, box: str, answers: Answers, searches: Sequence[str]) -> Table:
-    """Environments and searches down; numbers of entries across."""
+def sparsity_table(plan: Plan, region: str, answers: Answers, searches: Sequence[str]) -> Table:
+    """Return the numbers of changed entries by environment and search."""
     lines: list[tuple[Any, ...]] = []
-    begins = []
+    rules = []
     for name in [*plan.agents, "all"]:
-        begins.append(len(lines))
+        rules.append(len(lines))
         for search in searches:
-            mine = [one for one in answers if one.search == search and name in ("all", one.environment)]
-            size = mine[0].size if mine and name != "all" else None
-            counts = np.bincount([min(one.entries, FEW + 1) for one in mine], minlength=FEW + 2)
-            few = (share(mine, lambda one: one.few), mean_interval(mine, lambda one: one.few))
-            told = (*map(int, counts), *few, share(mine, lambda one: one.quoted <= FEW))
-            lines.append((ENVIRONMENTS.get(name, "All"), search, size, len(mine), *told))
+            group = [one for one in answers if one.search == search and name in ("all", one.environment)]
+            dim = group[0].dim if group and name != "all" else None
+            counts = np.bincount([min(one.closest, FEW + 1) for one in group], minlength=FEW + 2)
+            few = (share(group, _is_few), mean_interval(group, _is_few))
+            cells = (*map(int, counts), *few, share(group, lambda one: one.quoted <= FEW))
+            lines.append((ENVIRONMENTS.get(name, "All"), search, dim, len(group), *cells))
     columns = (
         *("environment", "search", "entries", "answers", "0 change", "1 changes", "2 change", "more change"),
-        *("at most two [95 % CI]", "cluster [95 % CI]", "as quoted: at most two [95 % CI]"),
+        *("at most two [95 % CI]", "cluster [95 % CI]", "quoted: at most two [95 % CI]"),
     )
     note = (
-        f"An entry changes if it moves by more than {100 * NOTABLE:g} % of its range in this box. As quoted: of the "
-        "command in short numbers, for which entries that hardly change are kept as they are where the foil still wins."
+        f"An entry counts as changed if it moves by more than {100 * THRESHOLD:g} % of its range in this region. "
+        "Quoted: the command in short numbers; small changes of an entry are undone if the foil still wins."
     )
-    title = f"How many entries of the command change: {box}"
-    return Table(title, columns, tuple(lines), note, rules=tuple(begins[1:]))
+    title = f"Number of entries of the command that change, in {region}"
+    return Table(title, columns, tuple(lines), note, rules=tuple(rules[1:]))
 
 
-def sparsity_in_words(papers: Answers, reachable: Answers) -> str:
-    """The claim, the authors' data and the same experiment on our agents; then the other box and the closest answers.
+def describe_sparsity(paper: Answers, reachable: Answers) -> str:
+    """Compare the claim with the authors' data, with the same experiment on our agents, and with other searches.
 
-    Where a command has two entries in all it says nothing, so that the verdict is about the others.
+    Commands of two entries cannot change more than two, so the verdict is about longer ones.
     """
-    as_run = [one for one in papers if one.search == AS_RUN]
+    as_run = [one for one in paper if one.search == AS_RUN]
     others = {
-        "the closest answers in that box (`exact`)": [one for one in papers if one.search == "exact"],
-        "CF-ZOO as the text tells it, in the box of what is reachable": [r for r in reachable if r.search == "cf-zoo"],
-        "the closest answers there": [one for one in reachable if one.search == "exact"],
+        "`exact` in the same region": [one for one in paper if one.search == "exact"],
+        "`cf-zoo` in the reachable region": [one for one in reachable if one.search == "cf-zoo"],
+        "`exact` in the reachable region": [one for one in reachable if one.search == "exact"],
     }
-    told = "; of ".join(f"{name} {_percent(mine)}, {_percent(_wide(mine))}" for name, mine in others.items())
-    verdicts = {verdict(_wide(mine)) for mine in (as_run, *others.values()) if _wide(mine)}
-    decide = " So the box and the search decide it." * (len(verdicts) > 1)
-    unchanged = sum(one.entries == 0 for one in as_run)
+    shares = "; ".join(f"{name} {_percent(group)}, {_percent(_wide(group))}" for name, group in others.items())
+    verdicts = {verdict(_wide(group)) for group in (as_run, *others.values()) if _wide(group)}
+    conclusion = " So the result depends on the search region and the search." * (len(verdicts) > 1)
+    unchanged = sum(one.closest == 0 for one in as_run)
     return (
-        "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. Of the "
-        f"authors' published answers {100 * FEW_ENTRIES:.0f} % change at most two. In the same experiment on our "
-        f"agents (`{AS_RUN}`, the paper's box, realised returns where chance plays) {_percent(as_run)} do. Where a "
-        f"command has two entries that is no wonder; where it has three or more {_percent(_wide(as_run))} do: "
-        f"{verdict(_wide(as_run))}. By environment these are {_each(_wide(as_run))}; {unchanged:,} answers change no "
-        "entry by as much as counts. At most two change, of all and of those with three or more entries, of "
-        f"{told}.{decide} An entry counts by the range of its box, and the paper's box can be wide: of Minecart's 200 "
-        "of fuel episodes need less than 2."
+        "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. At most two "
+        f"entries change in {100 * FEW_ENTRIES:.0f} % of the authors' published answers. In the same experiment on our "
+        f"agents (`{AS_RUN}`, the paper's search region, realised returns), at most two change in {_percent(as_run)} "
+        f"of the answers, and in {_percent(_wide(as_run))} of those whose command has three or more entries: "
+        f"{verdict(_wide(as_run))}. By environment these are {_by_environment(_wide(as_run))}. {unchanged:,} answers "
+        "change no entry by more than the threshold. The other searches, for all answers and for commands of three or "
+        f"more entries: {shares}.{conclusion} The range of an entry is that of the region; some regions are wide: "
+        "Minecart's allows 200 of fuel, and episodes need less than 2."
     )
 
 
-def _wide(answers: Answers) -> list[Changed]:
-    """Those that could change more than a few."""
-    return [one for one in answers if one.size > FEW]
+def _is_few(one: ChangedEntries) -> bool:
+    return one.few
 
 
-def _each(answers: Answers) -> str:
-    """The shares of those that change few, by environment."""
-    groups: dict[str, list[Changed]] = {}
+def _wide(answers: Answers) -> list[ChangedEntries]:
+    """Return the answers whose command has more than `FEW` entries."""
+    return [one for one in answers if one.dim > FEW]
+
+
+def _by_environment(answers: Answers) -> str:
+    groups: dict[str, list[ChangedEntries]] = {}
     for one in answers:
         groups.setdefault(ENVIRONMENTS[one.environment], []).append(one)
-    shares = {name: 100 * share(mine, lambda one: one.few).rate for name, mine in groups.items()}
+    shares = {name: 100 * share(group, _is_few).rate for name, group in groups.items()}
     return ", ".join(f"{name} {rate:.1f} %" for name, rate in shares.items()) or "none"
 
 
 def _percent(answers: Answers) -> str:
-    found = share(answers, lambda one: one.few)
-    return f"{100 * found.rate:.1f} % ({found.successes:,} of {found.cases:,})" if found.cases else "none (of none)"
+    few = share(answers, _is_few)
+    return f"{100 * few.rate:.1f} % ({few.successes:,} of {few.cases:,})" if few.cases else "none (of 0)"
 
 
 def verdict(answers: Answers) -> str:
-    """Whether more than half change few: by the cluster interval, or Wilson's where episodes are too few for it."""
+    """Say whether more than half change few entries, by the cluster interval or, with few episodes, by Wilson's."""
     if not answers:
         return "no command has more"
-    cluster, found = mean_interval(answers, lambda one: one.few), share(answers, lambda one: one.few)
-    low, high = found.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
+    cluster, few = mean_interval(answers, _is_few), share(answers, _is_few)
+    low, high = few.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
     if low <= 0.5 <= high:
-        return "by the interval it may be more than half, or less"
-    return f"by the interval {'more' if low > 0.5 else 'less'} than half"
+        return "the interval contains one half"
+    return f"by the interval, {'more' if low > 0.5 else 'less'} than half"

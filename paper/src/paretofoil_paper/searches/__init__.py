@@ -1,4 +1,4 @@
-"""Searches that only the paper needs: one module per method, with the contract of `paretofoil.core.search`."""
+"""The searches that only reproduce the paper: one module per method, with the contract of `paretofoil.core.search`."""
 
 from typing import TYPE_CHECKING
 
@@ -34,13 +34,17 @@ def register() -> None:
 
     as_run, white_cw = f"{_HOME}.cf_zoo_as_run:CFZooAsRun", f"{_HOME}.white_cw:WhiteCW"
     register_search("cf-zoo:reference", f"{_HOME}.reference:ReferenceCFZoo", "CF-ZOO, one query at a time")
-    register_search("cf-zoo:as-run", as_run, "CF-ZOO as the authors' code runs it, at the 3,001 of their stress test")
-    register_search("cf-zoo:as-run-comparison", as_run, "as run, at the 21,000 of their comparison", "comparison")
-    register_search("cf-zoo:as-run-thorough", as_run, "as run, at the 100,000 of their diagnosis", "thorough")
-    register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without its rays")
-    register_search("white-cw", white_cw, "Carlini and Wagner's white-box attack through ART, with ART's defaults")
-    register_search("white-cw-padded", white_cw, "the same, in a wider box", "padded")
-    register_search("white-cw:as-run", white_cw, "the same, with the settings of the authors' code", "as-run")
-    register_search("white-cw:as-run-0", white_cw, "as run, with confidence 0, as in the authors' data", "as-run-0")
-    register_search("projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the objective of White-CW, projected; fast")
-    register_search("grid", f"{_HOME}.grid:Grid", "the paper's audit: 200 values per objective")
+    register_search("cf-zoo:as-run", as_run, "CF-ZOO with the settings of the authors' code, B = 3,001")
+    register_search("cf-zoo:as-run-comparison", as_run, "cf-zoo:as-run with B = 21,000", "comparison")
+    register_search("cf-zoo:as-run-thorough", as_run, "cf-zoo:as-run with B = 100,000", "thorough")
+    register_search("local-zoo", f"{_HOME}.local_zoo:LocalZoo", "CF-ZOO without rays")
+    register_search("white-cw", white_cw, "Carlini and Wagner's white-box attack, with the defaults of ART")
+    register_search("white-cw-padded", white_cw, "white-cw in a wider region", "padded")
+    register_search("white-cw:as-run", white_cw, "white-cw with the settings of the authors' code", "as-run")
+    register_search(
+        "white-cw:as-run-0", white_cw, "white-cw:as-run with confidence 0, as in the authors' data", "as-run-0"
+    )
+    register_search(
+        "projected-cw", f"{_HOME}.projected_cw:ProjectedCW", "the objective of white-cw with projected gradients (fast)"
+    )
+    register_search("grid", f"{_HOME}.grid:Grid", "the paper's grid: 200 values per objective")

@@ -1,7 +1,7 @@
-"""A policy at one state as an ART classifier. Imported only where ART is installed.
+"""A policy at one state as an ART classifier. Imported only if ART is installed.
 
-Plain NumPy: an attack evaluates a tiny network thousands of times, one input at a time, and ART's own wrapper of torch
-takes five times as long for it.
+It uses NumPy, because an attack evaluates a small network thousands of times with one input, and ART's wrapper of torch
+takes five times as long.
 """
 
 from typing import Any
@@ -18,15 +18,15 @@ from paretofoil_paper.searches.frame import Frame
 
 
 class AttackStoppedError(Exception):
-    """A limit came before the attack's own end."""
+    """A limit stopped the attack."""
 
 
 class ArtClassifier(ClassGradientsMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Inputs of a frame -> logits of the valid actions.
+    """Maps inputs of a frame to logits of the valid actions.
 
-    Invalid actions are sliced away, which does to the attack what a logit of -1e9 does (infinite ones would make ART
-    fail silently). It counts its evaluations, stops the attack at the budget's limits, and remembers the closest
-    valid command that it was asked about.
+    Invalid actions are removed, which has the same effect as a logit of -1e9 (with infinite ones ART fails silently).
+    The classifier counts its evaluations, stops the attack at the limits of the budget, and stores the closest valid
+    command that was evaluated.
     """
 
     def __init__(self, question: Question, folded: FoldedPolicy, frame: Frame, level: float, budget: Budget) -> None:
@@ -42,40 +42,40 @@ class ArtClassifier(ClassGradientsMixin, ClassifierMixin, BaseEstimator):  # typ
         return (self.frame.size,)
 
     def predict(self, x: np.ndarray, **_: Any) -> np.ndarray:
-        """Logits (N, valid) at inputs x (N, m)."""
-        logits = self.network.margins(self._seen(x))
+        """Return the logits (N, valid) at inputs x (N, m)."""
+        logits = self.network.margins(self._commands(x))
         self._remember(x, logits)
         return logits
 
     def class_gradient(self, x: np.ndarray, label: Any = None, **_: Any) -> np.ndarray:
-        """The derivative of one logit for each input: x (N, m), label (N,) -> (N, 1, m)."""
-        slopes = self.network.margins_and_slopes(self._seen(x))[1]  # (N, valid, d)
+        """Return the derivative (N, 1, m) of the logit `label` (N,) with respect to the inputs x (N, m)."""
+        slopes = self.network.margins_and_slopes(self._commands(x))[1]  # (N, valid, d)
         chosen = slopes[np.arange(len(x)), label][:, self.frame.moved] * self.frame.slopes(x)
         return chosen[:, None, :]
 
     def fit(self, x: np.ndarray, y: np.ndarray, **_: Any) -> None:
-        raise NotImplementedError("a policy is not trained here")
+        raise NotImplementedError("ArtClassifier wraps a trained policy and cannot be trained")
 
-    def _seen(self, x: np.ndarray) -> np.ndarray:
-        """The commands (N, d) that the network sees; each is an evaluation."""
+    def _commands(self, x: np.ndarray) -> np.ndarray:
+        """Return the commands (N, d) of the inputs, and count an evaluation for each."""
         if not self.budget.spend("white-box", len(x)):
             raise AttackStoppedError
         return self.frame.to_commands(x.astype(np.float64))
 
     def _remember(self, x: np.ndarray, logits: np.ndarray) -> None:
-        """Inputs (N, m) and logits (N, valid): ART itself forgets them when it is stopped."""
+        """Store the closest valid command among inputs (N, m) with logits (N, valid); ART loses it if it is stopped."""
         margins = logits[:, self.target] - np.delete(logits, self.target, axis=1).max(axis=1, initial=-np.inf)
         for one in x[margins >= self.level]:
             self.closest = min(self.closest, self.frame.to_answer(one), key=self._distance)
 
     def _distance(self, command: np.ndarray) -> float:
-        """Of a command that was met; the original itself is no answer."""
-        size = float(self.question.space.distance(command, self.question.command, self.question.norm))
-        return size if size > 0 else np.inf
+        """Return the distance of a command; infinite for the original command, which is not an answer."""
+        distance = float(self.question.space.distance(command, self.question.command, self.question.norm))
+        return distance if distance > 0 else np.inf
 
 
 def _network(folded: FoldedPolicy, question: Question) -> MarginNetwork:
-    """The logits of the valid actions, in the place of margins."""
+    """Return the network of the logits of the valid actions (as a network of margins)."""
     valid, last = list(question.valid_actions), len(folded.weights) - 1
     weights = (*folded.weights[:last], folded.weights[last][valid])
     biases = (*folded.biases[:last], folded.biases[last][valid])

@@ -1,10 +1,10 @@
-"""CF-ZOO as the authors' code runs it, which is not as the paper's text tells it (`cf_zoo.py`).
+"""CF-ZOO as in the authors' code, which differs from the paper's text (`paretofoil.search.cf_zoo`).
 
-The region is cut by the front's signs and measured in what is left of it; axes and front points are tried before
-random directions; bisections are paid for out of the rays' queries; ZOO descends inside the cut; a bisection towards
-the command ends it. B queries are spent twice: at 3,001 the rays take 2,984, ZOO 3,001 and the end 16, which are the
-numbers that the authors published, unless a question has fewer directions than that. One thing is not theirs: ZOO picks
-its coordinates by a random stream of its own, where theirs begins the seed's anew.
+The signs of the front cut the search region, and distances are in units of the cut region. Axes and front points are
+tried before random directions. The queries of bisections count for the rays. ZOO stays inside the cut region, and a
+final bisection moves the answer towards the command. B queries are spent twice: with B = 3,001 the rays make 2,984
+queries, ZOO 3,001 and the final bisection 16, as published by the authors, unless a question has fewer directions. One
+detail differs: ZOO chooses its coordinates with a random stream of its own; theirs restarts that of the seed.
 """
 
 from dataclasses import dataclass
@@ -22,32 +22,32 @@ from paretofoil_paper.searches.cone import TINY, Cone, ask_cones, cut_regions, d
 
 @dataclass(frozen=True)
 class CFZooAsRun(Search):
-    """The defaults are those of the published stress test; the switches leave one choice out, to see its worth."""
+    """CF-ZOO with the settings of the published stress test; each switch leaves out one component, for the ablation."""
 
     max_queries: int = 3_001
-    """B: ZOO's maximum of queries, and that of the rays with the bisection at the end."""
+    """B: maximum number of queries of ZOO, and of the rays with the final bisection."""
     directions: int = 9_001
-    """How many random directions there are; rays end where they are used up."""
+    """Number of random directions; the rays end when they are used up."""
     bisections: int = 16
-    """K: binary-search steps along each successful ray, and one more than those at the end."""
+    """K: bisection steps along each successful ray, and one more than those of the final bisection."""
     c: float = ZooConfig.c
-    """The weight of the hinge term against the squared distance."""
+    """Weight of the hinge term relative to the squared distance."""
     eta: float = ZooConfig.eta
-    """The learning rate of ADAM, in units of the cut region."""
+    """Learning rate of Adam, in units of the cut region."""
     h: float = ZooConfig.h
-    """The finite-difference step, in units of the cut region."""
+    """Finite-difference step, in units of the cut region."""
     seed: int = 0
-    """The seed of the random directions and coordinates."""
+    """Seed of the random directions and coordinates."""
     cone: bool = True
-    """Cut the region by the signs of the front command with the largest foil margin."""
+    """Cut the search region by the signs of the front command with the largest margin of the foil."""
     axis_rays: bool = True
     """Try the axes first."""
     front_rays: bool = True
     """Try the directions of the front commands next."""
     bisect_at_once: bool = True
-    """Pay for each ray's bisections before the next ray, not for those of the closest once many ends are known."""
+    """Bisect each ray before the next one, instead of the closest rays after all ends are known."""
     zoo: bool = True
-    """Descend after the rays; without it they have its queries too."""
+    """Run ZOO after the rays; without it, the rays get its queries, too."""
     final_bisection: bool = True
     """End with a bisection between the answer and the command."""
 
@@ -60,7 +60,7 @@ class CFZooAsRun(Search):
 
     @classmethod
     def preset(cls, name: str, seed: int = 0) -> "CFZooAsRun":
-        """The published runs by name: stress, example, comparison, thorough."""
+        """Return a published run by name: stress, example, comparison or thorough."""
         if name not in PRESETS:
             raise InvalidInput.expected(f"a preset among {', '.join(PRESETS)}", repr(name))
         max_queries, directions, bisections = PRESETS[name]
@@ -71,7 +71,7 @@ class CFZooAsRun(Search):
         return "cf-zoo:as-run"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        """A limit of queries lowers B to half of it, so that all phases keep their shares."""
+        """Run the search; a limit of queries lowers B to half of it, so that all phases keep their shares."""
         budget = Budget(batch, limits, most=2 * self.max_queries)
         queries = int(budget.left[0]) // 2
         for_rays = (queries if self.zoo else 2 * queries) - self.bisections - 1
@@ -81,47 +81,47 @@ class CFZooAsRun(Search):
         budget.left += kept
         if self.zoo and queries:
             found = budget.closest.found
-            region = region.where(found, Region.whole(batch))  # without a seed all of the region is searched
+            region = region.where(found, Region.whole(batch))  # without a seed, the whole region is searched
             budget.closest.unit = region.unit
             start = np.where(found[:, None], budget.closest.scaled_change, 0.0)
             refine(budget, start, ZooConfig(queries, self.c, self.eta, self.h, clipped=True), self.seed, region)
         if self.final_bisection and self.bisections:
             _pull_back(budget, self.bisections - 1)
-        budget.cut[:] = queries < self.max_queries  # the rays' end is no limit: it is how the search is made
+        budget.cut[:] = queries < self.max_queries  # the end of the rays is not a limit
         return budget.findings()
 
     def _search_rays(self, budget: Budget) -> Region:
-        """The command, the front, then rays in their order; what it met lies in the budget, measured in the region."""
-        batch, everyone = budget.batch, np.arange(budget.batch.num_questions)
-        margins = budget.ask_at(everyone, batch.commands, "command")
+        """Query the command, the front and then the rays; return the cut region, in whose units the budget measures."""
+        batch, questions = budget.batch, np.arange(budget.batch.num_questions)
+        margins = budget.ask_at(questions, batch.commands, "command")
         cones = ask_cones(budget, cut=self.cone)
         region = cut_regions(batch, np.stack([cone.signs for cone in cones]))
         budget.closest = Closest(batch, batch.kappa, region.unit)
-        budget.closest.offer(everyone, np.zeros_like(batch.commands), margins)
+        budget.closest.offer(questions, np.zeros_like(batch.commands), margins)
         for row, cone in enumerate(cones):
             inside = _inside(region, row, cone)
             budget.closest.offer(np.full(inside.sum(), row), cone.front[inside], cone.margins[inside])
         random = np.random.default_rng(self.seed).standard_normal((self.directions, batch.dim))
         at_once = max(1, MAX_ENDPOINTS // max(self.directions, 1))
         for first in range(0, batch.num_questions, at_once):
-            chunk = everyone[first : first + at_once]
+            chunk = questions[first : first + at_once]
             self._shoot(budget, region, chunk, [self._rays(region, q, batch, cones[q], random) for q in chunk])
         return region
 
     def _rays(self, region: Region, row: int, batch: QuestionBatch, cone: Cone, random: np.ndarray) -> np.ndarray:
-        """All directions of one question, in the region's units and in their order: axes, front points, random ones."""
+        """Return all directions of one question, in units of the region: axes, front points, random directions."""
         low, high, unit = region.low[row], region.high[row], region.unit[row]
         room = np.stack([-low, high]) * batch.scale[row] > TINY
-        axes = np.stack([np.eye(batch.dim), -np.eye(batch.dim)], axis=1).reshape(-1, batch.dim)  # +, - of each
+        axes = np.stack([np.eye(batch.dim), -np.eye(batch.dim)], axis=1).reshape(-1, batch.dim)  # both signs of each
         axes = np.where(np.where(axes > 0, room[1], room[0]), axes, 0.0)
-        tried = [axes] * self.axis_rays + [fold(cone.front / unit, cone.signs, room)] * self.front_rays
-        return directions(np.concatenate([*tried, fold(random, cone.signs, room)]))
+        fixed = [axes] * self.axis_rays + [fold(cone.front / unit, cone.signs, room)] * self.front_rays
+        return directions(np.concatenate([*fixed, fold(random, cone.signs, room)]))
 
     def _shoot(self, budget: Budget, region: Region, chunk: np.ndarray, rays: list[np.ndarray]) -> None:
-        """Rays of the questions in chunk, in blocks that their queries are sure to suffice for.
+        """Query the rays of a chunk of questions, in blocks for which the queries suffice in any case.
 
-        A ray costs at most its end and its bisections, so that a block changes neither what is asked nor what is
-        paid; the last rays go one by one, because the queries may end within one.
+        A ray costs at most its end and its bisections, so blocks change neither the queries nor their number. The last
+        rays go one by one, because the queries may run out within one.
         """
         cost = self.bisections + 1 if self.bisect_at_once else 2
         count, done = np.array([len(u) for u in rays]), np.zeros(len(rays), dtype=np.int64)
@@ -142,19 +142,19 @@ class CFZooAsRun(Search):
 
 
 def _pull_back(budget: Budget, steps: int) -> None:
-    """Ask about each answer again, then bisect between it and the command."""
-    who = np.flatnonzero(budget.closest.found)
-    winners = budget.closest.scaled_change[who]
-    budget.ask(who, winners, "final")
-    bisect(budget, Region.whole(budget.batch), who, winners, np.ones(len(who)), steps, phase="final", prune=False)
+    """Query each answer again, then bisect between it and the command."""
+    rows = np.flatnonzero(budget.closest.found)
+    z = budget.closest.scaled_change[rows]
+    budget.ask(rows, z, "final")
+    bisect(budget, Region.whole(budget.batch), rows, z, np.ones(len(rows)), steps, phase="final", prune=False)
 
 
 def cut_distances(batch: QuestionBatch, commands: np.ndarray, by_rays: np.ndarray) -> np.ndarray:
-    """The distances (Q,) of commands (Q, d), one for each question, in units of its cut region.
+    """Return the distances (Q,) of commands (Q, d), one for each question, in units of its cut region.
 
-    The published stress table measures so, this library and the published comparison in units of the whole box. Where
-    no ray met the foil (`by_rays`, (Q,)) and no front command in the cut does, ZOO had no seed and searched the whole
-    region: its answer is measured in that one.
+    The published stress table has these units; this library and the published comparison use the whole region. If no
+    ray (`by_rays`, (Q,)) and no front command in the cut region makes the foil win, ZOO had no seed and searched the
+    whole region; the answer is then measured in its units.
     """
     cones = ask_cones(Budget(batch))
     cut = cut_regions(batch, np.stack([cone.signs for cone in cones]))
@@ -164,12 +164,12 @@ def cut_distances(batch: QuestionBatch, commands: np.ndarray, by_rays: np.ndarra
 
 
 def _meets_foil(region: Region, row: int, cone: Cone, kappa: float) -> bool:
-    """Whether a front command in the region makes the foil win."""
+    """Return whether a front command in the region makes the foil win."""
     return bool((cone.margins[_inside(region, row, cone)] >= kappa).any())
 
 
 def _inside(region: Region, row: int, cone: Cone) -> np.ndarray:
-    """(F,) which front commands lie in the region of a question."""
+    """Return which front commands (F,) are in the region of a question."""
     return ((cone.front >= region.low[row]) & (cone.front <= region.high[row])).all(axis=1)
 
 
@@ -179,4 +179,4 @@ PRESETS = {
     "comparison": (21_000, 21_000, 16),
     "thorough": (100_000, 100_000, 24),
 }
-"""B, random directions and K; those of the thorough run, and the directions of the stress test, are inferred."""
+"""B, random directions and K. K of the thorough run and the directions of the stress test are inferred."""

@@ -1,6 +1,6 @@
-"""The sign cone as the authors' code has it: the front says which half of each objective's range is searched.
+"""The sign cone of the authors' code: the front determines which half of each objective's range is searched.
 
-The paper's text restricts directions (`rays.py`); the code cuts the region itself, and measures in what is left.
+The paper's text restricts the directions; the code cuts the search region and measures in units of the cut region.
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from paretofoil.search.budget import Budget
 from paretofoil.search.cf_zoo import Region
 
 TINY = 1e-6
-"""In units of the command: a smaller difference is none, a smaller room or width too."""
+"""Smaller differences, distances to an edge and widths count as 0, in units of the command."""
 DECIMALS = 6
-"""Points and directions that agree so far are the same."""
+"""Points and directions that agree to this many decimals are the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Cone:
-    """What the front candidates of one question say."""
+    """The front candidates of one question and the signs that they imply."""
 
     front: np.ndarray  # (F, d): scaled changes to the candidates, the largest foil margin first
     margins: np.ndarray  # (F,)
@@ -27,7 +27,7 @@ class Cone:
 
 
 def ask_cones(budget: Budget, *, cut: bool = True) -> list[Cone]:
-    """Ask about every front candidate; the anchor, the one of the largest margin, decides the signs if it is to cut."""
+    """Query every front candidate; with `cut`, the one with the largest margin determines the signs."""
     batch = budget.batch
     candidates = [candidates_of(question) for question in batch.questions]
     rows = np.repeat(np.arange(batch.num_questions), [len(front) for front in candidates])
@@ -46,34 +46,34 @@ def ask_cones(budget: Budget, *, cut: bool = True) -> list[Cone]:
 
 
 def candidates_of(question: Question) -> np.ndarray:
-    """The front commands, clipped to the region, each once: (F, d) in their order."""
+    """Return the front commands (F, d), clipped to the region and without duplicates."""
     return _each_once(question.space.project(question.front, question.low, question.high))
 
 
 def cut_regions(batch: QuestionBatch, signs: np.ndarray) -> Region:
-    """The regions cut at the command where there is a sign (Q, d); the width that is left is the unit."""
+    """Return the regions, cut at the command where there is a sign (Q, d); the remaining width is the unit."""
     low, high = np.where(signs > 0, 0.0, batch.low), np.where(signs < 0, 0.0, batch.high)
     width = (high - low) * batch.scale
     return Region(low, high, np.where(width < TINY, 1.0, width) / batch.scale)
 
 
 def fold(v: np.ndarray, signs: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Directions v (N, d) inside the cone: wrong signs are mirrored, a component without room becomes 0.
+    """Return directions v (N, d) inside the cone: wrong signs are mirrored, components without room are set to 0.
 
-    room (2, d) says whether one can go down, and up.
+    `room` (2, d) is whether the region extends below and above the command.
     """
     v = np.where(signs != 0, np.abs(v) * signs, v)
     return np.where(np.where(v > 0, room[1], room[0]), v, 0.0)
 
 
 def directions(v: np.ndarray) -> np.ndarray:
-    """Vectors (N, d) at length 1, each direction once, in their order."""
+    """Return vectors (N, d) scaled to length 1, without duplicates."""
     lengths = np.linalg.norm(v, axis=1)
     return _each_once(v[lengths > 0] / lengths[lengths > 0, None])
 
 
 def _each_once(points: np.ndarray) -> np.ndarray:
-    """The first of those (N, d) that agree; a dictionary of bytes is several times as fast as np.unique of rows."""
+    """Return points (N, d) without duplicates; a dictionary of bytes is several times as fast as np.unique."""
     rounded = np.round(points, DECIMALS) + 0.0  # + 0.0: no -0.0
     keys = rounded.view(np.dtype((np.void, rounded.itemsize * rounded.shape[1]))).ravel().tolist()
     first = {keys[i]: i for i in range(len(keys) - 1, -1, -1)}

@@ -1,4 +1,4 @@
-"""The paper's feasibility audit: a dense grid over the region (appendix "Landscape and Grid Construction")."""
+"""The grid of the paper's feasibility audit (appendix "Landscape and Grid Construction")."""
 
 import math
 from dataclasses import dataclass
@@ -11,24 +11,24 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget
 
-AT_ONCE = 1 << 12
-"""The most grid points per call of the policy: its layers then stay in the cache."""
-MOST = 3_000_000_000
-"""The most grid points of a question without a limit: 200^4 are fewer, and take an hour."""
-FIRST = 1 << 10
-"""Grid points of the first call: where most of the region is valid, it is the last."""
+MAX_BATCH = 1 << 12
+"""Largest number of grid points per call of the policy; its layers then stay in the cache."""
+MAX_POINTS = 3_000_000_000
+"""Largest number of grid points of a question without a limit; 200^4 points take an hour."""
+FIRST_BATCH = 1 << 10
+"""Number of grid points of the first call, which often finds a valid command."""
 
 
 @dataclass(frozen=True)
 class Grid(Search):
-    """Every combination of equally spaced values: 200^d queries where nothing is found."""
+    """Query every combination of equally spaced values: 200^d queries if no command is valid."""
 
     values: int = 200
-    """Values per objective, the edges of the region included."""
+    """Number of values per objective, including the edges of the region."""
     first: bool = True
-    """Stop at the first valid command: the audit asks whether there is one, not which is closest."""
+    """Stop at the first valid command; the audit only needs to know whether there is one."""
     seed: int = 0
-    """Not used: the grid is deterministic; every search has one."""
+    """Not used; the grid is deterministic."""
 
     questions_at_once = 2  # each may take seconds
 
@@ -52,15 +52,14 @@ class Grid(Search):
         axes = [np.linspace(a, b, self.values if b > a else 1) for a, b in zip(low, high, strict=True)]
         shape = tuple(map(len, axes))
         total = math.prod(shape)
-        if total > MOST and not limited:
-            raise InvalidInput.expected(
-                f"a limit, or a grid of at most {MOST:,} points (Exact needs none)", f"{total:,}"
-            )
+        if total > MAX_POINTS and not limited:
+            expected = f"a grid of at most {MAX_POINTS:,} points, a limit, or the search exact, which needs no grid"
+            raise InvalidInput.expected(expected, f"{total:,} points")
         stride = _stride(total)
-        start, size = 0, FIRST
+        start, size = 0, FIRST_BATCH
         while start < total and budget.left[0] > 0 and not budget.late:
             numbers = (start * stride % total + np.arange(min(size, total - start)) * stride) % total
-            start, size = start + size, min(4 * size, AT_ONCE)
+            start, size = start + size, min(4 * size, MAX_BATCH)
             places = np.unravel_index(numbers, shape)
             z = np.stack([axis[place] for axis, place in zip(axes, places, strict=True)], axis=1)
             budget.ask(np.zeros(len(z), dtype=np.int64), z, "grid")
@@ -69,7 +68,7 @@ class Grid(Search):
 
 
 def _stride(total: int) -> int:
-    """A step that visits every point once and spreads over the whole region from the first points on."""
+    """Return a stride that visits every point once and covers the whole region from the start."""
     stride = max(int(total * 0.6180339887498949), 1)
     while math.gcd(stride, total) != 1:
         stride += 1

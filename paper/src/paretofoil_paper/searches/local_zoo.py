@@ -1,4 +1,4 @@
-"""Local ZOO: CF-ZOO without its rays, the ablation behind the paper's argument."""
+"""Local ZOO: CF-ZOO without rays, the ablation behind the paper's main claim."""
 
 from dataclasses import dataclass
 
@@ -13,18 +13,18 @@ from paretofoil.search.cf_zoo import ZooConfig, refine
 
 @dataclass(frozen=True)
 class LocalZoo(Search):
-    """ZOO from the original command, without any seeding."""
+    """ZOO started at the original command, without seeding."""
 
     max_queries: int = ZooConfig.max_queries
-    """The maximum of queries: one at the start and three for each iteration."""
+    """Maximum number of queries: one at the start and three per iteration."""
     c: float = ZooConfig.c
-    """The weight of the hinge term against the squared distance."""
+    """Weight of the hinge term relative to the squared distance."""
     eta: float = ZooConfig.eta
-    """The learning rate of ADAM, in scaled coordinates."""
+    """Learning rate of Adam, in scaled coordinates."""
     h: float = ZooConfig.h
-    """The finite-difference step, in scaled coordinates."""
+    """Finite-difference step, in scaled coordinates."""
     seed: int = 0
-    """The seed of the coordinates."""
+    """Seed of the coordinates."""
 
     stochastic = True
 

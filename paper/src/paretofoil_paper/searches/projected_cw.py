@@ -1,8 +1,7 @@
-"""Projected C&W: Carlini and Wagner's objective with a projection instead of tanh; white-box, local, fast.
+"""Projected C&W: Carlini and Wagner's objective with a projection instead of tanh; white-box, local and fast.
 
-It keeps the baseline's idea (descend the distance plus c times the hinge, from the original command) and removes what
-the change of variables costs at the edge of the box. All questions and all constants c descend at once, instead of
-one after the other.
+Like White-CW it minimises the distance plus c times the hinge, starting at the original command, but without a change
+of variables, which hardly moves commands on the edge of the region. All questions and all constants c run together.
 """
 
 from dataclasses import dataclass
@@ -22,16 +21,16 @@ from paretofoil_paper.searches.white_cw import SLACK
 
 @dataclass(frozen=True)
 class ProjectedCW(Search):
-    """Adam in scaled coordinates, clipped to the region after each step."""
+    """Adam in scaled coordinates, projected to the search region after each step."""
 
     iterations: int = 500
-    """Steps of the descent."""
+    """Number of steps."""
     learning_rate: float = 0.01
-    """The step of Adam, in scaled coordinates."""
+    """Learning rate of Adam, in scaled coordinates."""
     constants: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
-    """The weights c of the hinge, all tried."""
+    """The weights c of the hinge; all of them are run."""
     seed: int = 0
-    """Not used: the descent is deterministic; every search has one."""
+    """Not used; the search is deterministic."""
 
     access = "gradients"
 
@@ -44,34 +43,34 @@ class ProjectedCW(Search):
         return "projected-cw"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        why = ", so that projected C&W can take gradients (for a black box use CFZoo())"
+        why = ", so that projected C&W can compute gradients (for a black-box policy use CFZoo())"
         policy = require_white_box(batch.questions[0].policy, why)
         budget = Budget(batch, limits)
         folded = [policy.fold(question.state) for question in batch.questions]
         networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
-        num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that neighbours with fewer change nothing
-        met = self._descend(stack_networks(networks, num_rivals), budget)
-        budget.check(met.scaled_change, met.found)
+        num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that results do not depend on the batch
+        closest = self._descend(stack_networks(networks, num_rivals), budget)
+        budget.check(closest.scaled_change, closest.found)
         return budget.findings()
 
     def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
-        """The closest change of each question that any descent met and the folded network calls valid."""
+        """Return the closest change of each question that is valid by the folded network."""
         batch = budget.batch
         kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)
         c = np.array(self.constants)[:, None]
         rows = np.repeat(np.arange(batch.num_questions), len(c))
         z = np.zeros((batch.num_questions, len(c), batch.dim))
         mean, variance = np.zeros_like(z), np.zeros_like(z)
-        met = Closest(batch, batch.kappa + SLACK)
+        closest = Closest(batch, batch.kappa + SLACK)
         for step in range(1, self.iterations + 2):
             if not budget.spend("white-box", len(c)):
                 break
             margin, slope = smallest_and_slopes(network, z)  # (Q, C), (Q, C, d)
-            met.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
+            closest.offer(rows, z.reshape(-1, batch.dim), margin.reshape(-1))
             gradient = 2 * z - c * (margin < kappa)[..., None] * slope
             mean = BETA1 * mean + (1 - BETA1) * gradient
             variance = BETA2 * variance + (1 - BETA2) * gradient**2
             correct1, correct2 = bias_corrections(step)
             move = (mean / correct1) / (np.sqrt(variance / correct2) + EPSILON)
             z = batch.project(rows, (z - self.learning_rate * move).reshape(-1, batch.dim)).reshape(z.shape)
-        return met
+        return closest

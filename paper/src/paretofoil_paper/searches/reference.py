@@ -1,6 +1,6 @@
-"""CF-ZOO once more, one query at a time, to be read line by line against the paper's appendix.
+"""CF-ZOO with one query at a time, to be compared line by line with the paper's appendix.
 
-It is the oracle for the fast one (`cf_zoo.py`) and the baseline of the speed benchmark. Use CFZoo instead.
+It is the oracle for the batched implementation (`paretofoil.search.cf_zoo`) and the baseline of the speed benchmark.
 """
 
 import math
@@ -18,12 +18,12 @@ from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, SAME, CFZoo, coordin
 
 @dataclass(frozen=True)
 class ReferenceCFZoo(Search):
-    """The plain sequential form of a CF-ZOO configuration."""
+    """Run a CF-ZOO configuration sequentially."""
 
     config: CFZoo = field(default_factory=CFZoo)
-    """Its settings; the seed is taken from here below."""
+    """The configuration; its seed is replaced by the one below."""
     seed: int = 0
-    """The seed of the random directions and coordinates."""
+    """Seed of the random directions and coordinates."""
 
     stochastic = True
     questions_at_once = 1  # each takes seconds
@@ -42,7 +42,7 @@ class ReferenceCFZoo(Search):
 
 
 class _Sequential:
-    """One question; the budget remembers the closest valid point that was evaluated."""
+    """The search for one question; the budget stores the closest valid command that was evaluated."""
 
     def __init__(self, budget: Budget, config: CFZoo) -> None:
         batch, row = budget.batch, int(budget.rows[0])
@@ -51,7 +51,7 @@ class _Sequential:
 
     @property
     def over(self) -> bool:
-        """Whether a limit is reached."""
+        """Whether a limit has been reached."""
         return bool(self.budget.late or self.budget.left[0] <= 0)
 
     def margin(self, z: np.ndarray, phase: str) -> float:

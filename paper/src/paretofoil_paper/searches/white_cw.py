@@ -1,10 +1,10 @@
-"""White-CW: Carlini and Wagner's white-box attack through ART (paper, "White-Box Baseline").
+"""White-CW: Carlini and Wagner's white-box attack from ART (paper, "White-Box Baseline").
 
-The paper names the attack, not its settings. `WhiteCW()` has ART's defaults, on inputs in a unit box; the preset
-"as-run" has the settings, inputs and relaxation of the authors' code, "as-run-0" the confidence that their data show.
-ART starts from the arctanh of its inputs: a command on the edge of its box starts where tanh is flat, and hardly
-moves. "padded" widens the unit box by a tenth on each side and clamps inside the network, which removes this defect
-of the first form and nothing else.
+The paper names the attack, not its settings. `WhiteCW()` has the defaults of ART, with inputs scaled to 0 to 1. The
+preset "as-run" has the settings, inputs and relaxation of the authors' code; "as-run-0" has the confidence that their
+data show. ART starts at the arctanh of its inputs, so a command on the edge of the region starts where tanh is flat and
+hardly moves. The preset "padded" removes this defect: it widens the region by a tenth on each side and clips commands
+before the network.
 """
 
 import warnings
@@ -27,40 +27,40 @@ from paretofoil.search.budget import Budget
 from paretofoil_paper.searches.frame import Inputs, frame_of
 
 SLACK = 1e-4
-"""The attack asks for kappa + SLACK: ART's float32 commands and the deployed policy's margins differ by less."""
+"""Added to kappa in the attack; more than the rounding of ART's float32 commands changes the margins."""
 
 
 @dataclass(frozen=True)
 class WhiteCW(Search):
-    """Fields and defaults are those of ART's CarliniL2Method, but for the confidence."""
+    """The fields and defaults of ART's CarliniL2Method, except for the confidence."""
 
     inputs: Inputs = "unit"
-    """What ART moves: the unit box of the region, a padded one, or the change of the command in its own units."""
+    """Inputs of ART: the region scaled to 0 to 1, the padded region, or the change in units of the command."""
     confidence: float | None = None
-    """The margin that the attack asks for; none for the question's kappa, and a little more for rounding."""
+    """Margin that the attack requires; None for the question's kappa plus `SLACK`."""
     learning_rate: float = 0.01
-    """The first step of ART's line search."""
+    """First step of ART's line search."""
     binary_search_steps: int = 10
-    """How often the constant c is adjusted."""
+    """Number of adjustments of the constant c."""
     max_iter: int = 10
-    """Iterations for each c."""
+    """Number of iterations for each c."""
     initial_const: float = 0.01
     """The first c."""
     max_halving: int = 5
-    """Halvings of the step in a line search."""
+    """Maximum number of halvings of the step in a line search."""
     max_doubling: int = 5
-    """Doublings of the step in a line search."""
+    """Maximum number of doublings of the step in a line search."""
     seed: int = 0
-    """Not used: the attack is deterministic; every search has one."""
+    """Not used; the attack is deterministic."""
 
     access = "gradients"
-    questions_at_once = 8  # each is attacked by itself
+    questions_at_once = 8  # the attack treats them one by one
 
     def __post_init__(self) -> None:
         if self.inputs not in get_args(Inputs):
             raise InvalidInput.expected(f"inputs among {', '.join(get_args(Inputs))}", repr(self.inputs))
         if self.confidence is not None and self.confidence < 0:
-            raise InvalidInput.expected("a confidence of at least 0, or none for kappa", self.confidence)
+            raise InvalidInput.expected("a confidence of at least 0, or None for kappa", self.confidence)
 
     @property
     def name(self) -> str:
@@ -70,13 +70,13 @@ class WhiteCW(Search):
 
     @classmethod
     def preset(cls, name: str, seed: int = 0) -> "WhiteCW":
-        """The forms that have a name of their own: padded, as-run, as-run-0."""
+        """Return a variant by name: padded, as-run or as-run-0."""
         if name not in PRESETS:
             raise InvalidInput.expected(f"a preset among {', '.join(PRESETS)}", repr(name))
         return replace(PRESETS[name], seed=seed)
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
-        why = ", so that White-CW can take gradients (for a black box use CFZoo())"
+        why = ", so that White-CW can compute gradients (for a black-box policy use CFZoo())"
         policy = require_white_box(batch.questions[0].policy, why)
         findings = []
         with _art_at_work():
@@ -87,7 +87,7 @@ class WhiteCW(Search):
         return findings
 
     def _attack(self, question: Question, folded: FoldedPolicy, budget: Budget) -> np.ndarray:
-        """The scaled change that ART returns, 0 if it failed; where a limit stops it, the closest it had come by."""
+        """Return ART's scaled change, 0 if it failed; if a limit stops it, the closest valid change so far."""
         from art.attacks.evasion import CarliniL2Method
 
         from paretofoil_paper.searches.art_classifier import ArtClassifier, AttackStoppedError
@@ -122,7 +122,7 @@ class WhiteCW(Search):
 
 
 def _turned(question: Question, folded: FoldedPolicy) -> tuple[Question, FoldedPolicy]:
-    """A question about preferences as one about turned changes in their box, which is all that ART knows."""
+    """Return a question about preferences as one about rotated changes in a box, since ART supports only boxes."""
     size, (low, high) = question.space.dim, question.room
     first = folded.weights[0] @ question.basis, folded.weights[0] @ question.command + folded.biases[0]
     turned = replace(folded, weights=(first[0], *folded.weights[1:]), biases=(first[1], *folded.biases[1:]))
@@ -136,15 +136,15 @@ PRESETS = {"padded": WhiteCW("padded"), "as-run": _AS_RUN, "as-run-0": replace(_
 
 @contextmanager
 def _art_at_work() -> Iterator[None]:
-    """Import ART, quietly, and compute with one thread: networks are tiny and rows must not depend on threads."""
+    """Import ART without its warnings, and compute with one thread, so that rows do not depend on threads."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # ART's and its dependencies', nothing that a user could act on
+        warnings.simplefilter("ignore")  # of ART and its dependencies; users cannot act on them
         try:
             import art.attacks.evasion
             import art.estimators.classification.classifier  # noqa: F401
         except ImportError as error:
             raise InvalidInput.expected(
-                "ART to be installed (pip install 'paretofoil-paper[art]')", f"a Python without it ({error})"
+                "ART to be installed (pip install 'paretofoil-paper[art]')", f"an environment without it ({error})"
             ) from None
         with one_thread():
             yield

@@ -1,4 +1,4 @@
-"""Which answers can be had, over a study: each is measured once, and the page follows from the rows."""
+"""Attainable commands: each answer is measured once, and the page follows from its rows."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from paretofoil.explanation.consequence import consequence
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Row
 from paretofoil_paper import Budgets, Plan
-from paretofoil_paper.attainable import attained_rows, reproduce_attainable
+from paretofoil_paper.attainable import attainable_answers, reproduce_attainable
 from paretofoil_paper.audit import proof_rows
 
 NEAR = 0.01
@@ -43,29 +43,31 @@ def chosen(agent: Agent, decision: Decision, command: np.ndarray) -> int:
 
 def test_every_answer_is_measured_once_and_in_its_place(plan: Plan) -> None:
     asked = answers(plan)
-    rows = attained_rows(plan, asked)
-    assert [(r.front, r.time, r.foil) for r in rows] == [(a.case.front, a.case.step, a.case.foil) for a in asked]
-    assert [r.distance for r in rows] == pytest.approx([a.full_answer().distance for a in asked])
+    rows = attainable_answers(plan, asked)
+    assert [(r.front, r.step, r.foil) for r in rows] == [(a.case.front, a.case.step, a.case.foil) for a in asked]
+    assert [r.distance for r in rows] == pytest.approx([a.full_answer().quoted.distance for a in asked])
     assert all(r.tried >= 1 for r in rows)
-    assert {r.known for r in rows} == {True, False}
+    assert {r.attainable for r in rows} == {True, False}
     for row in rows:
-        assert row.attained is None or row.attained >= 0.9 * row.distance  # what is quoted is rounded
-        assert row.attained == row.distance if row.delivers else True
+        assert (
+            row.attainable_distance is None or row.attainable_distance >= 0.9 * row.distance
+        )  # what is quoted is rounded
+        assert row.attainable_distance == row.distance if row.delivers else True
 
 
 def test_the_authors_way_to_continue_is_tried_in_its_order(plan: Plan) -> None:
     agent = small_agent()
     episodes = rollouts(agent, agent.front)
     ways = set()
-    for row, answer in zip(attained_rows(plan, answers(plan)), answers(plan), strict=True):
-        decision, command = episodes[row.front][row.time], answer.full_answer().command
+    for row, answer in zip(attainable_answers(plan, answers(plan)), answers(plan), strict=True):
+        decision, command = episodes[row.front][row.step], answer.full_answer().command
         front = [point - decision.collected for point in agent.front]
         taken = any(lands(agent, decision, c) for c in front if chosen(agent, decision, c) == row.foil)
-        ways.add(row.continued)
-        if taken or row.continued == "front":
-            assert taken == (row.continued == "front")
-        elif lands(agent, decision, command) or row.continued == "answer":
-            assert lands(agent, decision, command) == (row.continued == "answer")
+        ways.add(row.continuation)
+        if taken or row.continuation == "front":
+            assert taken == (row.continuation == "front")
+        elif lands(agent, decision, command) or row.continuation == "answer":
+            assert lands(agent, decision, command) == (row.continuation == "answer")
     assert len(ways) > 1
 
 
@@ -73,16 +75,16 @@ def test_the_page_counts_its_rows_and_is_made_again_from_them(plan: Plan) -> Non
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet
 
-    report, rows = reproduce_attainable(plan), attained_rows(plan, answers(plan))
+    report, rows = reproduce_attainable(plan), attainable_answers(plan, answers(plan))
     known, continued = report.tables
     *_, everything = known.rows
     assert everything[:2] == ("All", len(rows))
     assert (everything[2].successes, everything[3].successes) == (
         sum(row.delivers for row in rows),
-        sum(row.attained is not None for row in rows),
+        sum(row.attainable for row in rows),
     )
     *_, everything = continued.rows
-    assert sum(everything[2:5]) == everything[5].successes == sum(row.continued is not None for row in rows)
+    assert sum(everything[2:5]) == everything[5].successes == sum(row.continuation is not None for row in rows)
     for study in plan.out.glob("rows/*.sqlite"):
         export_parquet(study, study.with_suffix(".parquet"))
     assert reproduce_attainable(replace(plan, recorded=True)).to_markdown() == report.to_markdown()
