@@ -7,6 +7,7 @@ from visit import QUESTION, Visit
 
 import paretofoil as pf
 from paretofoil.agents.store import shipped_folder
+from paretofoil.core.options import describe_options
 
 pytestmark = pytest.mark.long
 
@@ -53,11 +54,23 @@ def test_two_searches_are_compared_at_the_same_question(visit: Visit) -> None:
 
 def test_an_objective_that_is_kept_does_not_change(visit: Visit) -> None:
     page = visit.ask("#agent=deep-sea-treasure&command=16,-9&step=3&foil=down&explore=options")
-    page.locator(".options").get_by_label("keep").first.check()
+    page.locator("#option-keep-0").check()
     page.get_by_text("unchanged: 16").wait_for()
     page.wait_for_selector(".answer .sentence")
     assert "treasure" not in page.locator(".answer .sentence").inner_text()
-    assert "keep=" in page.url
+    assert "keep" in page.url
+
+
+def test_the_form_has_a_control_for_every_option(visit: Visit) -> None:
+    page = visit.ask(QUESTION + "&explore=options")
+    for info in describe_options():
+        name = info.name + {"objectives": "-0", "ranges": "-0-from"}.get(info.kind, "")
+        assert page.locator(f"#option-{name}").count() == 1
+        assert page.get_by_text(info.help, exact=True).is_visible()
+    page.get_by_label("norm").select_option("l1")
+    page.get_by_label("sparse").check()
+    page.wait_for_selector(".answer .sentence")
+    assert page.evaluate("window.paretofoil.store.get().settings.options") == {"norm": "l1", "sparse": True}
 
 
 def test_an_answer_is_saved_as_the_librarys_json(visit: Visit) -> None:
@@ -75,7 +88,7 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
     page = visit.open("#agent=fruit-tree")
     page.locator(".goal").first.click()
     page.wait_for_selector(".stage")
-    page.evaluate("window.paretofoil.controller.setOptions({ search: 'cf-zoo:thorough', seconds: 60 })")
+    page.evaluate("window.paretofoil.controller.setSettings({ search: 'cf-zoo:thorough', seconds: 60 })")
     page.locator(".why").first.click()
     with page.expect_request(lambda request: request.method == "DELETE"):
         page.get_by_role("button", name="Cancel").click()

@@ -95,5 +95,5 @@ def test_a_decision_that_was_read_from_a_file_cannot_be_rolled_on_from() -> None
 
     agent = pf.load_agent("deep-sea-treasure")
     read = pf.Decision.from_json(pf.decision_in(agent, (8, -8), 5).to_json())
-    with pytest.raises(pf.InvalidInput, match="expected a decision from a rollout"):
+    with pytest.raises(pf.InvalidInput, match="expected a decision of a rollout"):
         rollout_from(agent, read, (5, -2))

@@ -7,9 +7,9 @@ from visitor import QUESTION, Visitor, visiting
 
 ASKED: list[dict[str, Any]] = [
     {},
-    {"search": "boundary", "seed": 3, "queries": 5000, "kappa": 0.1, "norm": "linf"},
-    {"keep": ["treasure"], "sparse": True, "k": 2, "min_change": 0.02},
-    {"ranges": {"treasure": [1.0, 20.5]}, "box": "paper", "seconds": 7.5},
+    {"search": "boundary", "seed": 3, "queries": 5000, "options": {"kappa": 0.1, "norm": "linf"}},
+    {"options": {"keep": ["treasure"], "sparse": True, "k": 2, "min_change": 0.02}},
+    {"options": {"ranges": {"treasure": [1.0, 20.5]}, "box": "paper"}, "seconds": 7.5},
     {"command": [8.25, -8.0], "step": 1},
 ]
 

@@ -23,8 +23,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a short episode."""
     path = tmp_path_factory.mktemp("saved") / "episode.html"
     flips = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), steps=[5, 6], search="nearest-front")
-    options = {"search": "nearest-front", "seconds": None, "queries": None, "box": None}
-    save_page(path, "deep-sea-treasure", flips, seed=0, options=options, report=lambda done, total: None)
+    save_page(path, "deep-sea-treasure", flips, seed=0, search="nearest-front", report=lambda done, total: None)
     return path.read_text()
 
 
@@ -60,7 +59,7 @@ def test_every_question_of_the_moments_is_answered_in_the_file(saved: str) -> No
 
 def test_a_saved_answer_is_not_given_to_another_question(saved: str) -> None:
     bodies = [entry["body"] for entry in data_of(saved)["answers"] if entry["path"] == "/api/answers"]
-    plain = {"search": "auto", "norm": "l2", "keep": [], "ranges": {}, "sparse": False, "k": 1, "kappa": None}
+    plain = {"search": "auto", "options": {}}
     for body in bodies:
         assert plain.items() <= body.items()
         assert (body["seconds"], body["queries"]) == (None, None)
@@ -154,7 +153,7 @@ def test_an_episode_that_is_too_long_to_save_is_refused(tmp_path: Path) -> None:
     flips = pf.explain_episode(pf.load_agent("branch-path"), (1, 1), steps=[0], search="nearest-front")
     long = replace(flips, steps=tuple(range(201)), answers=flips.answers[:1] * 201)
     with pytest.raises(pf.InvalidInput, match="expected at most 200 steps to save"):
-        save_page(tmp_path / "x.html", "branch-path", long, seed=0, options={}, report=lambda done, total: None)
+        save_page(tmp_path / "x.html", "branch-path", long, seed=0, report=lambda done, total: None)
 
 
 def test_the_verb_saves_a_page(tmp_path: Path) -> None:

@@ -49,7 +49,6 @@ def episode(
     from paretofoil.agents.rollout import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
-    from paretofoil.core.json import plain
     from paretofoil.core.limit import Limits
     from paretofoil.explanation.explain import explain_episode, steps_of
     from paretofoil.show.flip_map import summary
@@ -86,9 +85,9 @@ def episode(
         if not as_json:
             say((f"Wrote the figure to {plot}.", "dim"))
     if html is not None:
-        page_options = {"search": search, "seconds": seconds, "queries": queries, **plain(settings)}
         with bars(quiet) as start:
-            save_page(html, agent, flips, seed=seed, options=page_options, report=start("saving"))
+            report = start("saving")
+            save_page(html, agent, flips, seed=seed, search=search, limits=limits, options=settings, report=report)
         if not as_json:
             say((f"Wrote the page to {html}.", "dim"))
 

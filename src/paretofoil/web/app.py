@@ -18,6 +18,7 @@ from fastapi.staticfiles import StaticFiles
 from pydantic import BeforeValidator
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import OptionInfo, describe_options
 from paretofoil.core.version import __version__
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
@@ -178,6 +179,12 @@ async def upload_agent(request: models.Upload, server: ServerDep) -> Any:
 async def list_searches() -> Any:
     """List the searches."""
     return await asyncio.to_thread(searches_document)
+
+
+@router.get("/options", tags=["questions"])
+async def list_options() -> list[OptionInfo]:
+    """List the options of a question. The page's form is derived from it."""
+    return list(describe_options())
 
 
 @router.post("/folded", response_class=Response, responses={200: {"model": models.FoldedNetwork}}, tags=["agents"])

@@ -6,11 +6,12 @@ They check types and sizes. The library checks what the values mean.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import MAX_NUMBER, brief
+from paretofoil.core.options import DEFAULTS, Options, describe_options
 from paretofoil.core.policy import Activation
 
 MAX_COMMAND = 64
@@ -27,29 +28,39 @@ AgentName = Annotated[str, Field(min_length=1, max_length=200, examples=["deep-s
 Seed = Annotated[int, Field(ge=0, lt=2**32, description="Seed of the environment and of the search.")]
 Step = Annotated[int, Field(ge=0, le=1_000_000, examples=[5], description="Step of the episode; the first is 0.")]
 Steps = Annotated[list[Step] | None, Field(min_length=1, max_length=1000, description="These steps only; null: all.")]
+SearchName = Annotated[str, Field(max_length=100)]
 Seconds = Annotated[float, Field(gt=0, le=MAX_SECONDS, description="Time limit of each search, in seconds.")]
 
 
 class StrictModel(BaseModel):
     """A model that refuses unknown fields and suggests the nearest known one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _refuse_unknown_fields(cls, values: Any) -> Any:
-        names = [field.alias or name for name, field in cls.model_fields.items()]
-        for name in values if isinstance(values, Mapping) else ():
-            if name not in names:
-                raise InvalidInput.expected(f"fields among {', '.join(names)}", did_you_mean(str(name)[:80], names))
-        return values
+        return _refuse_unknown(values, [field.alias or name for name, field in cls.model_fields.items()])
 
+
+def _refuse_unknown(values: Any, names: Sequence[str]) -> Any:
+    for name in values if isinstance(values, Mapping) else ():
+        if name not in names:
+            raise InvalidInput.expected(f"fields among {', '.join(names)}", did_you_mean(str(name)[:80], names))
+    return values
+
+
+KnownOptions = Annotated[
+    Options, BeforeValidator(lambda values: _refuse_unknown(values, [info.name for info in describe_options()]))
+]
 
 _EXPECTED = {
     **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "a whole number"),
     **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "a finite number"),
-    **dict.fromkeys(("list_type", "tuple_type"), "a list"),
-    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), "an object"),
+    **dict.fromkeys(("list_type", "tuple_type", "sequence_str", "is_instance_of"), "a list"),
+    **dict.fromkeys(
+        ("dict_type", "model_type", "model_attributes_type", "dataclass_type", "mapping_type"), "an object"
+    ),
     **dict.fromkeys(("bool_type", "bool_parsing"), "true or false"),
     "string_type": "a text",
     "greater_than": "a number above {gt}",
@@ -112,19 +123,12 @@ class ConsequenceRequest(EpisodeRequest):
 
 
 class AnswerRequest(EpisodeRequest):
-    """Why not the foil, at a step of an episode? The options are those of `explain`."""
+    """Why not the foil, at a step of an episode?"""
 
     step: Step
     foil: Annotated[int | str, Field(examples=["down"], description="Name or number of the action.")]
-    search: Annotated[str, Field(max_length=100)] = "auto"
-    kappa: Annotated[FiniteFloat, Field(ge=0, le=1e6)] | None = None
-    norm: Literal["l1", "l2", "linf"] = "l2"
-    box: Literal["reachable", "paper"] = "reachable"
-    keep: list[Annotated[str, Field(max_length=200)]] = Field(default=[], max_length=MAX_COMMAND)
-    ranges: dict[str, tuple[Number, Number]] = Field(default={}, max_length=MAX_COMMAND)
-    sparse: bool = False
-    k: Annotated[int, Field(ge=1, le=10)] = 1
-    min_change: Annotated[FiniteFloat, Field(ge=0, le=1)] = 0.0
+    search: SearchName = "auto"
+    options: KnownOptions = DEFAULTS
     seconds: Seconds = 10.0
     queries: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
 
@@ -133,7 +137,8 @@ class FlipMapRequest(EpisodeRequest):
     """Every step of an episode and every foil."""
 
     steps: Steps = None
-    search: Annotated[str, Field(max_length=100)] = "auto"
+    search: SearchName = "auto"
+    options: KnownOptions = DEFAULTS
     seconds: Seconds = 10.0
 
 

@@ -7,20 +7,9 @@ from typing import Any
 
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.store import module_address, shipped_folder
+from paretofoil.core.options import DEFAULTS, Options
 
-_DEFAULTS: dict[str, Any] = {
-    "search": "auto",
-    "box": "reachable",
-    "kappa": None,
-    "norm": "l2",
-    "keep": [],
-    "ranges": {},
-    "sparse": False,
-    "k": 1,
-    "min_change": 0.0,
-    "seed": 0,
-    "steps": None,
-}
+_DEFAULTS: dict[str, Any] = {"search": "auto", "seed": 0, "steps": None}
 """The library's defaults: the lines name only what differs."""
 
 
@@ -29,23 +18,23 @@ def answer_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     seed = f", seed={request['seed']}" if request["seed"] else ""
     decision = f"pf.decision_in(agent, {_numbers(request['command'])}, {request['step']}{seed})"
     foil = repr(agent.actions[request["foil"]])
-    names = ("search", "box", "kappa", "norm", "keep", "ranges", "sparse", "k", "min_change", "seed")
-    call = f"answer = pf.explain(agent, decision, foil={foil}, {_limits(request)}{_options(request, names)})"
+    arguments = _arguments(request, ("search", "seed"))
+    call = f"answer = pf.explain(agent, decision, foil={foil}, {_limits(request)}{arguments}{_options(request)})"
     return "\n".join([*_load_lines(address), f"decision = {decision}", call, "print(answer.paragraph())", ""])
 
 
 def flip_map_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.explain_episode`."""
     call = f"pf.explain_episode(agent, {_numbers(request['command'])}, {_limits(request)}"
-    options = _options(request, ("steps", "search", "seed"))
-    return "\n".join([*_load_lines(address), f"flips = {call}{options})", "print(flips)", ""])
+    arguments = f"{_arguments(request, ('steps', 'search', 'seed'))}{_options(request)}"
+    return "\n".join([*_load_lines(address), f"flips = {call}{arguments})", "print(flips)", ""])
 
 
 def influence_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.influence_episode`."""
     call = f"pf.influence_episode(agent, {_numbers(request['command'])}, seconds={request['seconds']:g}"
-    options = _options(request, ("steps", "seed")).replace(", times=", ", steps=")
-    return "\n".join([*_load_lines(address), f"profile = {call}{options})", "print(profile)", ""])
+    call += _arguments(request, ("steps", "seed"))
+    return "\n".join([*_load_lines(address), f"profile = {call})", "print(profile)", ""])
 
 
 def _load_lines(address: str) -> list[str]:
@@ -64,9 +53,14 @@ def _limits(request: Mapping[str, Any]) -> str:
     return f"limits=pf.Limits(seconds={request['seconds']:g}{queries})"
 
 
-def _options(request: Mapping[str, Any], names: Sequence[str]) -> str:
-    options = ((name, request[name]) for name in names if request[name] != _DEFAULTS[name])
-    return "".join(f", {'times' if name == 'steps' else name}={value!r}" for name, value in options)
+def _arguments(request: Mapping[str, Any], names: Sequence[str]) -> str:
+    given = ((name, request[name]) for name in names if request[name] != _DEFAULTS[name])
+    return "".join(f", {name}={value!r}" for name, value in given)
+
+
+def _options(request: Mapping[str, Any]) -> str:
+    options = Options(**request["options"])
+    return "" if options == DEFAULTS else f", options=pf.{options!r}"
 
 
 def _numbers(command: Sequence[float]) -> str:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from urllib.parse import quote, urlencode
 
 from paretofoil.core.atomic import check_file, write_whole
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import write_document
+from paretofoil.core.json import plain, write_document
+from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import DEFAULTS, Options, describe_options
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
@@ -49,7 +52,15 @@ def check_page(path: Path, num_steps: int) -> None:
 
 
 def save_page(
-    path: Path, agent: str, flip_map: FlipMap, *, seed: int, options: Mapping[str, Any], report: Report
+    path: Path,
+    agent: str,
+    flip_map: FlipMap,
+    *,
+    seed: int,
+    search: str = "auto",
+    limits: Limits = NO_LIMITS,
+    options: Options = DEFAULTS,
+    report: Report,
 ) -> None:
     """Write an episode, its flip map and the answers to all of its questions as one HTML file.
 
@@ -58,11 +69,14 @@ def save_page(
         agent: Name, folder or module:name of the agent.
         flip_map: The flip map of the episode.
         seed: Seed of the episode.
-        options: `search`, `seconds`, `queries` and `box` of the flip map; None: the default.
+        search: The search of the flip map.
+        limits: Its limits; without a time limit, that of the server.
+        options: Its options.
         report: Called after each answer.
     """
     check_page(path, len(set(flip_map.steps)))
-    saved = _SavedEpisode(agent, flip_map, seed, options)
+    asked = {"search": search, "options": asdict(options), **asdict(limits)}
+    saved = _SavedEpisode(agent, flip_map, seed, asked)
     saved.save_all(report)
     first_line = f"if (!window.location.hash) window.location.hash = {json.dumps(saved.link)};"
     write_whole(path, page_with(page_folder(), saved.to_json(), first_line).encode())
@@ -71,14 +85,14 @@ def save_page(
 class _SavedEpisode:
     """Requests that the page will make, and the server's responses. `js/saved.js` looks them up."""
 
-    def __init__(self, agent: str, flip_map: FlipMap, seed: int, options: Mapping[str, Any]) -> None:
+    def __init__(self, agent: str, flip_map: FlipMap, seed: int, fields: Mapping[str, Any]) -> None:
         self._store = AgentStore(Settings(agents=(agent,)))
         [self._name] = self._store.names()
         self._agent = self._store.agent(self._name)
         self._cache = EpisodeCache()
         self._spec = EpisodeSpec(self._name, tuple(flip_map.command.tolist()), seed)
         self._flip_map = flip_map
-        self._options = {name: value for name, value in options.items() if value is not None}
+        self._fields = {name: value for name, value in fields.items() if value is not None}
         self._responses: list[dict[str, Any]] = []
         self._pictures: dict[bytes, int] = {}
 
@@ -124,15 +138,17 @@ class _SavedEpisode:
         details = {**agent_document(self._store, self._name), **start}
         self._save("GET", f"/api/agents/{quote(self._name, safe='')}", details)
         self._save("GET", "/api/searches", searches_document())
+        self._save("GET", "/api/options", plain(describe_options()))
         self._save("GET", "/api/openapi.json", {"paths": {"/api/flip-maps": {}}})
 
     def _save_answer(self, fields: dict[str, Any]) -> None:
         """Save the answer for the page's default options, and the rollouts of the commands that it names."""
         defaults = AnswerRequest(**fields).model_dump(mode="json")
         task = {"kind": "answer", "address": self._store.source(self._name).address}
-        result = run_task({**task, "request": {**defaults, **self._options}}, lambda progress, partial: None)
-        request = {name: None if name in ("seconds", "queries") else value for name, value in defaults.items()}
-        self._save("POST", "/api/answers", _done(result), {**request, "foil": self._agent.actions[fields["foil"]]})
+        result = run_task({**task, "request": {**defaults, **self._fields}}, lambda progress, partial: None)
+        request = {**defaults, "foil": self._agent.actions[fields["foil"]]}
+        request |= {"options": {}, "seconds": None, "queries": None}  # as the page asks by default
+        self._save("POST", "/api/answers", _done(result), request)
         quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
         for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):
             if issued is not None:

@@ -14,7 +14,7 @@ from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
 from paretofoil.core.limit import Limits
-from paretofoil.core.options import Options, describe_options
+from paretofoil.core.options import Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.influence import influence_episode
@@ -91,11 +91,6 @@ def _probabilities(agent: Agent, request: Request) -> Any:
     return [probabilities(agent.policy, row, valid).tolist() for row in scores]
 
 
-def _options(request: Request) -> Options:
-    """Return the options of a request; the model has a field of the same name for each."""
-    return Options(**{info.name: request[info.name] for info in describe_options() if info.name in request})
-
-
 def _check_answer(agent: Agent, request: Request) -> Any:
     """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
     decision = _episodes().decision(agent, _spec(request), request["step"])
@@ -103,7 +98,7 @@ def _check_answer(agent: Agent, request: Request) -> Any:
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
     choose_search(request["search"], agent.policy, request["seed"])
-    make_question(agent, decision, foil, _options(request))
+    make_question(agent, decision, foil, Options(**request["options"]))
     return {**request, "foil": foil}
 
 
@@ -141,7 +136,7 @@ def _answer(agent: Agent, address: str, request: Request, report: Report) -> dic
         limits=Limits(request["seconds"], request["queries"]),
         search=request["search"],
         seed=request["seed"],
-        options=_options(request),
+        options=Options(**request["options"]),
     )
     return {
         "answer": answer.to_dict(),
@@ -165,6 +160,7 @@ def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> d
         steps=request["steps"],
         search=request["search"],
         limits=Limits(request["seconds"]),
+        options=Options(**request["options"]),
         seed=request["seed"],
         progress=show,
     )
@@ -183,15 +179,15 @@ def _cell(answer: Answer) -> dict[str, Any]:
 
 
 def _influence(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
-    moments: list[Influence] = []
+    influences: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])
     steps = range(len(episode)) if request["steps"] is None else request["steps"]
     report(0.0, [])
     for done, step in enumerate(steps, start=1):  # one by one, to report each at once
         profile = influence_episode(agent, episode, steps=[step], seconds=request["seconds"], seed=request["seed"])
-        moments += profile.steps
-        report(done / len(steps), [moment.to_dict() for moment in profile.steps])
-    whole = replace(profile, steps=tuple(moments))
+        influences += profile.steps
+        report(done / len(steps), [influence.to_dict() for influence in profile.steps])
+    whole = replace(profile, steps=tuple(influences))
     return {"influence": whole.to_dict(), "python": influence_lines(agent, address, request)}
 
 

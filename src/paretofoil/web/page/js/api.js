@@ -57,6 +57,8 @@ function withPlainWeights(agent) {
 
 /** @returns {Promise<Search[]>} the searches */
 export const listSearches = () => call("GET", "/api/searches");
+/** @returns {Promise<OptionInfo[]>} the options of a question */
+export const listOptions = () => call("GET", "/api/options");
 /** @returns {Promise<Episode>} the episode under a command */
 export const rollOut = (agent, command, seed) => call("POST", "/api/episodes", { agent, command, seed });
 /** @returns {Promise<{episode: Episode}>} the rest of an episode after another command is issued at a step */

@@ -129,7 +129,7 @@ export function createCommandSpace(scope, store, controller) {
     const decision = decisionOf(state);
     if (map) pen.drawImage(painting, box.x, box.y, box.width, box.height);
     if (map && state.foil !== null)
-      drawContour(pen, frame, contour(marginsOf(map, state.foil), state.options.kappa ?? KAPPA));
+      drawContour(pen, frame, contour(marginsOf(map, state.foil), state.settings.options.kappa ?? KAPPA));
     if (map) drawNames(pen, frame, places, state.agent.actions.map(signed));
     const remaining = state.agent.front.map((point) =>
       point.map((x, i) => x - (view.simplex ? 0 : decision.collected[i])),
@@ -170,7 +170,7 @@ export function createCommandSpace(scope, store, controller) {
   watcher.observe(canvas);
   scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
   scope.draw(
-    ["step", "episode", "foil", "answer", "bySearch", "axes", "zoom", "probe", "folded", "options", "dark"],
+    ["step", "episode", "foil", "answer", "bySearch", "axes", "zoom", "probe", "folded", "settings", "dark"],
     draw,
   );
   controller.fold();

@@ -41,11 +41,11 @@ function chooser(state, store) {
 }
 
 function drawBoth(columns, state, signal, controller) {
-  const { agent, comparison, options } = state;
+  const { agent, comparison, settings } = state;
   if (!comparison)
     return refill(columns, el("p", { class: "note" }, "Choose another agent of this environment, or another search."));
-  const mine = column(agent.name, `search ${options.search}`);
-  const other = column(comparison.agent || agent.name, `search ${comparison.search || options.search}`);
+  const mine = column(agent.name, `search ${settings.search}`);
+  const other = column(comparison.agent || agent.name, `search ${comparison.search || settings.search}`);
   refill(columns, mine.node, other.node);
   drawMine(mine, state, controller);
   drawOther(other, state, signal).catch((error) => error.name !== "AbortError" && other.show(errorBox(error)));
@@ -101,8 +101,8 @@ async function drawOther(other, state, signal) {
   if (decision.action === foil)
     return other.show(head, el("p", { class: "sentence" }, `It chooses ${agent.actions[foil]}.`));
   other.show(head, el("p", { class: "loading" }, "Searching …"));
-  const options = comparison.search ? { ...state.options, search: comparison.search } : state.options;
-  const result = await work("answers", { ...questionOf(state, foil, options), agent: name }, { signal });
+  const settings = comparison.search ? { ...state.settings, search: comparison.search } : state.settings;
+  const result = await work("answers", { ...questionOf(state, foil, settings), agent: name }, { signal });
   other.show(head, answerParts(agent, result));
 }
 

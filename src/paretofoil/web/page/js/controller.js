@@ -1,9 +1,9 @@
 /** The steps of a visit: choose an environment, a command, a step, a foil. Each loads what it needs into the state. */
 
-import { listAgents, listSearches, readAgent, readFolded, rollOut, rollOutFrom, work } from "./api.js";
+import { listAgents, listOptions, listSearches, readAgent, readFolded, rollOut, rollOutFrom, work } from "./api.js";
 import { prefersReducedMotion } from "./dom.js";
 import { readPolicy } from "./policy.js";
-import { DEFAULT_OPTIONS, IDLE, decisionOf } from "./state.js";
+import { DEFAULT_SETTINGS, IDLE, decisionOf } from "./state.js";
 
 /** Milliseconds at a step after which its foils are computed in the background. */
 const DELAY = 500;
@@ -82,7 +82,7 @@ export function createController(store) {
       ...NEW_STEP,
       flips: IDLE,
       influence: IDLE,
-      options: DEFAULT_OPTIONS,
+      settings: DEFAULT_SETTINGS,
       agent,
       episode,
       command,
@@ -105,11 +105,21 @@ export function createController(store) {
         const episode = link.command && (await rollOut(agent.name, link.command, link.seed));
         if (!isCurrent()) return;
         if (!episode) return store.set({ agents, agent, view: "goals", episode: null });
-        const { options, zoom, comparison } = link;
+        const { settings, zoom, comparison } = link;
         const axes = link.axes?.every((i) => i in agent.objectives) ? link.axes : null;
         const probe = link.probe?.length === agent.objectives.length ? link.probe : null;
         const step = Math.min(link.step, episode.decisions.length - 1);
-        const changes = { agents, step, playing: false, options, explore: link.explore, axes, zoom, probe, comparison };
+        const changes = {
+          agents,
+          step,
+          playing: false,
+          settings,
+          explore: link.explore,
+          axes,
+          zoom,
+          probe,
+          comparison,
+        };
         show(agent, episode, link.command, link.seed, changes);
         const foil = agent.actions.indexOf(link.foil);
         if (foil >= 0) await ask(foil);
@@ -151,7 +161,7 @@ export function createController(store) {
     const { signal } = background;
     for (const foil of foilsOf(state).filter((action) => !state.precomputed[action])) {
       try {
-        const result = await work("answers", questionOf(state, foil, DEFAULT_OPTIONS), { signal });
+        const result = await work("answers", questionOf(state, foil, DEFAULT_SETTINGS), { signal });
         if (signal.aborted) return;
         store.set({ precomputed: { ...store.get().precomputed, [foil]: result } });
       } catch {
@@ -171,7 +181,7 @@ export function createController(store) {
       if (!signal.aborted) store.set({ answer: { ...IDLE, status: "waiting", progress } });
     };
     try {
-      const result = await work("answers", questionOf(store.get(), foil, store.get().options), { signal, onProgress });
+      const result = await work("answers", questionOf(store.get(), foil, store.get().settings), { signal, onProgress });
       if (!signal.aborted) store.set({ answer: { ...IDLE, status: "done", result } });
     } catch (error) {
       const status = error.name === "AbortError" ? "cancelled" : "failed";
@@ -185,10 +195,20 @@ export function createController(store) {
     foreground.abort();
   }
 
-  /** Change options and ask again. */
-  function setOptions(changes) {
-    store.set({ options: { ...store.get().options, ...changes } });
+  /** Change how questions are asked, and ask again. */
+  function setSettings(changes) {
+    store.set({ settings: { ...store.get().settings, ...changes } });
     if (store.get().foil !== null) ask(store.get().foil);
+  }
+
+  /**
+   * Change one option, and ask again.
+   * @param {OptionInfo} info
+   */
+  function setOption(info, value) {
+    const options = { ...store.get().settings.options, [info.name]: value };
+    if (JSON.stringify(value) === JSON.stringify(info.default)) delete options[info.name];
+    setSettings({ options });
   }
 
   /** Show what happens if a command is issued at this step. */
@@ -213,8 +233,8 @@ export function createController(store) {
   function loadPanelData() {
     if (store.get().explore === "space") fold();
     if (store.get().explore && !store.get().searches.length)
-      listSearches().then(
-        (searches) => store.set({ searches }),
+      Promise.all([listSearches(), listOptions()]).then(
+        ([searches, optionInfos]) => store.set({ searches, optionInfos }),
         () => {},
       );
   }
@@ -228,7 +248,8 @@ export function createController(store) {
     goToStep,
     ask,
     cancel,
-    setOptions,
+    setSettings,
+    setOption,
     showRollout,
     explore,
     fold,
@@ -248,8 +269,8 @@ export function foilsOf(state) {
  * Return the server's request for a question.
  * @param {State} state
  */
-export function questionOf(state, foil, options) {
+export function questionOf(state, foil, settings) {
   const { agent, command, seed, step } = state;
-  const set = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== null));
+  const set = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== null));
   return { agent: agent.name, command, seed, step, foil: agent.actions[foil], ...set };
 }

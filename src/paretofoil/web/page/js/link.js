@@ -1,7 +1,9 @@
 /** The permanent link: the view as the fragment of the address. */
 
-import { DEFAULT_OPTIONS } from "./state.js";
+import { DEFAULT_SETTINGS } from "./state.js";
 
+/** Options that links of earlier versions have as fields of their own. */
+const EARLIER_OPTIONS = ["box", "kappa", "norm", "keep", "ranges", "sparse", "k", "min_change"];
 const TABS = ["space", "episode", "compare", "options"];
 
 /**
@@ -16,7 +18,11 @@ export function writeLink(state) {
     if (state.seed) fields.set("seed", String(state.seed));
     fields.set("step", String(state.step));
     if (state.foil !== null) fields.set("foil", state.agent.actions[state.foil]);
-    for (const [name, value] of changedOptions(state.options)) fields.set(name, value);
+    const { search, seconds, queries, options } = state.settings;
+    if (search !== DEFAULT_SETTINGS.search) fields.set("search", search);
+    if (seconds !== null) fields.set("seconds", String(seconds));
+    if (queries !== null) fields.set("queries", String(queries));
+    if (Object.keys(options).length) fields.set("options", JSON.stringify(options));
     if (state.explore) fields.set("explore", state.explore);
     if (state.explore === "space" && state.axes) fields.set("axes", state.axes.join(","));
     if (state.explore === "space" && state.zoom) fields.set("zoom", String(state.zoom));
@@ -25,12 +31,6 @@ export function writeLink(state) {
     if (state.explore === "compare" && state.comparison) fields.set("compare", JSON.stringify(state.comparison));
   }
   return fields.toString().replaceAll("%2C", ",");
-}
-
-function changedOptions(options) {
-  return Object.entries(options)
-    .filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(DEFAULT_OPTIONS[name]))
-    .map(([name, value]) => [name, typeof value === "object" ? JSON.stringify(value) : value]);
 }
 
 /** @typedef {ReturnType<typeof readLink>} Link */
@@ -42,10 +42,9 @@ function changedOptions(options) {
 export function readLink(hash) {
   const fields = new URLSearchParams(hash.replace(/^#/, ""));
   if (!fields.get("agent")) return null;
-  const options = { ...DEFAULT_OPTIONS };
-  for (const name of Object.keys(DEFAULT_OPTIONS)) {
-    if (fields.has(name)) options[name] = readOption(name, fields.get(name));
-  }
+  const options = readJson(fields.get("options"), {});
+  for (const name of EARLIER_OPTIONS)
+    if (fields.has(name)) options[name] = readJson(fields.get(name), fields.get(name));
   const explore = fields.get("explore");
   return {
     agent: fields.get("agent"),
@@ -53,18 +52,18 @@ export function readLink(hash) {
     seed: readWhole(fields.get("seed")) ?? 0,
     step: readWhole(fields.get("step") ?? fields.get("time")) ?? 0, // links of earlier versions have a time
     foil: fields.get("foil"),
-    options,
+    settings: {
+      search: fields.get("search") ?? DEFAULT_SETTINGS.search,
+      seconds: readWhole(fields.get("seconds")),
+      queries: readWhole(fields.get("queries")),
+      options,
+    },
     explore: TABS.includes(explore) ? explore : null,
     axes: readPair(fields.get("axes")),
     zoom: readWhole(fields.get("zoom")),
     probe: readNumbers(fields.get("probe")),
     comparison: readJson(fields.get("compare") ?? fields.get("beside"), null),
   };
-}
-
-function readOption(name, text) {
-  const usual = DEFAULT_OPTIONS[name];
-  return typeof usual === "string" ? text : readJson(text, usual);
 }
 
 function readJson(text, otherwise) {

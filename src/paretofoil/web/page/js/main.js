@@ -84,7 +84,7 @@ window.paretofoil = { store, controller, lastRedraw: null, lastWhole: null };
 drawTools();
 store.watch(["view", "agent", "episode", "agents"], drawView);
 store.watch(
-  ["view", "agent", "episode", "step", "foil", "options", "explore", "axes", "zoom", "probe", "comparison"],
+  ["view", "agent", "episode", "step", "foil", "settings", "explore", "axes", "zoom", "probe", "comparison"],
   drawLink,
 );
 store.watch(["problem"], drawProblem);

@@ -63,7 +63,7 @@ export function createPlayer(scope, store, controller) {
     if (!playing && step === last && last > 0) announce(`The episode ends with ${episode.achieved_text}.`);
   });
   scope.draw(["influence"], ({ influence }) => {
-    for (const { time: step, changed } of influenceSteps(influence)) {
+    for (const { step, changed } of influenceSteps(influence)) {
       const mark = /** @type {HTMLElement} */ (marks.children[step]);
       mark.classList.add("measured");
       mark.style.setProperty("--influence", changed[1].toFixed(3));

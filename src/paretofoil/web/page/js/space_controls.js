@@ -195,7 +195,7 @@ async function askAll(store, from) {
   from.disabled = true;
   for (const search of COMPARED) {
     try {
-      const result = await work("answers", questionOf(state, state.foil, { ...state.options, search }));
+      const result = await work("answers", questionOf(state, state.foil, { ...state.settings, search }));
       if (store.get().answer !== state.answer) break;
       store.set({ bySearch: { ...store.get().bySearch, [search]: result } });
     } catch (error) {

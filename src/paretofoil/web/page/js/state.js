@@ -3,26 +3,15 @@
 /** A job that has not started. */
 export const IDLE = Object.freeze({ status: "idle", progress: null, result: null, error: null });
 
-/** The default options of a question. */
-export const DEFAULT_OPTIONS = Object.freeze({
-  search: "auto",
-  norm: "l2",
-  kappa: null,
-  keep: [],
-  ranges: {},
-  sparse: false,
-  k: 1,
-  min_change: 0,
-  box: "reachable",
-  seconds: null,
-  queries: null,
-});
+/** How a question is asked by default. `options` holds only options that differ from their defaults. */
+export const DEFAULT_SETTINGS = Object.freeze({ search: "auto", seconds: null, queries: null, options: {} });
 
 /** @type {State} */
 const START = {
   view: "environments",
   agents: [],
   searches: [],
+  optionInfos: [],
   agent: null,
   command: null,
   seed: 0,
@@ -30,7 +19,7 @@ const START = {
   step: 0,
   playing: false,
   foil: null,
-  options: DEFAULT_OPTIONS,
+  settings: DEFAULT_SETTINGS,
   answer: IDLE,
   precomputed: {},
   bySearch: {},

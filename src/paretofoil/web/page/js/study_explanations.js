@@ -7,11 +7,11 @@ import { el, refill } from "./dom.js";
 import { influenceProfile } from "./influence.js";
 
 /**
- * @param {{agent: Agent, explained: Object[], answers: AnswerResult[], moments: Object[]}} loaded
+ * @param {{agent: Agent, explained: Object[], answers: AnswerResult[], influences: InfluenceStep[]}} loaded
  * @param {string[]} shows
  */
 export function explanations(loaded, shows) {
-  const { agent, explained, answers, moments } = loaded;
+  const { agent, explained, answers, influences } = loaded;
   const proofs = shows.includes("proofs");
   return [
     ...explained.map(({ step, foil }, i) =>
@@ -22,26 +22,26 @@ export function explanations(loaded, shows) {
         proofs ? proven(agent, answers[i]) : plain(agent, answers[i]),
       ),
     ),
-    moments.length > 0 &&
+    influences.length > 0 &&
       el(
         "section",
         { class: "card answer" },
         el("h2", {}, "Does the command matter?"),
         el("p", { class: "small" }, "For each step: the share of commands that lead to each action."),
-        profile(agent, moments),
+        profile(agent, influences),
       ),
   ];
 }
 
 /** Return the profile with a sentence about one step, at first the last one. */
-function profile(agent, moments) {
+function profile(agent, influences) {
   const root = el("div", {});
-  const draw = (step) => refill(root, influenceProfile({ agent, step }, moments, pick));
+  const draw = (step) => refill(root, influenceProfile({ agent, step }, influences, pick));
   const pick = (step) => {
     draw(step);
     /** @type {HTMLElement} */ (root.querySelector(".column.now")).focus();
   };
-  draw(moments.at(-1).step);
+  draw(influences.at(-1).step);
   return root;
 }
 

@@ -29,7 +29,7 @@ async function loadEpisode(watched, shows) {
     steps.length ? work("influence", { ...request, steps, seconds: SECONDS }) : null,
   ]);
   await pictures;
-  return { watched, agent, episode, explained, answers, moments: influence ? influence.influence.steps : [] };
+  return { watched, agent, episode, explained, answers, influences: influence ? influence.influence.steps : [] };
 }
 
 /** Return the steps that are watched, without the step of the task. */

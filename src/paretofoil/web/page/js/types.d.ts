@@ -69,6 +69,26 @@ interface Search {
   proves: boolean;
 }
 
+/** How a question is asked. */
+interface Settings {
+  search: string;
+  seconds: number | null;
+  queries: number | null;
+  options: Record<string, any>;
+}
+
+/** An option of a question (GET /api/options). */
+interface OptionInfo {
+  name: string;
+  kind: "choice" | "flag" | "whole" | "number" | "objectives" | "ranges";
+  default: any;
+  help: string;
+  choices: string[];
+  minimum: number | null;
+  maximum: number | null;
+  optional: boolean;
+}
+
 /** A job of the server as the page sees it. */
 interface Task<Result> {
   status: "idle" | "waiting" | "done" | "failed" | "cancelled";
@@ -97,7 +117,8 @@ interface State {
   step: number;
   playing: boolean;
   foil: number | null;
-  options: Record<string, any>;
+  settings: Settings;
+  optionInfos: OptionInfo[];
   answer: Task<AnswerResult>;
   precomputed: Record<number, AnswerResult>;
   bySearch: Record<string, AnswerResult>;
@@ -179,6 +200,18 @@ interface AnswerResult {
 interface Window {
   /** For tests and benchmarks. */
   paretofoil: { store?: any; controller?: any; lastRedraw: number | null; lastWhole?: number | null };
+}
+
+/** The library's influence at a step, as far as the page reads it. */
+interface InfluenceStep {
+  step: number;
+  chosen: number;
+  shares: Array<{ action: number; lower: number; upper: number; sampled: number }>;
+  samples: number;
+  proven: boolean;
+  inert: boolean;
+  changed: [number, number];
+  alone: Array<{ objective: number; down: number | null; up: number | null }> | null;
 }
 
 interface WatchedEpisode {
