@@ -1,4 +1,4 @@
-"""The command line in this process: quick, and nothing of it is left out but the start of Python."""
+"""The command line, run in the process of the tests."""
 
 import sys
 from collections.abc import Callable

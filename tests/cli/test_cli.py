@@ -1,4 +1,4 @@
-"""Every verb does what it says."""
+"""The verbs of the command line."""
 
 import json
 import re
@@ -31,11 +31,11 @@ def width(picture: Path) -> int:
         return image.width
 
 
-def test_the_program_tells_its_version():
+def test_version_is_printed():
     assert process("-m", "paretofoil", "--version").stdout == f"paretofoil {__version__}\n"
 
 
-def test_a_process_ends_with_one_line_of_error_and_code_2():
+def test_an_error_is_one_line_and_exit_code_2():
     done = process("-m", "paretofoil", "envs", "deep-see-treasure")
     assert done.returncode == 2
     assert done.stdout == ""
@@ -43,7 +43,7 @@ def test_a_process_ends_with_one_line_of_error_and_code_2():
     assert done.stderr.endswith("(did you mean deep-sea-treasure?)\n")
 
 
-def test_debugging_shows_the_traceback():
+def test_debug_shows_the_traceback():
     assert "Traceback" in process("-m", "paretofoil", "--debug", "envs", "nowhere").stderr
 
 
@@ -84,7 +84,7 @@ def test_agents_are_listed_and_shown(run):
     assert "seed" in shown
 
 
-def test_an_agent_that_cannot_be_loaded_is_told_in_one_line_and_hides_no_other(run, tmp_path):
+def test_a_broken_agent_is_one_line_and_the_others_are_listed(run, tmp_path):
     (tmp_path / "agents" / "broken").mkdir(parents=True)
     (tmp_path / "agents" / "broken" / "agent.json").write_text("[not JSON]")
     *_, last_agent, told = run("agents").out.splitlines()
@@ -92,7 +92,7 @@ def test_an_agent_that_cannot_be_loaded_is_told_in_one_line_and_hides_no_other(r
     assert told.startswith("broken cannot be loaded: expected agents/broken/agent.json as JSON")
 
 
-def test_a_decision_is_explained_in_words_and_drawn(run):
+def test_explain_prints_text_and_writes_a_figure(run):
     told = run(*EXAMPLE, "--plot", "why.png").out
     assert "fewer steps (" in told
     assert "the agent would have gone down instead of right" in told
@@ -101,18 +101,18 @@ def test_a_decision_is_explained_in_words_and_drawn(run):
     assert width(Path("why.png")) > 800
 
 
-def test_the_picture_of_several_foils_is_said_to_be_that_of_the_first(run):
+def test_the_figure_of_several_foils_shows_the_first(run):
     foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
     assert "Wrote the figure of up, the first foil, to why.png." in run(*foils, "--plot", "why.png").out
 
 
-def test_alternatives_are_told_with_what_can_be_had(run):
+def test_alternatives_have_attainable_commands(run):
     asked = ["--command", "0,0,1,0.8", "--at", "1", "--foil", "left", "-k", "2", "--search", "boundary"]
     told = " ".join(run("explain", "collect-two", *asked).out.split())
     assert told.count("To make the agent choose left and get what you ask for, ask for ") == 2
 
 
-def test_json_names_the_agent_the_moment_and_the_state_and_holds_answers_that_read_back(run):
+def test_json_holds_agent_step_state_options_and_answers(run):
     told = json.loads(run(*EXAMPLE, "--json").out)
     [answer] = [Answer.from_dict(values) for values in told.pop("answers")]
     state = [float(i in (2, 14)) for i in range(len(told["state"]))]  # row 2, column 3, one-hot
@@ -167,7 +167,7 @@ def test_json_of_several_foils_has_the_same_shape(run):
     assert len(several["answers"]) >= 2
 
 
-def test_a_state_of_ones_own_is_explained_and_has_no_moment(run):
+def test_a_typed_state_is_explained_and_has_no_step(run):
     place = ["explain", "deep-sea-treasure", "--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
     assert "down instead of right" in run(*place).out
     told = json.loads(run(*place, "--json").out)
@@ -176,7 +176,7 @@ def test_a_state_of_ones_own_is_explained_and_has_no_moment(run):
     assert told["remaining"] == [8, -2]
 
 
-def test_limits_and_axes_are_taken(run):
+def test_limits_and_axes_are_applied(run):
     limits = ["--search", "boundary", "--queries", "500", "--seconds", "20"]
     drawing = ["--plot", "a.png", "--axes", "time,treasure"]
     [found] = json.loads(run(*EXAMPLE, *limits, *drawing, "--json").out)["answers"]
@@ -185,7 +185,7 @@ def test_limits_and_axes_are_taken(run):
     assert width(Path("a.png")) > 800
 
 
-def test_an_episode_is_told_moment_by_moment_and_drawn(run):
+def test_episode_prints_one_line_per_step_and_writes_a_figure(run):
     told = run("episode", "branch-path", "--command", "3,1", "--plot", "map.png")
     assert told.out.splitlines()[:2] == [
         "branch-path: scaled change for each foil",
@@ -195,18 +195,18 @@ def test_an_episode_is_told_moment_by_moment_and_drawn(run):
     assert width(Path("map.png")) > 400
 
 
-def test_an_episode_says_first_on_standard_error_how_many_questions_it_asks(run):
+def test_episode_prints_the_number_of_questions_on_standard_error(run):
     flips = run("episode", "branch-path", "--command", "3,1", "--json")
     count = len(FlipMap.from_json(flips.out).answers)
     assert flips.err == f"{count} questions to answer.\n"
 
 
-def test_an_episode_can_be_asked_about_at_chosen_moments(run):
+def test_episode_takes_chosen_steps(run):
     told = run("episode", "branch-path", "--command", "3,1", "--steps", "0,2-3").out.splitlines()
     assert [line.split()[0] for line in told[2 : told.index("The smallest changes:")]] == ["0", "2", "3"]
 
 
-def test_moments_are_printed_as_soon_as_their_foils_are_answered(run, monkeypatch):
+def test_steps_are_printed_as_soon_as_their_foils_are_answered(run, monkeypatch):
     import paretofoil.explanation.explain as verb
     from paretofoil.cli import console
 
@@ -218,7 +218,7 @@ def test_moments_are_printed_as_soon_as_their_foils_are_answered(run, monkeypatc
     assert order.index("said", order.index("asked")) < len(order) - 1 - order[::-1].index("asked")
 
 
-def test_a_front_is_drawn(run):
+def test_a_front_is_written_as_a_figure(run):
     run("figure", "front", "minecart")
     assert width(Path("minecart-front.png")) > 800
 
@@ -244,7 +244,7 @@ def test_the_shell_completes_names(run, monkeypatch, typed, completed):
     assert run().out.split() == completed
 
 
-def test_the_papers_box_is_searched_on_demand_and_named(run):
+def test_box_paper_searches_the_papers_box(run):
     told = json.loads(run(*EXAMPLE, "--box", "paper", "--json").out)
     assert told["options"]["box"] == "paper"
     question = told["answers"][0]["question"]
@@ -255,7 +255,7 @@ def test_the_papers_box_is_searched_on_demand_and_named(run):
     assert "expected box among reachable, paper, got 'large'" in run(*EXAMPLE, "--box", "large", code=2).err
 
 
-def test_the_help_of_explain_names_the_boxes_and_says_what_queries_bounds(run):
+def test_help_of_explain_describes_boxes_and_queries(run):
     words = " ".join(run("explain", "--help").out.replace("│", " ").split())
     assert "reachable (commands that can still be fulfilled), or paper (the paper's box)." in words
     assert "without those that check the answer." in words
@@ -282,7 +282,7 @@ def hidden(tmp_path):
     return pf.save_agent(pf.load_agent("branch-path"), tmp_path / "agents" / "branch-path")
 
 
-def test_a_local_agent_that_hides_a_shipped_one_is_told_on_standard_error(run, hidden):
+def test_a_local_agent_with_the_name_of_a_shipped_one_is_noted(run, hidden):
     words = "note: branch-path is the local agent in agents/branch-path, not the shipped agent of that name."
     for verb in (["agents", "branch-path"], ["explain", "branch-path", "--command", "1,1", "--all-foils"]):
         told = run(*verb)

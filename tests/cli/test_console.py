@@ -1,4 +1,4 @@
-"""What is printed is all there: brackets, long names, narrow windows, pipes."""
+"""Printing: brackets, long names, narrow terminals, pipes."""
 
 import pytest
 
@@ -10,24 +10,24 @@ from paretofoil.study.table import Table
 NAMES = ["[a]", "[bold]b[/]", "a\\", "[/]"]
 
 
-def test_words_are_printed_as_they_are(capsys):
+def test_text_is_printed_unchanged(capsys):
     for name in NAMES:
         say((name, "bold"), ": ", name)
     assert capsys.readouterr().out.splitlines() == [f"{name}: {name}" for name in NAMES]
 
 
-def test_cells_titles_and_columns_are_printed_as_they_are(capsys):
+def test_cells_titles_and_columns_are_printed_unchanged(capsys):
     print_rows("[title]", ["[a]", "[b]"], [NAMES[:2], NAMES[2:]])
     shown = capsys.readouterr().out
     assert all(text in shown for text in ["[title]", "[b]", *NAMES])
 
 
-def test_notes_of_tables_are_printed_as_they_are(capsys):
+def test_notes_of_tables_are_printed_unchanged(capsys):
     print_table(Table("t", ("a",), (("b",),), note="see [3]"))
     assert "see [3]\n" in capsys.readouterr().out
 
 
-def test_piped_words_and_rows_are_one_line_each(capsys):
+def test_piped_text_and_rows_are_one_line_each(capsys):
     say("word " * 100)
     print_rows("", ["a", "b"], [["word " * 60, "word " * 60 + "end"]])
     _, _, row = capsys.readouterr().out.splitlines()
@@ -53,7 +53,7 @@ def test_a_table_folds_between_words_and_long_paths_anywhere(capsys, window):
     assert max(map(len, shown)) <= 50
 
 
-def test_an_episode_fits_a_narrow_window(run, window):
+def test_an_episode_fits_a_narrow_terminal(run, window):
     window(30)
     told = run("episode", "branch-path", "--command", "3,1", "--steps", "0", "--quiet").out
     assert "t: chosen: foils" in told

@@ -1,4 +1,4 @@
-"""Bad input is one clear line; each is read here as a user reads it."""
+"""Errors of the command line are one line each."""
 
 import pytest
 
@@ -74,7 +74,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["train", "no_such_module:my-env-v0"], "expected a module no_such_module that can be imported"),
     ],
 )
-def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message):
+def test_invalid_input_is_one_line_and_exit_code_2(run, arguments, message):
     told = run(*arguments, code=2)
     assert told.err.startswith("error: expected ")
     assert message in told.err
@@ -82,7 +82,7 @@ def test_bad_input_is_one_clear_line_and_exit_code_2(run, arguments, message):
     assert told.out == ""
 
 
-def test_errors_stay_plain_lines_with_json(run):
+def test_errors_are_plain_lines_with_json_too(run):
     told = run(*EXAMPLE, "--at", "99", "--json", code=2)
     assert told.out == ""
     assert told.err.startswith("error: ")
@@ -97,7 +97,7 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
     assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
 
 
-def test_a_page_of_too_many_moments_is_refused_before_they_are_asked_about(run, monkeypatch):
+def test_a_page_of_too_many_steps_is_an_error_before_the_search(run, monkeypatch):
     monkeypatch.setattr("paretofoil.web.standalone.MAX_STEPS", 1)
     told = run("episode", "branch-path", "--command", "3,1", "--html", "a.html", code=2)
     assert "at most 1 steps to save (choose some with --steps)" in told.err

@@ -1,4 +1,4 @@
-"""Networks that were trained elsewhere are imported from the command line, and then every verb works on them."""
+"""`paretofoil import`, and other verbs on imported agents."""
 
 import json
 from pathlib import Path
@@ -29,13 +29,13 @@ def test_an_imported_agent_is_listed_explained_and_studied(run, theirs):
     run("study", "run", "theirs", "--search", "nearest-front", "--steps", "1", "--workers", "1", "--out", "s.sqlite")
 
 
-def test_returns_that_are_not_as_stated_are_noted(run, theirs):
+def test_returns_that_differ_from_the_stated_ones_are_noted(run, theirs):
     told = run(*IMPORT, "--front", "front.txt", "--out", "elsewhere")
     assert "commands have the return that front.txt states. Is --env the right environment?" in told.err
     assert Path("elsewhere/agent.json").exists()
 
 
-def test_an_environment_of_ones_own_gets_names_and_ranges(run, tmp_path):
+def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path):
     (tmp_path / "model.pt").write_bytes(morl_file(morl_network(2, 3, 4)))
     (tmp_path / "front.txt").write_text("8,-8,8\n")
     own = ["import", "model.pt", "--env", "deep-sea-treasure-v0", "--front", "front.txt", "--max-steps", "30"]
@@ -60,13 +60,13 @@ def test_an_environment_of_ones_own_gets_names_and_ranges(run, tmp_path):
         ([*IMPORT, "--range", "time"], "expected --range as NAME=LOW:HIGH"),
     ],
 )
-def test_what_cannot_be_imported_gets_one_line(run, theirs, arguments, message):
+def test_a_file_that_cannot_be_imported_is_an_error_of_one_line(run, theirs, arguments, message):
     told = run(*arguments, code=2)
     assert message in told.err
     assert told.err.count("\n") == 1
 
 
-def test_an_agent_that_is_there_is_replaced_on_demand_only(run, theirs, tmp_path):
+def test_an_existing_agent_is_replaced_only_with_overwrite(run, theirs, tmp_path):
     stored = tmp_path / "agents" / "model" / "agent.json"
     run(*IMPORT, "--front", "front.txt")
     before = stored.stat().st_mtime_ns

@@ -1,4 +1,4 @@
-"""`paretofoil influence`: a profile, one moment, JSON, a picture."""
+"""`paretofoil influence`: a profile, one step, JSON, a figure."""
 
 from PIL import Image
 
@@ -7,7 +7,7 @@ from paretofoil.core.influence import Influence, InfluenceProfile
 EXAMPLE = ["influence", "deep-sea-treasure", "--command", "1,-1", "--samples", "200", "--quiet"]
 
 
-def test_a_profile_is_a_table_with_words_and_a_picture(run, tmp_path):
+def test_a_profile_is_a_table_a_summary_and_a_figure(run, tmp_path):
     told = run(*EXAMPLE, "--plot", "it.png").out
     assert "their scores: KL, flip" not in told
     assert "authors' KL, flip" in told
@@ -16,7 +16,7 @@ def test_a_profile_is_a_table_with_words_and_a_picture(run, tmp_path):
         assert picture.width > 800
 
 
-def test_one_moment_is_one_sentence(run):
+def test_one_step_is_one_paragraph(run):
     told = run(*EXAMPLE, "--at", "0").out
     assert told.startswith("The command matters in this state: ")
     assert told.count("\n") == 1
@@ -27,11 +27,11 @@ def test_json_is_that_of_the_library(run):
     assert Influence.from_json(run(*EXAMPLE, "--json", "--at", "0").out).samples == 200
 
 
-def test_a_moment_that_never_comes_is_refused(run):
+def test_a_step_after_the_end_is_an_error(run):
     assert "error: expected steps from 0 to 0 of this episode, got 7" in run(*EXAMPLE, "--at", "7", code=2).err
 
 
-def test_a_picture_that_cannot_be_written_is_refused_before_anything_is_proven(run):
+def test_a_figure_that_cannot_be_written_is_an_error_before_the_proof(run):
     assert "a figure file that ends in" in run(*EXAMPLE, "--plot", "it.docx", code=2).err
 
 
@@ -48,7 +48,7 @@ agent = pf.Agent("mine", lambda s, c: np.stack([c[:, 0], c[:, 1]] * 2, axis=1), 
 """
 
 
-def test_an_agent_of_ones_own_is_typed_as_module_and_object(run, tmp_path):
+def test_an_agent_is_typed_as_module_and_object(run, tmp_path):
     (tmp_path / "of_my_own.py").write_text(MINE)
     for name in ("of_my_own:agent", "of_my_own.py:agent"):
         assert "mine" in run("influence", name, "--command", "1,0", "--samples", "50", "--json", "--quiet").out

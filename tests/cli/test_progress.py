@@ -1,4 +1,4 @@
-"""Bars are for what takes time, and disturb nothing that is printed."""
+"""Progress bars."""
 
 import io
 import time
@@ -26,7 +26,7 @@ def appear(screen: io.StringIO, text: str) -> bool:
     return text in screen.getvalue()
 
 
-def test_a_bar_tells_its_name_its_count_and_words(screen, monkeypatch):
+def test_a_bar_shows_name_count_and_text(screen, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.bars() as start:
         start("[a]")(3, 7, "[b]")
@@ -35,14 +35,14 @@ def test_a_bar_tells_its_name_its_count_and_words(screen, monkeypatch):
         assert "[b]" in screen.getvalue()
 
 
-def test_what_is_quick_shows_no_bar(screen, monkeypatch):
+def test_quick_work_shows_no_bar(screen, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 3600.0)
     with progress.bars() as start:
         start("a")(7, 7)
     assert screen.getvalue() == ""
 
 
-def test_a_quiet_bar_is_not_seen(screen, monkeypatch):
+def test_quiet_hides_bars(screen, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.bars(quiet=True) as start:
         start("a")(7, 7)
@@ -50,7 +50,7 @@ def test_a_quiet_bar_is_not_seen(screen, monkeypatch):
     assert screen.getvalue() == ""
 
 
-def test_what_is_printed_beside_a_bar_goes_where_it_was_meant_to_go(screen, monkeypatch, capsys):
+def test_standard_output_is_not_redirected_by_a_bar(screen, monkeypatch, capsys):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.bars() as start:
         start("a")(1, 2)
@@ -60,7 +60,7 @@ def test_what_is_printed_beside_a_bar_goes_where_it_was_meant_to_go(screen, monk
     assert "{}" not in screen.getvalue()
 
 
-def test_a_study_tells_its_rate_and_what_it_found(screen, monkeypatch):
+def test_the_bar_of_a_study_shows_rate_and_found_share(screen, monkeypatch):
     monkeypatch.setattr(progress, "PATIENCE", 0.0)
     with progress.study_bars(quiet=False) as tell:
         watch = tell("stress")

@@ -1,4 +1,4 @@
-"""Agents are trained from the command line, on environments of one's own as well."""
+"""`paretofoil train`, also on environments that are not in the catalogue."""
 
 import subprocess
 import sys
@@ -58,7 +58,7 @@ def test_an_agent_is_trained_listed_and_explained(run):
     assert "Had you asked" in run("explain", "mine", "--command", "0.5,0.5", "--foil", "left").out
 
 
-def test_an_environment_of_ones_own_is_trained_with_the_names_that_are_typed(module, tmp_path):
+def test_an_uncatalogued_environment_is_trained_with_typed_names(module, tmp_path):
     names = ["--objectives", "ore,-fuel", "--actions", "dig,go", "--max-steps", "4"]
     brief = ["--steps", "200", "--set", "polish_rounds=1", "--name", "mine"]
     verbs = [["train", "my_module:my-env-v0", *names, *brief], ["explain", "mine", "--command", "ore=2,fuel=3"]]
@@ -72,7 +72,7 @@ def test_an_environment_of_ones_own_is_trained_with_the_names_that_are_typed(mod
     assert "Asked for 2 ore and 3 fuel, the agent chooses" in told[1].stdout
 
 
-def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
+def test_an_environment_can_name_its_objectives_and_actions(run, module):
     from paretofoil.cli.envs import find_environment
 
     run("train", "my_module:named-v0", "--settings")
@@ -89,16 +89,16 @@ def test_an_environment_can_name_its_objectives_and_actions_itself(run, module):
         (["named-v0", "--actions", "go,go"], "expected --actions with 2 different names, got go, go"),
     ],
 )
-def test_what_is_missing_of_an_environment_is_asked_for(run, module, arguments, message):
+def test_missing_names_and_limits_of_an_environment_are_errors(run, module, arguments, message):
     assert message in run("train", f"my_module:{arguments[0]}", *arguments[1:], code=2).err
 
 
-def test_rewards_that_are_no_numbers_are_told_with_whose_they_are(run, module):
+def test_rewards_that_are_not_finite_are_an_error_that_names_the_environment(run, module):
     told = run("train", "my_module:broken-v0", *BRIEF, code=2).err
     assert "expected finite rewards from my_module:broken-v0, got [nan" in told
 
 
-def test_plain_exploration_and_realised_returns_are_settings_with_presets_of_their_own(run):
+def test_exploration_and_returns_have_their_own_presets(run):
     def settings(*options):
         lines = run("train", "breakable-bottles", *options, "--settings").out.splitlines()
         return {words[0]: words[1] for words in (line.replace("│", " ").split() for line in lines) if len(words) == 2}
@@ -114,7 +114,7 @@ def test_plain_exploration_and_realised_returns_are_settings_with_presets_of_the
     )
 
 
-def test_an_agent_of_plain_exploration_has_a_name_that_says_so(run, tmp_path):
+def test_plain_exploration_is_part_of_the_agents_name(run, tmp_path):
     brief = ["--explore", "plain", "--set", "warmup=300", "--set", "hidden=16", "--quiet"]
     run("train", "reward-line", *brief, "--steps", "7000")
     assert (tmp_path / "agents" / "reward-line-plain" / "agent.json").exists()
@@ -123,7 +123,7 @@ def test_an_agent_of_plain_exploration_has_a_name_that_says_so(run, tmp_path):
 BRIEF = ["--steps", "300", "--set", "polish_rounds=0", "--set", "hidden=8", "--set", "warmup=5", "--quiet"]
 
 
-def test_an_agent_that_is_there_is_replaced_on_demand_only(run, tmp_path):
+def test_an_existing_agent_is_replaced_only_with_overwrite(run, tmp_path):
     stored = tmp_path / "agents" / "branch-path" / "agent.json"
     run("train", "branch-path", *BRIEF)
     before = stored.read_bytes()
@@ -134,7 +134,7 @@ def test_an_agent_that_is_there_is_replaced_on_demand_only(run, tmp_path):
     assert stored.read_bytes() != before
 
 
-def test_a_stopped_training_is_gone_on_with_or_replaced_on_demand_only(run, tmp_path, monkeypatch):
+def test_a_stopped_training_is_resumed_or_overwritten_only_on_request(run, tmp_path, monkeypatch):
     from paretofoil.pcn.train import Trainer
 
     checkpoint = tmp_path / "agents" / "branch-path" / "checkpoint.safetensors"
@@ -160,7 +160,7 @@ def stopped(result):
     return lambda trainer: replace(result(trainer), finished=False)
 
 
-def test_a_warm_up_that_may_take_more_than_all_steps_is_told_before_it_starts(run):
+def test_a_warm_up_longer_than_the_exploration_is_noted(run):
     told = run("train", "branch-path", "--explore", "plain", "--steps", "300", *BRIEF[2:]).err
     assert told == ""
     told = run("train", "branch-path", *BRIEF, "--set", "warmup=400", "--name", "other").err
@@ -179,12 +179,12 @@ def test_a_warm_up_that_may_take_more_than_all_steps_is_told_before_it_starts(ru
         (1, 2, "2 front points, 1 reached"),
     ],
 )
-def test_one_front_point_is_told_as_one(reached, points, words):
+def test_front_points_are_counted_with_the_right_plural(reached, points, words):
     from paretofoil.cli.agents import reached_points
 
     assert reached_points(reached, points) == words
 
 
-def test_a_folder_that_cannot_be_made_is_refused_with_a_sentence(run):
+def test_a_folder_that_cannot_be_made_is_an_error(run):
     told = run("train", "branch-path", *BRIEF, "--out", "/proc/foo", code=2).err
     assert told == "error: expected /proc/foo to be a folder that can be made, got No such file or directory\n"

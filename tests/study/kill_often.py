@@ -1,4 +1,4 @@
-"""Run as a script: kill -9 a study at random moments, then let it finish; prints how often. Used by the tests."""
+"""Script: kill -9 a study at random times, then let it finish; print the number of kills."""
 
 import os
 import random

@@ -1,4 +1,4 @@
-"""Run as a script: a cluster that is killed while items are under way on it; prints how soon and how that is told.
+"""Script: kill a cluster while items run on it; print how soon that is an error, and which.
 
 python lose_the_cluster.py dask
 """

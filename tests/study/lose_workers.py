@@ -1,4 +1,4 @@
-"""Run as a script: a study some of whose chunks kill their worker; prints how it ended.
+"""Script: run a study in which some chunks kill their worker; print how it ended.
 
 They do so once, always, or, late, when they are finished and their rows are fetched.
 

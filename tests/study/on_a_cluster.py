@@ -1,4 +1,4 @@
-"""Run as a script: start a cluster of two workers on this machine, and a verb of the command line on its address.
+"""Script: start a cluster of two workers on this machine, and run a verb on its address.
 
 python on_a_cluster.py dask study run branch-path --out FILE
 """

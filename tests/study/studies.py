@@ -1,4 +1,4 @@
-"""Small studies for the tests: a random network in Branch-Path, so that no training and no shipped file is needed."""
+"""Small studies for the tests: a random network in Branch-Path, without training or shipped files."""
 
 import sqlite3
 from pathlib import Path

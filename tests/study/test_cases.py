@@ -31,7 +31,7 @@ from paretofoil.study.runner import _without_timings
 from paretofoil.study.study import fingerprint
 
 
-def test_every_front_command_moment_and_valid_foil_is_a_case_once() -> None:
+def test_every_front_command_step_and_valid_foil_is_a_case_once() -> None:
     agent = small_agent()
     cases = list(enumerate_cases(agent))
     assert len({case for case, _ in cases}) == len(cases)
@@ -86,17 +86,17 @@ def test_the_most_probable_valid_foils_are_compared(scores: list[float], valid: 
     assert COMPARISON.pick_foils(Fixed(), decision) == picked
 
 
-def test_a_rule_that_takes_nothing_is_refused() -> None:
+def test_a_rule_without_any_case_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="steps of at least 1"):
         CaseRule(steps=0)
 
 
-def test_a_rule_with_an_unknown_box_is_refused() -> None:
+def test_a_rule_with_an_unknown_box_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="expected box among reachable, paper, got 'papers'"):
         CaseRule(box="papers")  # type: ignore[arg-type]
 
 
-def test_a_study_in_the_papers_box_is_measured_in_it_and_says_so(tmp_path: Path) -> None:
+def test_a_study_in_the_papers_box_measures_distances_in_it(tmp_path: Path) -> None:
     agent = replace(small_agent(), space=CommandSpace([0, 0], [2, 6], small_agent().space.objectives))
     paths = {box: tmp_path / f"{box}.sqlite" for box in ("reachable", "paper")}
     for box, path in paths.items():
@@ -118,20 +118,20 @@ def test_a_study_with_another_box_is_another_study(tmp_path: Path) -> None:
         run_study(make_study([small_agent()], searches, CaseRule(steps=1, box="paper")), path, workers=1)
 
 
-def test_only_the_cases_that_are_named_are_asked(tmp_path: Path) -> None:
+def test_only_the_given_cases_are_asked(tmp_path: Path) -> None:
     wanted = [case for case, _ in enumerate_cases(small_agent())][5:8]
     run_study(make_study([small_agent()], {"front": NearestFront()}, only=wanted), tmp_path / "s.sqlite", workers=1)
     assert [row.case for row in read_rows(tmp_path / "s.sqlite")] == wanted
 
 
-def test_auto_samples_all_agents_if_one_of_them_cannot_be_looked_into() -> None:
+def test_auto_is_boundary_if_one_agent_is_a_black_box() -> None:
     closed = replace(weighing, name="closed", policy=weighing.policy.log_probs)  # type: ignore[arg-type]
     assert isinstance(make_study([weighing], ["auto"]).searches["auto"], Exact)
     for agents in ([weighing, closed], [closed, weighing]):
         assert isinstance(make_study(agents, ["auto"]).searches["auto"], Boundary)
 
 
-def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
+def test_a_fingerprint_differs_between_agents_and_is_stable() -> None:
     agent = small_agent()
     before = fingerprint(agent)
     case, decision = next(iter(enumerate_cases(agent)))
@@ -140,13 +140,13 @@ def test_a_hash_tells_agents_apart_and_does_not_change_with_use() -> None:
     assert fingerprint(small_agent(seed=1)) != before
 
 
-def test_a_kappa_that_is_left_out_is_stored_as_the_number_that_it_is() -> None:
+def test_the_default_kappa_is_stored_as_a_number() -> None:
     for given in (None, 0.05):  # files of both are the same study, as those that were written before are
         assert make_study([small_agent()], ["auto"], kappa=given).configuration()["kappa"] == 0.05
     assert make_study([small_agent(), weighing], ["auto"]).configuration()["kappa"] is None
 
 
-def test_a_study_asks_an_agent_of_values_for_its_usual_kappa_once_for_each_decision(
+def test_the_default_kappa_of_values_is_computed_once_per_decision(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     posed: list[int] = []
@@ -178,7 +178,7 @@ def test_cases_are_spread_evenly_with_both_ends() -> None:
     assert evenly(0, 3) == []
 
 
-def test_progress_tells_what_was_found_and_what_is_left() -> None:
+def test_progress_has_rate_found_share_and_time_left() -> None:
     progress = StudyProgress(done=30, total=40, found=5, asked=20, seconds=10.0)
     assert progress.rate == 2.0
     assert progress.left == 5.0
@@ -187,11 +187,11 @@ def test_progress_tells_what_was_found_and_what_is_left() -> None:
 
 
 @pytest.mark.parametrize(("left", "told"), [(5, "0:05"), (90, "1:30"), (3600, "60:00")])
-def test_the_time_left_is_told_in_minutes_and_seconds(left: int, told: str) -> None:
+def test_the_time_left_is_in_minutes_and_seconds(left: int, told: str) -> None:
     assert str(StudyProgress(done=10, total=10 + left, found=5, asked=10, seconds=10.0)).endswith(f", {told} left")
 
 
-def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:
+def test_progress_counts_found_counterfactuals(tmp_path: Path) -> None:
     path, seen = tmp_path / "study.sqlite", []
     study = small_study(tmp_path, {"front": NearestFront()}, CaseRule(commands=2, steps=4))
     done = run_study(study, path, workers=1, chunk=4, show=seen.append)
@@ -204,6 +204,6 @@ def test_progress_counts_what_is_found_and_only_that(tmp_path: Path) -> None:
     assert (run.asked, run.total) == (len(rows), len(rows))
 
 
-def test_timings_are_taken_out_at_every_depth() -> None:
+def test_timings_are_zero_at_every_depth() -> None:
     timed = {"seconds": 3.0, "other": [{"seconds": 2.0, "n": 1}], "inside": {"seconds": 1.0}}
     assert _without_timings(timed) == {"seconds": 0.0, "other": [{"seconds": 0.0, "n": 1}], "inside": {"seconds": 0.0}}

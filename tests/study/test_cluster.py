@@ -1,4 +1,4 @@
-"""How items are handed out to a cluster and what becomes of lost ones, with a cluster that exists in the test only."""
+"""Items on a simulated cluster whose workers fail."""
 
 import asyncio
 import gc
@@ -65,14 +65,14 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable:
     return run_on
 
 
-def test_a_lost_item_is_asked_again_after_all_others(run: Callable) -> None:
+def test_an_item_of_a_failed_worker_is_retried_after_all_others(run: Callable) -> None:
     pretended = Pretended(lambda number, time: number == 1 and time == 1)
     assert run(pretended, 5) == (set(range(5)), None)
     assert pretended.asked == [0, 1, 2, 3, 4, 1]
 
 
 @pytest.mark.parametrize("own", [False, True])
-def test_an_item_that_is_always_lost_is_told_when_all_others_are_finished(run: Callable, own: bool) -> None:
+def test_an_item_that_always_fails_is_an_error_after_all_others(run: Callable, own: bool) -> None:
     pretended = Pretended(lambda number, time: number == 1, own=own)
     finished, error = run(pretended, 5)
     assert f"workers failed {MAX_FAILURES} times in a row" in str(error)
@@ -80,16 +80,16 @@ def test_an_item_that_is_always_lost_is_told_when_all_others_are_finished(run: C
     assert pretended.asked.count(1) == 1 + MAX_FAILURES
 
 
-def test_workers_that_are_lost_together_are_one_loss(run: Callable) -> None:
+def test_workers_that_fail_together_are_one_failure(run: Callable) -> None:
     count = 4 * MAX_FAILURES
     assert run(Pretended(lambda number, time: time == 1, threads=count // 2), count) == (set(range(count)), None)
 
 
-def test_losses_with_results_in_between_are_no_reason_to_stop(run: Callable) -> None:
+def test_failures_with_results_in_between_do_not_stop_a_run(run: Callable) -> None:
     assert run(Pretended(lambda number, time: time == 1 and number % 2 == 1), 20) == (set(range(20)), None)
 
 
-def test_a_cluster_without_workers_is_told(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_workers_is_an_error(run: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 0.0)
     monkeypatch.setattr(cluster, "LOOK", 0.0)
     finished, error = run(Pretended(lambda number, time: False, threads=0), 3)
@@ -148,7 +148,7 @@ class PretendedFuture:
 
 
 @pytest.mark.parametrize("status", ["connecting", "closing", "closed"])
-def test_a_client_without_its_scheduler_is_asked_for_nothing(status: str) -> None:
+def test_a_client_without_scheduler_is_an_engine_failure(status: str) -> None:
     dask = _Dask(PretendedClient(ValueError(), status=status))
     with pytest.raises(EngineFailure, match="the scheduler is gone"):
         dask.threads()
@@ -156,7 +156,7 @@ def test_a_client_without_its_scheduler_is_asked_for_nothing(status: str) -> Non
         dask.start(abs, 0, 1)
 
 
-def test_a_cluster_of_our_own_ends_with_the_first_worker_that_is_gone() -> None:
+def test_a_local_cluster_ends_with_its_first_failed_worker() -> None:
     assert _Dask(PretendedClient(ValueError())).threads() == 1
     assert _Dask(PretendedClient(ValueError()), local=1).threads() == 1
     with pytest.raises(EngineFailure, match="a worker is gone"):
@@ -171,20 +171,20 @@ def ends(error: Exception, future: str, own: int | None = None) -> tuple[int, An
 
 
 @pytest.mark.parametrize("error", [OSError("of the work"), ValueError("of the work"), TimeoutError("of the work")])
-def test_what_the_work_raises_is_raised_and_is_no_loss(error: Exception) -> None:
+def test_errors_of_the_work_are_raised(error: Exception) -> None:
     pytest.importorskip("distributed")
     with pytest.raises(type(error), match="of the work"):
         ends(error, "error")
 
 
-def test_a_result_that_cannot_be_fetched_is_the_loss_of_the_scheduler() -> None:
+def test_a_result_that_cannot_be_fetched_is_an_engine_failure() -> None:
     cancelled = pytest.importorskip("distributed").CancelledError()
     for error, status in ((OSError(), "finished"), (cancelled, "cancelled")):
         with pytest.raises(EngineFailure, match=type(error).__name__):
             ends(error, status)
 
 
-def test_a_killed_worker_costs_its_item_and_a_cluster_of_our_own() -> None:
+def test_a_killed_worker_fails_its_item_and_a_local_cluster() -> None:
     killed = pytest.importorskip("distributed").KilledWorker("task", None, 0)
     number, result = ends(killed, "error") or (None, None)
     assert number == 7
@@ -224,7 +224,7 @@ class PretendedRay:
         raise self.exceptions.NodeDiedError
 
 
-def test_a_lost_worker_of_ray_costs_its_item_if_the_cluster_is_still_there() -> None:
+def test_a_failed_worker_of_ray_fails_its_item() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         ray = _Ray(PretendedRay(), f"127.0.0.1:{server.getsockname()[1]}")
         ray.start(abs, 7, 1)
@@ -234,7 +234,7 @@ def test_a_lost_worker_of_ray_costs_its_item_if_the_cluster_is_still_there() -> 
         assert isinstance(result, ItemFailure)
 
 
-def test_a_lost_cluster_of_ray_is_the_loss_of_everything() -> None:
+def test_a_failed_cluster_of_ray_is_an_engine_failure() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         ray = _Ray(PretendedRay(), f"127.0.0.1:{server.getsockname()[1]}")
     ray.start(abs, 7, 1)

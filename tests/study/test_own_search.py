@@ -1,4 +1,4 @@
-"""A search of one's own: a dataclass and one call of `register_search`, and it is a search like every other."""
+"""A search that the user registers: a dataclass and one call of `register_search`."""
 
 import sqlite3
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def questions() -> list[Question]:
     return [random_question(policy, seed) for seed in range(8)]
 
 
-def test_the_command_line_knows_it() -> None:
+def test_the_command_line_lists_it() -> None:
     runner = CliRunner(env={"COLUMNS": "200"})
     assert NAME in runner.invoke(app, ["explain", "--help"]).output
     asked = ["explain", "branch-path", "--command", "3,1", "--at", "1", "--foil", "down", "--search", NAME]
@@ -89,7 +89,7 @@ def test_its_answer_is_the_same_alone_and_in_a_batch() -> None:
         assert changed(alone, seconds=0.0).to_json() == changed(together, seconds=0.0).to_json()
 
 
-def test_it_keeps_to_a_limit_of_queries() -> None:
+def test_it_respects_a_limit_of_queries() -> None:
     batch = QuestionBatch(questions())
     findings = OneByOne().run(batch, Limits(queries=20))
     assert {sum(batch.queries(row).values()) for row in range(batch.num_questions)} == {20}
@@ -105,7 +105,7 @@ def test_a_study_with_it_has_the_same_rows_on_one_worker_and_on_two(tmp_path: Pa
     assert {row[1] for row in rows_without_timings(one)} == {NAME}
 
 
-def test_a_study_with_it_is_resumed_from_its_file_alone(tmp_path: Path) -> None:
+def test_a_study_with_it_is_resumed_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     run_study(make_study([saved_agent(tmp_path)], {"mine": OneByOne(steps=7)}, CaseRule(steps=4)), path, workers=1)
     assert read_about(path)["configuration"]["searches"]["mine"] == {"class": "OneByOne", "steps": 7, "seed": 0}

@@ -1,4 +1,4 @@
-"""Rows as Parquet: what is kept of a study is the study, and reports are made from it again."""
+"""Rows as Parquet."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ def study(tmp_path: Path) -> Path:
     return tmp_path / "s.sqlite"
 
 
-def test_what_is_kept_is_the_whole_study(study: Path) -> None:
+def test_a_parquet_file_holds_the_whole_study(study: Path) -> None:
     path = study.with_suffix(".parquet")
     assert export_parquet(study, path) == len(read_rows(study))
     kept = read_parquet(path)
@@ -28,7 +28,7 @@ def test_what_is_kept_is_the_whole_study(study: Path) -> None:
     assert kept.configuration == read_about(study)["configuration"]
 
 
-def test_answers_can_be_left_out_and_nothing_else_is(study: Path) -> None:
+def test_answers_can_be_omitted(study: Path) -> None:
     small, large = study.with_name("small.parquet"), study.with_name("large.parquet")
     export_parquet(study, small, answers=False)
     export_parquet(study, large)
@@ -36,7 +36,7 @@ def test_answers_can_be_left_out_and_nothing_else_is(study: Path) -> None:
     assert small.stat().st_size < large.stat().st_size
 
 
-def test_a_file_that_holds_no_study_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_a_study_is_an_error(tmp_path: Path) -> None:
     from pyarrow import parquet, table
 
     with pytest.raises(InvalidInput, match="no such file"):

@@ -1,4 +1,4 @@
-"""Rows never depend on workers, engines, chunks, or on having been interrupted."""
+"""Rows do not depend on workers, engines, chunks or interruptions."""
 
 import importlib.util
 import socket
@@ -67,9 +67,7 @@ def stress(tmp_path_factory: pytest.TempPathFactory) -> list[tuple]:
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
-def test_branch_path_on_two_workers_and_on_clusters_that_were_there_before(
-    stress: list[tuple], tmp_path: Path, engine: str
-) -> None:
+def test_branch_path_on_two_workers_and_on_running_clusters(stress: list[tuple], tmp_path: Path, engine: str) -> None:
     need(engine)
     path = tmp_path / "stress.sqlite"
     if engine == "local":
@@ -90,7 +88,7 @@ class _StopError(Exception):
     pass
 
 
-def test_an_interrupted_study_goes_on_where_it_was(once: list[tuple], tmp_path: Path) -> None:
+def test_an_interrupted_study_is_continued(once: list[tuple], tmp_path: Path) -> None:
     def stop(line: StudyProgress) -> None:
         if line.asked >= 20:
             raise _StopError
@@ -134,9 +132,7 @@ def test_a_chunk_that_kills_every_worker_ends_the_study_with_an_error(
 
 
 @pytest.mark.long
-def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
-    once: list[tuple], tmp_path: Path
-) -> None:
+def test_workers_that_die_with_their_results_end_the_study_with_an_error(once: list[tuple], tmp_path: Path) -> None:
     """Dask fetches results when they are finished: these are then gone, and computed again until no worker is left."""
     assert lose_workers(tmp_path, "dask", "late").startswith("workers failed 3 times in a row")
     assert set(rows_without_timings(tmp_path / "study.sqlite")) < set(once)
@@ -144,7 +140,7 @@ def test_workers_that_die_with_what_they_finished_end_the_study_with_an_error(
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["local", "dask", "ray"])
-def test_a_lost_worker_costs_nothing(once: list[tuple], tmp_path: Path, engine: str) -> None:
+def test_a_failed_worker_changes_no_row(once: list[tuple], tmp_path: Path, engine: str) -> None:
     """A worker that is killed in the middle of a chunk: the chunk is asked again."""
     assert lose_workers(tmp_path, engine, "once") == "finished"
     assert rows_without_timings(tmp_path / "study.sqlite") == once
@@ -160,7 +156,7 @@ def lose_workers(folder: Path, engine: str, often: str) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ["dask", "ray"])
-def test_a_cluster_that_goes_away_is_told(engine: str) -> None:
+def test_a_cluster_that_goes_away_is_an_error(engine: str) -> None:
     need(engine)
     told = run_and_lose([TESTS / "study" / "lose_the_cluster.py", engine])
     assert told.startswith("expected a cluster that answers at ")
@@ -178,7 +174,7 @@ def run_and_lose(arguments: list[object]) -> str:
 
 @pytest.mark.long
 @pytest.mark.parametrize(("engine", "hangs"), [("dask", False), ("dask", True), ("ray", False)])
-def test_an_address_that_does_not_answer_is_told(monkeypatch: pytest.MonkeyPatch, engine: str, hangs: bool) -> None:
+def test_an_address_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch, engine: str, hangs: bool) -> None:
     need(engine)
     monkeypatch.setattr(cluster, "PATIENCE", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as server:

@@ -1,4 +1,4 @@
-"""The file of a study refuses what does not belong to it, and loses nothing when it cannot be written."""
+"""The SQLite file of a study: invalid contents are errors, and nothing is lost if it cannot be written."""
 
 import json
 import sqlite3
@@ -51,7 +51,7 @@ def test_rows_hold_the_whole_answer(tmp_path: Path) -> None:
     assert row.agent_hash == read_about(path)["configuration"]["agents"]["small"]
 
 
-def test_a_changed_search_is_refused(tmp_path: Path) -> None:
+def test_a_changed_search_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     run_study(small_study(tmp_path, FAST), path, workers=1)
     before = rows_without_timings(path)
@@ -62,7 +62,7 @@ def test_a_changed_search_is_refused(tmp_path: Path) -> None:
     assert rows_without_timings(path) == before
 
 
-def test_a_changed_agent_is_refused(tmp_path: Path) -> None:
+def test_a_changed_agent_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     folder = saved_agent(tmp_path)
     run_study(make_study([folder], ["nearest-front"]), path, workers=1)
@@ -100,12 +100,12 @@ def test_every_search_is_restored_from_its_description(method: Method) -> None:
     assert restore_search(json.loads(json.dumps(describe_search(search)))) == search
 
 
-def test_a_description_tells_searches_inside_searches_apart() -> None:
+def test_descriptions_include_searches_inside_searches() -> None:
     assert describe_search(Exact()) != describe_search(Exact(start=NearestFront()))
     assert restore_search(describe_search(Exact(start=NearestFront()))) == Exact(start=NearestFront())
 
 
-def test_a_failed_start_is_in_nobodys_way(tmp_path: Path) -> None:
+def test_a_file_without_answers_is_written_anew(tmp_path: Path) -> None:
     path = tmp_path / "study.sqlite"
     with Store(path, small_study(tmp_path, FAST, CaseRule(steps=2)).configuration(), {"sources": {}}):
         pass  # nothing was answered
@@ -116,20 +116,20 @@ def test_a_failed_start_is_in_nobodys_way(tmp_path: Path) -> None:
         run_study(study, path, chunk=0)
 
 
-def test_one_file_has_one_writer_whatever_path_leads_to_it(tmp_path: Path) -> None:
+def test_a_file_has_one_writer_also_through_a_link(tmp_path: Path) -> None:
     study, other = small_study(tmp_path, FAST), tmp_path / "other.sqlite"
     other.symlink_to(tmp_path / "study.sqlite")
     with Store(tmp_path / "study.sqlite", study.configuration()), pytest.raises(StoreError, match="another process"):
         Store(other, study.configuration())
 
 
-def test_what_an_agent_calls_its_objectives_is_part_of_it(tmp_path: Path) -> None:
+def test_names_of_objectives_are_part_of_the_fingerprint(tmp_path: Path) -> None:
     agent = small_agent()
     renamed = replace(agent, space=CommandSpace(agent.space.low, agent.space.high, ["apples", "B"]))
     assert fingerprint(agent) != fingerprint(renamed)
 
 
-def test_a_policy_of_ones_own_is_known_by_its_answers(tmp_path: Path) -> None:
+def test_the_fingerprint_of_a_function_is_of_its_outputs(tmp_path: Path) -> None:
     """Whatever it is made of: the same answers are the same agent, other answers another."""
     inside = small_agent().policy
 
@@ -141,7 +141,7 @@ def test_a_policy_of_ones_own_is_known_by_its_answers(tmp_path: Path) -> None:
     assert fingerprint(replace(own(1.0), front=np.empty((0, 2))))
 
 
-def test_a_file_tells_how_it_was_computed(tmp_path: Path) -> None:
+def test_a_file_holds_its_runs(tmp_path: Path) -> None:
     path, study = tmp_path / "study.sqlite", small_study(tmp_path, FAST)
 
     def stop(line: StudyProgress) -> None:
@@ -178,7 +178,7 @@ def test_a_path_that_cannot_be_written_gets_a_clear_error(tmp_path: Path, place:
         run_study(small_study(tmp_path, FAST), tmp_path / place, workers=1)
 
 
-def test_another_file_is_refused_and_left_alone(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_an_error_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("not a study " * 100)
     with pytest.raises(InvalidInput, match="to be a study's file"):
@@ -257,7 +257,7 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
         ["DROP TABLE run"],
     ],
 )
-def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list[str]) -> None:
+def test_a_file_with_views_or_triggers_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
         with pytest.raises(InvalidInput, match="schema paretofoil/study/5, got a SQLite file of other tables"):
@@ -281,7 +281,7 @@ def test_a_file_with_a_program_in_it_is_not_read(written: Path, statements: list
         (lambda c: c["searches"].update(mine="CFZoo"), "an object at searches"),
     ],
 )
-def test_a_configuration_of_the_wrong_form_is_refused_by_every_reader(
+def test_an_invalid_configuration_is_an_error_of_every_reader(
     written: Path, change: Callable[[Any], object], message: str
 ) -> None:
     configure(written, change)
@@ -307,15 +307,13 @@ def test_a_configuration_of_the_wrong_form_is_refused_by_every_reader(
         (lambda s: s["steps"].update(constants=["1"]), r"a number at \[0\] of constants"),
     ],
 )
-def test_a_search_that_a_file_cannot_ask_for_is_refused(
-    written: Path, change: Callable[[Any], object], message: str
-) -> None:
+def test_an_invalid_search_in_a_file_is_an_error(written: Path, change: Callable[[Any], object], message: str) -> None:
     configure(written, lambda configuration: change(configuration["searches"]))
     with pytest.raises(InvalidInput, match=message):
         resume_study(written)
 
 
-def test_a_file_without_sources_says_where_to_run_it(written: Path) -> None:
+def test_resuming_without_sources_is_an_error(written: Path) -> None:
     execute(written, "DELETE FROM about WHERE name = 'sources'")
     with pytest.raises(InvalidInput, match=r"got \['small'\], defined in Python; call run_study"):
         resume_study(written)
@@ -335,7 +333,7 @@ def test_a_file_without_sources_says_where_to_run_it(written: Path) -> None:
         ("answer", "x'00'", "an answer in .*study.sqlite as JSON text"),
     ],
 )
-def test_a_row_of_the_wrong_type_is_refused(written: Path, column: str, value: str, message: str) -> None:
+def test_a_row_of_wrong_types_is_an_error(written: Path, column: str, value: str, message: str) -> None:
     execute(written, f"UPDATE answer SET {column} = {value} WHERE rowid = 1")
     with pytest.raises(InvalidInput, match=f"expected {message}.*, got "):
         read_rows(written)
@@ -344,19 +342,19 @@ def test_a_row_of_the_wrong_type_is_refused(written: Path, column: str, value: s
 @pytest.mark.parametrize(
     ("column", "value"), [("total", "'x'"), ("seconds", "'x'"), ("machine", "'['"), ("machine", "'[]'"), ("engine", 3)]
 )
-def test_a_run_of_the_wrong_type_is_refused(written: Path, column: str, value: Any) -> None:
+def test_a_run_of_wrong_types_is_an_error(written: Path, column: str, value: Any) -> None:
     execute(written, f"UPDATE run SET {column} = {value if column != 'engine' else 'CAST(3 AS BLOB)'}")
     with pytest.raises(InvalidInput, match=f"expected .*{column} of a run of .*study.sqlite"):
         read_runs(written)
 
 
-def test_cases_of_the_wrong_type_are_refused_before_anything_is_asked(written: Path) -> None:
+def test_cases_of_wrong_types_are_an_error_before_the_search(written: Path) -> None:
     execute(written, "UPDATE answer SET foil = 'x' WHERE rowid = 1")
     with pytest.raises(InvalidInput, match="a whole number at foil"):
         resume_study(written, workers=1)
 
 
-def test_an_answer_that_is_no_answer_is_refused_when_it_is_read(written: Path) -> None:
+def test_an_invalid_answer_is_an_error_when_it_is_read(written: Path) -> None:
     execute(written, "UPDATE answer SET answer = '[NaN]'")
     with pytest.raises(InvalidInput, match="finite numbers"):
         read_rows(written)[0].full_answer()
@@ -388,7 +386,7 @@ def test_a_chunk_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert len(read_rows(tmp_path / "s.sqlite")) == 1
 
 
-def test_a_run_has_asked_what_all_its_chunks_have(tmp_path: Path) -> None:
+def test_a_run_counts_the_questions_of_all_chunks(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         run = store.begin_run("local", 1, 3, {})
         store.add([row(0, 0, 1), row(0, 0, 2)], run, 1.0)
@@ -397,7 +395,7 @@ def test_a_run_has_asked_what_all_its_chunks_have(tmp_path: Path) -> None:
     assert (told.asked, told.seconds) == (3, 2.5)
 
 
-def test_a_file_with_one_answer_takes_no_other_study(tmp_path: Path) -> None:
+def test_another_study_is_an_error_after_one_answer(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         store.add([row(0, 0, 1)], 0, 1.0)
     with pytest.raises(InvalidInput, match="got seed = 1; write another study"):
@@ -406,21 +404,21 @@ def test_a_file_with_one_answer_takes_no_other_study(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("stored", "now"), [({"a": 1}, {}), ({}, {"a": 1}), ({"a": 1}, {"a": 2})])
-def test_what_one_of_two_studies_lacks_makes_them_differ(stored: dict[str, int], now: dict[str, int]) -> None:
+def test_a_missing_key_is_a_difference(stored: dict[str, int], now: dict[str, int]) -> None:
     check_same(stored, dict(stored), "file")
     with pytest.raises(InvalidInput, match=r"the study that is in file \(a = "):
         check_same(stored, now, "file")
 
 
 @pytest.mark.parametrize("side", ["low", "high"])
-def test_another_box_of_commands_is_another_agent(side: str) -> None:
+def test_the_fingerprint_includes_the_command_space(side: str) -> None:
     agent = small_agent()
     sides = {"low": agent.space.low, "high": agent.space.high, side: getattr(agent.space, side) + 0.5}
     other = replace(agent, space=CommandSpace(sides["low"], sides["high"], agent.space.objectives))
     assert fingerprint(other) != fingerprint(agent)
 
 
-def test_what_is_answered_is_not_asked_again(tmp_path: Path) -> None:
+def test_answered_questions_are_not_asked_again(tmp_path: Path) -> None:
     study = small_study(tmp_path, FAST, CaseRule(commands=1, steps=2))
     first, again = (run_study(study, tmp_path / "s.sqlite", workers=1) for _ in range(2))
     assert first.asked == first.total > 0

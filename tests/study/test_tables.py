@@ -40,7 +40,7 @@ def test_no_cases_give_no_rate() -> None:
         Proportion(3, 2)
 
 
-def test_a_table_as_html_says_a_group_once_and_escapes() -> None:
+def test_a_table_as_html_writes_a_group_once_and_escapes() -> None:
     table = Table("A & B", ("who", "n"), (("x", 1), ("x", 2), ("<y>", 3)), rules=(2,))
     html = table.to("html")
     assert html.count("<td>x</td>") == 1
@@ -71,7 +71,7 @@ def test_a_table_as_csv_and_json_keeps_numbers() -> None:
     assert rows[1]["rate"] is None
 
 
-def test_a_table_with_a_ragged_row_or_an_unknown_format_is_refused() -> None:
+def test_a_ragged_row_or_an_unknown_format_is_an_error() -> None:
     with pytest.raises(InvalidInput, match="rows of 2 cells"):
         Table("", ("a", "b"), ((1,),))
     with pytest.raises(InvalidInput, match="a format among"):
@@ -92,7 +92,7 @@ def row(seconds: float, distance: float | None, queries: int) -> Row:
     return Row(Case("a", 0, 0, 1), "s", "hash", outcome, distance, queries, "{}", seconds)
 
 
-def test_a_summary_takes_distances_over_successes_and_the_rest_over_all() -> None:
+def test_a_summary_averages_distances_over_successes_and_the_rest_over_all() -> None:
     summary = summarise([row(1.0, 0.2, 10), row(2.0, 0.4, 20), row(6.0, None, 60)])
     assert summary.success == Proportion(2, 3)
     assert summary.closest_distance == pytest.approx(0.3)
@@ -107,6 +107,6 @@ def test_numbers_in_tables_have_three_decimals_below_ten(cell: Any, told: str) -
     assert text(cell) == told
 
 
-def test_a_proportion_that_is_missing_shifts_no_column() -> None:
+def test_a_missing_proportion_shifts_no_column() -> None:
     table = Table("", ("rate", "n"), ((Proportion(1, 2), 1), (None, 2)))
     assert [line["n"] for line in csv.DictReader(io.StringIO(table.to("csv")))] == ["1", "2"]

@@ -1,4 +1,4 @@
-"""Whoever asks a question, and through whichever door, is told the same."""
+"""The library, the command line, the page and studies give the same answers."""
 
 import json
 
@@ -40,7 +40,7 @@ def expected():
     return told(answer.to_dict())
 
 
-def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run, expected):
+def test_command_line_library_and_page_use_the_same_default_kappa_for_values(run, expected):
     flips = pf.explain_episode(agent, COMMAND, steps=[0]).to_dict()
     typed = run("explain", "weighing:agent", "--command", "0.3,0.7", "--foil", FOIL, "--json").out
     along = run("episode", "weighing:agent", "--command", "0.3,0.7", "--steps", "0", "--json", "--quiet").out
@@ -50,7 +50,7 @@ def test_an_agent_of_values_is_asked_with_its_usual_kappa_through_every_door(run
     assert [told(answer) for answer in answers] == [expected] * 5
 
 
-def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does(tmp_path):
+def test_studies_and_episodes_use_the_same_default_kappa_for_values(tmp_path):
     study, path = make_study([agent], ["auto"], CaseRule(steps=1)), tmp_path / "s.sqlite"
     run_study(study, path, workers=1)
     flips = [a for command in agent.front for a in pf.explain_episode(agent, command, steps=[0]).to_dict()["answers"]]
@@ -61,7 +61,7 @@ def test_a_study_asks_an_agent_of_values_with_its_usual_kappa_as_an_episode_does
 
 
 @pytest.mark.parametrize(("typed", "kappa"), [((), 0.05), (("--kappa", "0.2"), 0.2)])
-def test_a_study_that_is_typed_has_the_usual_kappa_or_the_one_that_is_given(run, tmp_path, typed, kappa):
+def test_study_run_takes_kappa_or_uses_the_default(run, tmp_path, typed, kappa):
     path = tmp_path / "s.sqlite"
     line = ("--search", "nearest-front", "--commands", "1", "--steps", "1", "--workers", "1", "--quiet")
     run("study", "run", "branch-path", *line, "--out", str(path), *typed)
