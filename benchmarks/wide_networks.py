@@ -21,7 +21,7 @@ from torch import nn
 
 import paretofoil as pf
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.limit import Limits
+from paretofoil.core.options import Limits
 from paretofoil.core.policy import ACTIVATIONS
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.threads import one_thread

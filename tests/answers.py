@@ -18,7 +18,7 @@ from paretofoil.core.answer import (
     Status,
 )
 from paretofoil.core.command import Objective
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 
 TREASURE, TIME = Objective("treasure"), Objective("time", "steps", cost=True)
 FUEL = Objective("fuel", cost=True)
@@ -131,5 +131,5 @@ def achieved(*numbers: float, error: Any = None, finished: float = 1.0, repeats:
 def attainable(command: Any, collected: Any = (0.0, 0.0), missed: float = 0.0, **changes: Any) -> Attainable:
     """Return an attainable command, the only one of 12 rollouts."""
     asked = np.add(command, collected)
-    values = {"distance": 0.25, "missed": missed, "consequence": achieved(*asked)}
+    values = {"distance": 0.25, "deviation": missed, "consequence": achieved(*asked)}
     return Attainable(12, np.array(command, dtype=np.float64), asked, **{**values, **changes})

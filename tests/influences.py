@@ -6,7 +6,7 @@ import numpy as np
 from answers import ACTIONS, TIME, TREASURE
 
 from paretofoil.core.influence import Influence, InfluenceProfile, Nearest, Scores, Share, SingleObjective, Switch
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 
 
 def influence(**changes: Any) -> Influence:

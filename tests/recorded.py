@@ -7,7 +7,7 @@ import numpy as np
 from policies import LinearPolicy
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search

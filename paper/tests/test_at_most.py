@@ -5,7 +5,7 @@ import pytest
 from policies import random_pcn, random_question
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits
+from paretofoil.core.options import Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.search import Boundary, CFZoo, Exact

@@ -9,7 +9,7 @@ from studies import saved_agent, small_agent
 from paretofoil.agents import Agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision
-from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.attainable import consequence
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Row
 from paretofoil_paper import Budgets, Plan

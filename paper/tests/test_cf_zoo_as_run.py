@@ -11,8 +11,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.agents import load_agent
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, Stop
-from paretofoil.core.options import Box
+from paretofoil.core.options import Box, Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.budget import Budget
 from paretofoil.search.cf_zoo import coordinates

@@ -11,7 +11,7 @@ from studies import saved_agent, small_agent
 from paretofoil.agents import Agent, load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.core.errors import InvalidInput
-from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.attainable import consequence
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import enumerate_cases
 from paretofoil_paper import Budgets, Plan

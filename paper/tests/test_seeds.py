@@ -8,8 +8,8 @@ import pytest
 
 from paretofoil.agents.storage import read_agent
 from paretofoil.core.answer import Status
-from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import CHECKPOINT
 from paretofoil.pcn.train import Trainer
 from paretofoil.search import CFZoo, Exact
 from paretofoil.study import Case, Row

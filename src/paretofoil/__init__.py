@@ -5,9 +5,8 @@ Counterfactual explanations for command-conditioned reinforcement-learning agent
 
 from typing import TYPE_CHECKING
 
-from paretofoil.core.display import register_displays
-from paretofoil.core.lazy import lazy_names
-from paretofoil.core.version import __version__
+from paretofoil.core import __version__
+from paretofoil.core.display import lazy_names, register_displays
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
@@ -35,16 +34,16 @@ if TYPE_CHECKING:
     from paretofoil.core.errors import InvalidInput as InvalidInput
     from paretofoil.core.influence import Influence as Influence
     from paretofoil.core.influence import InfluenceProfile as InfluenceProfile
-    from paretofoil.core.limit import Limits as Limits
-    from paretofoil.core.limit import Stop as Stop
+    from paretofoil.core.options import Limits as Limits
     from paretofoil.core.options import Options as Options
+    from paretofoil.core.options import Stop as Stop
     from paretofoil.core.question import Question as Question
     from paretofoil.core.search import Finding as Finding
     from paretofoil.core.search import Search as Search
     from paretofoil.envs.catalogue import allow as allow
     from paretofoil.explanation.ask import ask as ask
+    from paretofoil.explanation.attainable import consequence as consequence
     from paretofoil.explanation.check_policy import check_policy as check_policy
-    from paretofoil.explanation.consequence import consequence as consequence
     from paretofoil.explanation.explain import explain as explain
     from paretofoil.explanation.explain import explain_decision as explain_decision
     from paretofoil.explanation.explain import explain_episode as explain_episode
@@ -84,14 +83,13 @@ __getattr__, _names = lazy_names(
         "paretofoil.core.decision": ("Decision", "Episode"),
         "paretofoil.core.errors": ("InvalidInput",),
         "paretofoil.core.influence": ("Influence", "InfluenceProfile"),
-        "paretofoil.core.limit": ("Limits", "Stop"),
-        "paretofoil.core.options": ("Options",),
+        "paretofoil.core.options": ("Limits", "Options", "Stop"),
         "paretofoil.core.question": ("Question",),
         "paretofoil.core.search": ("Finding", "Search"),
         "paretofoil.envs.catalogue": ("allow",),
         "paretofoil.explanation.ask": ("ask",),
         "paretofoil.explanation.check_policy": ("check_policy",),
-        "paretofoil.explanation.consequence": ("consequence",),
+        "paretofoil.explanation.attainable": ("consequence",),
         "paretofoil.explanation.explain": ("explain", "explain_decision", "explain_episode"),
         "paretofoil.explanation.flip_map": ("FlipMap",),
         "paretofoil.explanation.influence": ("influence", "influence_episode"),

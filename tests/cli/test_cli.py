@@ -128,7 +128,7 @@ def test_json_holds_agent_step_state_options_and_answers(run):
     }
     assert answer.found
     assert answer.question.actions[answer.question.foil] == "down"
-    assert answer.rollouts.attainable.asked.tolist() == [5, -7]
+    assert answer.rollouts.attainable.total.tolist() == [5, -7]
 
 
 def test_every_option_of_the_library_can_be_typed(run):

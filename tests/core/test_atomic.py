@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from paretofoil.core.atomic import write_whole
+from paretofoil.core.files import write_whole
 
 
 def test_a_file_is_synced_before_it_replaces_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

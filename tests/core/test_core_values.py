@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from policies import LinearPolicy
 
-from paretofoil.core import limit
 from paretofoil.core.command import CommandSpace, Objective, length
 from paretofoil.core.decision import Decision
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.policy import ACTIVATIONS, CallablePolicy, greedy_action, greedy_actions, probabilities, query
 from paretofoil.core.question import Question, QuestionBatch
 
@@ -47,7 +46,7 @@ def test_of_two_limits_of_queries_the_smaller_holds() -> None:
 
 
 def test_questions_that_are_searched_together_have_the_time_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit, "now", lambda: 100.0)
+    monkeypatch.setattr("paretofoil.core.options.now", lambda: 100.0)
     assert [Limits(seconds=2.0).deadline(count) for count in (1, 3)] == [102.0, 106.0]
     assert NO_LIMITS.deadline(3) == np.inf
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from policies import LinearPolicy
 
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, directions, project
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.simplex import directions, project
 
 SPACE = CommandSpace.preferences(["fuel", "ore", "time"])
 POLICY = LinearPolicy(np.eye(3), np.zeros(3))

@@ -13,8 +13,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
-from paretofoil.core.options import Options
+from paretofoil.core.options import NO_LIMITS, Limits, Options, Stop
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
@@ -103,7 +102,7 @@ def shares(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
 
 
 def test_probabilities_are_no_log_probabilities() -> None:
-    with pytest.raises(InvalidInput, match=r"expected log-probabilities or logits, got probabilities \(rows within"):
+    with pytest.raises(InvalidInput, match=r"expected log-probabilities or logits, got probabilities \(rows between"):
         explain(shares, **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
     logarithms = explain(lambda s, c: np.log(shares(s, c)), **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
     assert logarithms.found

@@ -14,8 +14,7 @@ from paretofoil import envs
 from paretofoil.core.answer import DELIVERED, Attainable
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.explanation import attainable as module
-from paretofoil.explanation.attainable import closest_known
-from paretofoil.explanation.consequence import Issued
+from paretofoil.explanation.attainable import IssuedCommand, closest_known
 from paretofoil.search import Boundary
 
 QUICK = Boundary(max_queries=300)
@@ -63,8 +62,8 @@ def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -
     answer = why_not_down(sea())
     assert answer.consequence.finished == 0.0
     assert answer.attainable.command.tolist() == [2.0, -2.0]
-    assert answer.attainable.asked.tolist() == [2.0, -3.0]
-    assert answer.attainable.missed == 0.0
+    assert answer.attainable.total.tolist() == [2.0, -3.0]
+    assert answer.attainable.deviation == 0.0
     assert answer.attainable.consequence.achieved.tolist() == [2.0, -3.0]
     command = "2 treasure in 3 steps in the whole episode"
     ending = f"get what you ask for, ask for {command}: it then delivers exactly that."
@@ -74,17 +73,17 @@ def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -
 def test_where_every_command_dithers_none_is_known() -> None:
     answer = why_not_down(sea(dives=-100.0))
     assert answer.found
-    assert not answer.attainable.known
-    assert answer.attainable.tried > 10
+    assert not answer.attainable.found
+    assert answer.attainable.num_rollouts > 10
     none = "No attainable command that makes the agent choose down was found"
-    assert answer.paragraph().endswith(f"{none} ({answer.attainable.tried} were rolled out).")
+    assert answer.paragraph().endswith(f"{none} ({answer.attainable.num_rollouts} were rolled out).")
 
 
 def test_a_smallest_change_that_delivers_is_said_to() -> None:
     answer = why_not_down(sea(dithers=2.5, dives=2.5), (16.0, -3.0))
     assert answer.attainable.command.tolist() == answer.command.tolist() != [2.0, -2.0]
     assert answer.attainable.distance == answer.distance
-    assert 0 < answer.attainable.missed <= DELIVERED
+    assert 0 < answer.attainable.deviation <= DELIVERED
     delivery = "the agent then delivers what it asks for to within 1 % of each objective's range: 2 treasure"
     assert f"This command is attainable: {delivery}" in answer.paragraph()
 
@@ -101,18 +100,18 @@ def test_the_papers_wider_box_makes_nothing_easier_to_deliver() -> None:
 
 
 def test_a_foil_that_wins_by_less_than_kappa_is_not_had() -> None:
-    assert why_not_down(sea(by=0.1)).attainable.known
-    assert not why_not_down(sea(by=0.03)).attainable.known
-    assert why_not_down(sea(by=0.03), kappa=0.02).attainable.known
+    assert why_not_down(sea(by=0.1)).attainable.found
+    assert not why_not_down(sea(by=0.03)).attainable.found
+    assert why_not_down(sea(by=0.03), kappa=0.02).attainable.found
 
 
 def test_what_the_user_keeps_is_kept() -> None:
-    assert not why_not_down(sea(), keep=["time"]).attainable.known
+    assert not why_not_down(sea(), keep=["time"]).attainable.found
     kept = why_not_down(sea(), (16.0, -3.0), keep=["time"])
     assert kept.attainable.command.tolist() == [2.0, -2.0]
     held = why_not_down(sea(), ranges={"treasure": (3.0, 20.0)})
     assert 3.0 <= held.attainable.command[0] <= 2.0 + DELIVERED * 123
-    assert not why_not_down(sea(), ranges={"treasure": (3.5, 20.0)}).attainable.known
+    assert not why_not_down(sea(), ranges={"treasure": (3.5, 20.0)}).attainable.found
 
 
 def test_of_several_the_closest_to_the_original_command_is_told() -> None:
@@ -143,7 +142,7 @@ def test_giving_up_on_what_is_lost_loses_nothing(name: str, monkeypatch: pytest.
 
 def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ditherers would go on for 200 steps: 30 are asked for at most, and half of 49 are allowed more."""
-    rounds: list[list[Issued]] = []
+    rounds: list[list[IssuedCommand]] = []
     issue = module.issue
 
     def spy(*given: Any, **options: Any) -> Any:
@@ -151,18 +150,18 @@ def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest
         return rounds[-1]
 
     monkeypatch.setattr(module, "issue", spy)
-    assert not why_not_down(sea(dives=-100.0), ranges={"time": (-30.0, -1.0)}).attainable.known
-    [issued] = rounds  # what a part of an episode led to is not asked for
-    assert all(one.lost for one in issued)
+    assert not why_not_down(sea(dives=-100.0), ranges={"time": (-30.0, -1.0)}).attainable.found
+    [issued] = [one for one in rounds if len(one) > 1]  # the outcome of a stopped rollout is not a candidate
+    assert all(one.stopped for one in issued)
     assert 24 < max(one.consequence.steps for one in issued) <= 30 + 0.5 * 49 + 2
 
 
 def test_only_what_is_overrun_by_half_its_range_is_lost() -> None:
     """Of 123 treasure and 49 steps; what is still to come is never lost."""
     answer = why_not_down(sea())
-    place = module._Place(sea(), pf.decision_in(sea(), (16.0, -9.0), 1), answer.asked.question)
+    place = module._AttainableSearch(sea(), pf.decision_in(sea(), (16.0, -9.0), 1), answer.asked.question)
     left = np.array([[-61.0, -5.0], [-62.0, -5.0], [3.0, 24.0], [3.0, 25.0], [124.0, -50.0]])
-    assert place._lost(left).tolist() == [False, True, False, True, False]
+    assert place._overrun(left).tolist() == [False, True, False, True, False]
 
 
 def test_with_few_commands_the_way_leads_beyond_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +174,7 @@ def test_with_few_commands_the_front_comes_first(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "_effort", lambda agent: module._Effort(2))
     monkeypatch.setattr(module, "ROUNDS", 0)
     assert why_not_down(sea(front=[[124, -19], [2, -3]])).attainable.command.tolist() == [2.0, -2.0]
-    assert not why_not_down(sea()).attainable.known
+    assert not why_not_down(sea()).attainable.found
 
 
 def test_an_agent_that_does_otherwise_where_it_is_rolled_out_has_nothing_to_offer() -> None:
@@ -191,7 +190,7 @@ def test_an_agent_that_does_otherwise_where_it_is_rolled_out_has_nothing_to_offe
     state[:2] = 0.0, 1.0
     answer = pf.explain(agent, replace(decision, state=state), foil="down", search=QUICK)
     assert answer.found
-    assert answer.attainable.tried == 0
+    assert answer.attainable.num_rollouts == 0
 
 
 def test_a_horizon_is_asked_for_and_not_delivered() -> None:
@@ -209,7 +208,7 @@ def test_a_horizon_is_asked_for_and_not_delivered() -> None:
 def test_means_are_told_with_many_runs_where_chance_plays() -> None:
     agent = pf.load_agent("breakable-bottles-realised")
     answers = [a for d in some_decisions(agent, 3) for a in pf.explain_decision(agent, d, search=QUICK)]
-    known = [a for a in answers if a.attainable is not None and a.attainable.known]
+    known = [a for a in answers if a.attainable is not None and a.attainable.found]
     assert known
     assert {a.attainable.consequence.repeats for a in known} == {2000}
     assert all(
@@ -228,7 +227,7 @@ def test_alternatives_have_their_own_and_know_their_start() -> None:
         assert other.start.command == pytest.approx(other.command + decision.collected)
         locked = [i for i in range(3) if other.alone and i not in other.alone]
         if other.attainable is not None:
-            assert other.attainable.known
+            assert other.attainable.found
             assert answer.attainable.distance <= other.attainable.distance
             assert (other.attainable.command[locked] == decision.command[locked]).all()
 
@@ -239,7 +238,7 @@ def test_an_alternative_tells_what_it_knows_itself() -> None:
     [other] = answer.alternatives
     assert other.alone == (1,)
     assert other.attainable is not None
-    assert other.attainable.known
+    assert other.attainable.found
     assert other.attainable.command[0] == answer.original[0]  # it changes its own objective only
 
 
@@ -281,6 +280,6 @@ def test_nothing_is_sought_where_nothing_can_be_rolled_out_or_nobody_asks() -> N
 
 def test_an_answer_of_before_reads_as_one_for_which_nothing_was_sought() -> None:
     values = json.loads(why_not_down(sea()).to_json())
-    assert pf.Answer.from_dict(values).attainable.asked.tolist() == [2.0, -3.0]
+    assert pf.Answer.from_dict(values).attainable.total.tolist() == [2.0, -3.0]
     values["rollouts"]["attainable"] = None
     assert pf.Answer.from_dict(values).attainable is None

@@ -38,15 +38,15 @@ def test_what_can_be_had_takes_the_foil_and_delivers_in_a_plain_loop(name: str) 
     for decision in some_decisions(agent, NUM_DECISIONS.get(name, 8)):
         for answer in pf.explain_decision(agent, decision, search=QUICK):
             assert (answer.attainable is not None) == answer.found
-            if answer.attainable is None or not answer.attainable.known:
+            if answer.attainable is None or not answer.attainable.found:
                 continue
             had, num_known = answer.attainable, num_known + 1
             assert margin(agent, decision, had.command, answer.foil) >= answer.kappa
             assert ((had.command >= answer.low) & (had.command <= answer.high)).all()
-            assert had.asked == pytest.approx(had.command + decision.collected)
+            assert had.total == pytest.approx(had.command + decision.collected)
             assert had.distance == pytest.approx(agent.space.distance(had.command, decision.command))
             total, error = delivered(agent, decision, had.command)
             chance = 2 * had.consequence.error + 4 * error  # of the runs that told it, and of these
-            assert (np.abs(total - had.asked) <= DELIVERED * agent.space.scale + chance + 1e-9).all()
+            assert (np.abs(total - had.total) <= DELIVERED * agent.space.scale + chance + 1e-9).all()
             assert had.consequence.achieved == pytest.approx(total, abs=float(np.max(4 * error + chance)) + 1e-9)
     assert num_known > 0, "or nothing was looked at"

@@ -10,16 +10,25 @@ from policies import LinearPolicy, random_pcn, random_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
-from paretofoil.core.options import Options
+from paretofoil.core.options import NO_LIMITS, Limits, Options, Stop
 from paretofoil.core.policy import FoldedPolicy, ValueTable
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.confirm import OUTWARDS, confirm, sure_margin
 from paretofoil.explanation.explain import explain, explain_decision
-from paretofoil.explanation.noise import BATCHES, CANDIDATES, CAUTION, PROBES, clearance, measure_noise
 from paretofoil.explanation.questions import make_decision
+from paretofoil.explanation.verify import (
+    BATCHES,
+    CANDIDATES,
+    CAUTION,
+    OUTWARDS,
+    PROBES,
+    clearance,
+    confirm,
+    measure_noise,
+    scores_in_batches,
+    sure_margin,
+)
 from paretofoil.search import Boundary, Exact
 
 SPACE = CommandSpace([0.0, 0.0], [1.0, 1.0])
@@ -42,6 +51,10 @@ class NoisyPolicy:
 def alone(amount: float, size: int = 1) -> Noise:
     """Margins are lower by so much in batches of that size."""
     return lambda lead: np.full(len(lead), -amount if len(lead) == size else 0.0)
+
+
+def margin_at(batch: QuestionBatch, command: np.ndarray) -> float:
+    return sure_margin(batch, 0, scores_in_batches(batch, 0, command))
 
 
 def asked(noise: Noise, **changes: object) -> Question:
@@ -101,7 +114,7 @@ def test_a_policy_that_promises_exact_rows_is_believed_and_not_asked() -> None:
 
 def test_a_policy_that_answers_differently_when_asked_twice_is_refused() -> None:
     generator = np.random.default_rng(0)
-    with pytest.raises(InvalidInput, match=r"in the same way, got one whose margins differ by up to 0\.\d+ when"):
+    with pytest.raises(InvalidInput, match=r"in the same way, got margins that differ by up to 0\.\d+ when"):
         measure_noise(QuestionBatch([asked(lambda lead: generator.normal(size=len(lead)) * 0.1)]))
 
 
@@ -126,12 +139,12 @@ def test_actions_that_cannot_be_are_no_noise() -> None:
 
 def test_a_margin_is_sure_after_the_noise_is_taken_off() -> None:
     batch, command = batch_of(asked(alone(1e-3))), np.array([0.8, 0.5])  # its margin is 0.2
-    assert sure_margin(batch, 0, command) == pytest.approx(0.2 - 1e-3 - 1e-3)
+    assert margin_at(batch, command) == pytest.approx(0.2 - 1e-3 - 1e-3)
 
 
 def test_noise_that_shows_elsewhere_is_taken_off_too() -> None:
     batch = batch_of(asked(lambda lead: np.where((lead < 0) & (len(lead) == 1), -1e-3, 0.0)))
-    assert sure_margin(batch, 0, np.array([0.8, 0.5])) == pytest.approx(0.2 - 1e-3)
+    assert margin_at(batch, np.array([0.8, 0.5])) == pytest.approx(0.2 - 1e-3)
 
 
 def test_noise_that_shows_at_the_command_itself_is_taken_off_too() -> None:
@@ -140,7 +153,7 @@ def test_noise_that_shows_at_the_command_itself_is_taken_off_too() -> None:
 
     batch = batch_of(asked(here))
     assert batch.clearance == 0  # the probes are elsewhere
-    assert sure_margin(batch, 0, np.array([0.8, 0.5])) == pytest.approx(0.2 - 0.01 - 0.01)
+    assert margin_at(batch, np.array([0.8, 0.5])) == pytest.approx(0.2 - 0.01 - 0.01)
 
 
 EDGE = 0.7625 - 0.25
@@ -159,7 +172,7 @@ def test_a_change_on_the_edge_is_walked_outwards_as_little_as_the_noise_asks_for
     confirmed = confirm(batch, 0, np.array([EDGE, 0.0]))
     assert confirmed is not None
     command = confirmed[0]
-    assert sure_margin(batch, 0, command) >= 0.05
+    assert margin_at(batch, command) >= 0.05
     share = (command[0] - 0.25) / EDGE - 1
     assert share < 11 * 2 * lacking / (4 * EDGE)  # each step is ten times the one before
 
@@ -182,7 +195,7 @@ def test_a_walk_outwards_stays_inside_the_region_and_leaves_what_did_not_change(
 def test_a_short_number_right_on_the_edge_is_not_turned_down_for_rounding_errors() -> None:
     batch = batch_of(asked(lambda lead: 1e-15 * (len(lead) == 2)))
     assert batch.clearance > 0
-    assert sure_margin(batch, 0, np.array([0.75, 0.5])) == 0.0
+    assert margin_at(batch, np.array([0.75, 0.5])) == 0.0
 
 
 @dataclass(frozen=True)
@@ -226,7 +239,7 @@ def test_the_quoted_command_is_as_sure_as_the_closest_one() -> None:
     [answer] = ask([question], Boundary(max_queries=500))
     for command in (answer.closest.command, answer.command):
         assert command is not None
-        assert sure_margin(batch_of(question), 0, command) >= 0.05
+        assert margin_at(batch_of(question), command) >= 0.05
 
 
 def test_a_policy_may_write_to_what_it_is_given() -> None:

@@ -12,8 +12,7 @@ from paretofoil.core import question as question_module
 from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
-from paretofoil.core.options import Options
+from paretofoil.core.options import NO_LIMITS, Limits, Options, Stop
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.options import Options
+from paretofoil.core.options import NO_LIMITS, Limits, Options
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search

@@ -9,8 +9,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation import rounding
-from paretofoil.explanation.rounding import round_command
+from paretofoil.explanation.verify import _round_each, round_command
 from paretofoil.search import Boundary
 
 
@@ -116,6 +115,6 @@ def test_where_nothing_rounded_flips_the_command_itself_is_told() -> None:
 
 def test_of_many_objectives_only_those_that_lie_most_between_two_numbers_are_rounded_both_ways():
     command = np.array([0.01, *np.linspace(0.3, 0.7, 10), 0.99])
-    ways = rounding._rounded(command, np.arange(12), np.zeros(12, dtype=int))
+    ways = _round_each(command, np.arange(12), np.zeros(12, dtype=int))
     assert len(ways) == len(np.unique(ways, axis=0)) == 2**10
     assert (set(ways[:, 0]), set(ways[:, 5]), set(ways[:, 11])) == ({0.0}, {0.0, 1.0}, {1.0})

@@ -7,7 +7,7 @@ import pytest
 from arguments import arguments
 
 import paretofoil as pf
-from paretofoil.core.whole_number import MOST_SEED
+from paretofoil.core.errors import MOST_SEED
 from paretofoil.pcn.config import TrainConfig
 
 

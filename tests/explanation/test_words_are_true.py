@@ -276,7 +276,10 @@ class Witness:
 
     def not_attainable(self, says: dict[str, str]) -> None:
         assert says["foil"] == self.agent.actions[self.answer.question.foil]
-        assert int(says.get("tried", says.get("one", "0")).replace(",", "")) == self.answer.rollouts.attainable.tried
+        assert (
+            int(says.get("tried", says.get("one", "0")).replace(",", ""))
+            == self.answer.rollouts.attainable.num_rollouts
+        )
 
     def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
         """Check that the command, issued here, takes the foil and delivers what it asks for."""

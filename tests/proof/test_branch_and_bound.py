@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from margins import LINE, PLATEAU, TENT, TENTS, claim, network
 
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 from paretofoil.proof.branch_and_bound import (
     AT_ONCE,
     Effort,

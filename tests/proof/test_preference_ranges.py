@@ -9,10 +9,9 @@ from policies import random_pcn, random_question
 from valued import EnvelopePolicy, envelope_question, random_envelope
 
 import paretofoil as pf
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, least
 from paretofoil.core.policy import CallablePolicy, FoldedPolicy, FoldedValues
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.simplex import least
 from paretofoil.explanation.ask import ask
 from paretofoil.proof.ranges import widen
 from paretofoil.search import Exact

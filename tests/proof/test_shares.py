@@ -11,7 +11,7 @@ from folded import KINDS, generate
 from networks import LayeredPolicy, random_layers
 
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 from paretofoil.core.policy import Activation, FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.networks import MarginNetwork

@@ -3,7 +3,7 @@
 import pytest
 
 import paretofoil as pf
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.search import Exact
 from paretofoil.search.registry import AUTO_SECONDS, choose_limits
 

@@ -10,7 +10,7 @@ from recorded import queries_of, recorded_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.options import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search.boundary import GROUP, Boundary
 from paretofoil.search.exact import Exact

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from recorded import recorded_question
 
-from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.options import Limits, Stop
 from paretofoil.core.question import QuestionBatch
 from paretofoil.search.budget import Budget
 

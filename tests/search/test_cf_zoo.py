@@ -9,7 +9,7 @@ from recorded import recorded_question
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.options import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.search import CFZoo
 from paretofoil.search.budget import Budget

@@ -17,7 +17,7 @@ from paretofoil.agents import load_agent
 from paretofoil.agents.rollout import rollouts
 from paretofoil.agents.value_policy import from_q_table
 from paretofoil.core.command import CommandSpace
-from paretofoil.core.limit import Limits, Stop
+from paretofoil.core.options import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask

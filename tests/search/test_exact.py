@@ -13,7 +13,7 @@ import paretofoil as pf
 from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace, length
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import NO_LIMITS, Limits, Stop
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search

@@ -15,13 +15,13 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import Limits
+from paretofoil.core.options import Limits
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import explain
-from paretofoil.explanation.noise import measure_noise
+from paretofoil.explanation.verify import measure_noise
 from paretofoil.search import Boundary, CFZoo, Exact
 from paretofoil.search.registry import methods
 from paretofoil.study.case import enumerate_cases, evenly, make_case_question
@@ -136,7 +136,7 @@ def test_noise_of_half_precision_is_measured_where_it_shows() -> None:
 def test_a_policy_with_dropout_left_on_is_refused(search: Search) -> None:
     [question, *_] = random_questions()
     asked = replace(question, policy=dropout_left_on(question.policy))  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match=r"it is random \(is dropout left on\? call eval\(\) on the module\)"):
+    with pytest.raises(InvalidInput, match=r"queried twice \(if dropout is on, call eval\(\) on the module\)"):
         ask([asked], search)
 
 
@@ -145,7 +145,7 @@ def test_a_random_policy_is_refused_before_its_choices_are_believed() -> None:
     [question, *_] = random_questions()
     scores = question.policy.log_probs(question.state[None], question.command[None])[0]
     policy = dropout_left_on(question.policy)  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput, match="it is random"):
+    with pytest.raises(InvalidInput, match="answers the same query in the same way"):
         explain(policy, state=question.state, command=question.command, foil=int(scores.argmax()), space=question.space)
 
 

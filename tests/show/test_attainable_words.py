@@ -120,9 +120,9 @@ def test_where_nothing_was_sought_nothing_is_said() -> None:
     assert "get what you ask for" not in paragraph(answer(attainable=None))
 
 
-@pytest.mark.parametrize("missing", ["asked", "distance", "missed", "consequence"])
+@pytest.mark.parametrize("missing", ["total", "distance", "deviation", "consequence"])
 def test_a_command_without_its_verification_is_refused(missing: str) -> None:
-    whole: dict[str, Any] = {"asked": np.ones(2), "distance": 0.5, "missed": 0.0, "consequence": achieved(1, 1)}
-    assert Attainable(3, np.ones(2), **whole).known
-    with pytest.raises(InvalidInput, match="all of command, asked, distance, missed, consequence, or none"):
+    whole: dict[str, Any] = {"total": np.ones(2), "distance": 0.5, "deviation": 0.0, "consequence": achieved(1, 1)}
+    assert Attainable(3, np.ones(2), **whole).found
+    with pytest.raises(InvalidInput, match="all of command, total, distance, deviation, consequence, or none"):
         Attainable(3, np.ones(2), **{**whole, missing: None})

@@ -16,7 +16,7 @@ import paretofoil as pf
 from paretofoil import envs
 from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import CommandSpace, Objective
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 
 NASTY = "<script>alert('x & \"y\"')</script>"
 

@@ -23,7 +23,7 @@ from phrases import (
 )
 
 from paretofoil.core.answer import Status
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 from paretofoil.show.sentences import one_line, paragraph
 
 OUTCOMES = {

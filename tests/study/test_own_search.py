@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from paretofoil.cli import app
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import NO_LIMITS, Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.explanation.ask import ask

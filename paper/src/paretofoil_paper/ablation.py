@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from paretofoil.core.constants import KAPPA
+from paretofoil.core.question import KAPPA
 from paretofoil.core.search import Search
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, PURPLE, RED, SKY
 from paretofoil.study import STRESS, Case

@@ -86,9 +86,9 @@ def measure_attainable(answers: AnswerRollouts) -> Iterator[AttainableAnswer]:
             distance=float(agent.space.distance(command, decision.command)),
             delivers=attainable.command is not None and bool(np.array_equal(attainable.command, command)),
             attainable_distance=attainable.distance,
-            missed=attainable.missed,
+            missed=attainable.deviation,
             off_front=None if outcome is None else answers.off_front(outcome.achieved, outcome.error),
-            tried=attainable.tried,
+            tried=attainable.num_rollouts,
             continuation=next((name for name in CONTINUATIONS if continuations[name][i]), None),
         )
 

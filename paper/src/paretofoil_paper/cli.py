@@ -10,7 +10,7 @@ import typer
 from paretofoil.cli.console import console, print_table, say
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
 from paretofoil.cli.progress import stop_message, study_bars
-from paretofoil.core.whole_number import MOST_SEED
+from paretofoil.core.errors import MOST_SEED
 
 if TYPE_CHECKING:
     from paretofoil_paper import Report

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paretofoil.explanation.consequence import REPEATS
+from paretofoil.explanation.attainable import REPEATS
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search

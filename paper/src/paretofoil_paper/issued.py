@@ -1,6 +1,6 @@
 """Issue many commands, each at a step of one of an agent's episodes, and measure the outcomes.
 
-`paretofoil.explanation.consequence` does this for one decision. Here thousands of episodes run together: each is
+`paretofoil.explanation.attainable` does this for one decision. Here thousands of episodes run together: each is
 replayed up to its step, which reaches the same state in a deterministic environment, and then follows the new command.
 """
 
@@ -15,7 +15,7 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.episode import Act, Episodes, greedy, run_episodes
-from paretofoil.explanation.consequence import REPEATS
+from paretofoil.explanation.attainable import REPEATS
 from paretofoil.study import Row
 
 BATCH_EPISODES = 512

@@ -9,8 +9,8 @@ from typing import Any, cast
 
 from paretofoil.agents import Agent, load_agent
 from paretofoil.agents.store import shipped
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.question import KAPPA
 from paretofoil.core.search import Search
 from paretofoil.study import Case, CaseRule, Row, Run, StudyProgress, make_study, read_rows, read_runs, run_study
 from paretofoil.study.parquet import read_parquet

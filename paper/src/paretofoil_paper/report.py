@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretofoil.core.atomic import write_whole
+from paretofoil.core.files import write_whole
 from paretofoil.study.table import Table
 
 if TYPE_CHECKING:

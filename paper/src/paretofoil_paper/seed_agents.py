@@ -9,8 +9,8 @@ from typing import Any
 from paretofoil import envs
 from paretofoil.agents.storage import DESCRIPTION, read_agent, save_agent
 from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
-from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import CHECKPOINT
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.study import StudyProgress
 from paretofoil_paper.plan import REALISED_ENVIRONMENTS, Plan

@@ -15,11 +15,11 @@ from paretofoil import envs
 from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.storage import read_bytes
+from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy
-from paretofoil.core.version import __version__
 from paretofoil.envs.catalogue import OneHot
 from paretofoil.envs.episode import EXACT, Evaluation, evaluate, greedy, run_episodes
 from paretofoil.envs.front import known_front

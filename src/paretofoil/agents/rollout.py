@@ -8,8 +8,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import as_vector
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.errors import InvalidInput, as_seed
 from paretofoil.envs.episode import Episodes, greedy, run_episodes
 
 

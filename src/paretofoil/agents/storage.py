@@ -13,9 +13,9 @@ from safetensors.numpy import save as save_tensors
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent, check_commands
-from paretofoil.core.atomic import write_whole
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import write_whole
 from paretofoil.core.json import Document, brief, brief_words, read_document
 from paretofoil.pcn.policy import PCNPolicy
 

@@ -11,9 +11,9 @@ import numpy as np
 
 from paretofoil import envs
 from paretofoil.agents.agent import HORIZON, Agent
+from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.version import __version__
 from paretofoil.pcn.config import PLAIN, PLAIN_DEFAULT, PRESETS, REALISED, Explore, Returns, TrainConfig
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.version import __version__
 
 VERBS = {
     "explain": "explain:explain",

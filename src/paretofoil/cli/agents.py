@@ -7,8 +7,8 @@ import typer
 
 from paretofoil.cli.console import print_rows, say
 from paretofoil.cli.options import AllowImport, complete_agent
-from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
     from paretofoil.agents import Agent

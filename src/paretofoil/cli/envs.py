@@ -39,7 +39,7 @@ def envs(
 ) -> None:
     """List the environments of the catalogue, or show one."""
     from paretofoil import envs as catalogue
-    from paretofoil.core.atomic import check_file
+    from paretofoil.core.files import check_file
 
     if name is None:
         if render is not None:

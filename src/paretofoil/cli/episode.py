@@ -49,7 +49,7 @@ def episode(
     from paretofoil.agents.rollout import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
-    from paretofoil.core.limit import Limits
+    from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_episode, steps_of
     from paretofoil.show.flip_map import summary
 

@@ -54,7 +54,7 @@ def explain(
     """Find the smallest change of the command that makes the agent choose another action, the foil."""
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options
-    from paretofoil.core.limit import Limits
+    from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_decision
 
     if all_foils == (foil is not None):

@@ -128,8 +128,8 @@ def export(
     answers: Annotated[bool, typer.Option(help="Parquet: include the whole answers.")] = True,
 ) -> None:
     """Write the rows of a study, or a summary of them."""
-    from paretofoil.core.atomic import write_whole
     from paretofoil.core.errors import InvalidInput
+    from paretofoil.core.files import write_whole
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows, read_runs
     from paretofoil.study.parquet import export_parquet

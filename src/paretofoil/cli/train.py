@@ -11,8 +11,8 @@ from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder,
 from paretofoil.cli.console import note, print_rows, say
 from paretofoil.cli.envs import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet, Seed
-from paretofoil.core.constants import CHECKPOINT
 from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig

@@ -36,7 +36,7 @@ def export(
 ) -> None:
     """Write the replies as CSV, one line per step. This works while the study runs."""
     check_web()
-    from paretofoil.core.atomic import write_whole
+    from paretofoil.core.files import write_whole
     from paretofoil.web.user_study.replies import replies_csv
 
     replies = replies_csv(file)

@@ -1,1 +1,3 @@
-"""The words: commands, policies, decisions, questions, answers, and what a search is. It imports nothing above it."""
+"""The values that every other layer uses, and the version of the package."""
+
+__version__ = "0.1.0"

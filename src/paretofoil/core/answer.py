@@ -11,7 +11,7 @@ from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import UNSTORED, Bound, Count, Document, brief, plain, plain_fields, upgrade_each
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 from paretofoil.core.question import Question
 
 DELIVERED = 0.01
@@ -217,28 +217,28 @@ class Attainable:
     That none was found does not prove that there is none.
     """
 
-    tried: Count
+    num_rollouts: Count
     """Number of commands with the foil as their first action that were rolled out."""
     command: np.ndarray | None = None
     """What to ask for from here on; None, with all that follows, if no command was found."""
-    asked: np.ndarray | None = None
+    total: np.ndarray | None = None
     """What that asks of the whole episode: the command and what had been collected before."""
     distance: float | None = None
     """Scaled distance from the original command."""
-    missed: float | None = None
+    deviation: float | None = None
     """The largest difference between what was asked for and achieved, as a share of an objective's range."""
     consequence: Consequence | None = None
     """Outcome of the command, rolled out once more by itself."""
 
     def __post_init__(self) -> None:
-        parts = (self.command, self.asked, self.distance, self.missed, self.consequence)
+        parts = (self.command, self.total, self.distance, self.deviation, self.consequence)
         missing = [part is None for part in parts]
         if any(missing) != all(missing):
-            names = "command, asked, distance, missed, consequence"
+            names = "command, total, distance, deviation, consequence"
             raise InvalidInput.expected(f"all of {names}, or none", f"{sum(missing)} of them missing")
 
     @property
-    def known(self) -> bool:
+    def found(self) -> bool:
         return self.command is not None
 
 
@@ -380,7 +380,7 @@ class Answer(Document):
             "closest.command": self.closest and self.closest.command,
             "proven_range.low": self.proven_range and self.proven_range.low,
             **_named(rollouts.start, "rollouts.start", "issued", "command"),
-            **_named(rollouts.attainable, "rollouts.attainable", "command", "asked"),
+            **_named(rollouts.attainable, "rollouts.attainable", "command", "total"),
         }
         per_action = {"question.phrases": np.array(asked.phrases)}
         for part, value in (("question", asked), ("quoted", self.quoted), ("closest", self.closest)):
@@ -459,6 +459,9 @@ def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
         # The first schema has the margin and probabilities of the quoted command only.
         closest = {**quoted, **take(command="closest", distance="closest_distance")}
     rollouts = take(quoted="consequence", original="original_consequence", start="start", attainable="attainable")
+    if isinstance(rollouts.get("attainable"), Mapping):
+        names = {"tried": "num_rollouts", "asked": "total", "missed": "deviation"}
+        rollouts["attainable"] = {names.get(name, name): value for name, value in rollouts["attainable"].items()}
     return {
         "schema": Answer.SCHEMA,
         "status": status.get(words, words) if isinstance(words, str) else words,

@@ -8,11 +8,10 @@ import msgspec
 import numpy as np
 
 from paretofoil.core.command import Objective
-from paretofoil.core.display import show
+from paretofoil.core.display import as_frame, show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.frame import as_frame
 from paretofoil.core.json import Count, Document, Fraction, brief, plain, upgrade_each
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 
 CONFIDENCE = 0.95
 """Of the intervals of sampled shares."""

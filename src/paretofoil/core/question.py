@@ -7,13 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.command import CommandSpace, Norm, as_vector, length
-from paretofoil.core.constants import KAPPA
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.command import CommandSpace, Norm, as_vector, directions, length, project, reach
+from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores
-from paretofoil.core.simplex import directions, project, reach
-from paretofoil.core.whole_number import as_whole
 
+KAPPA = 0.05
+"""Default margin by which the foil must win (paper, Table "CF-ZOO hyperparameters")."""
 CHUNK = 1 << 16
 """Queries per call of the policy: large enough to be fast, small enough for any memory."""
 

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from paretofoil.core.answer import Certificate
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop
+from paretofoil.core.options import NO_LIMITS, Limits, Stop
 from paretofoil.core.question import QuestionBatch
 
 Access = Literal["queries", "gradients", "white-box"]

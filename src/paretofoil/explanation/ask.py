@@ -10,14 +10,11 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Live, QuestionRecord, SearchRecord, Status
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, now
-from paretofoil.core.options import DEFAULTS, Options
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, now
 from paretofoil.core.policy import action_values, greedy_action, probabilities
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
-from paretofoil.explanation.check import check
-from paretofoil.explanation.noise import clearance
-from paretofoil.explanation.scale import refuse_probabilities
+from paretofoil.explanation.verify import check, clearance, refuse_probabilities
 
 
 def ask(

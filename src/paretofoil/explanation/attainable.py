@@ -1,190 +1,281 @@
-"""What should I ask for? The closest command under which the agent takes the foil and then delivers what was asked.
+"""Rollouts of commands from the state of a decision, and attainable commands.
 
-The smallest change sits on a decision boundary: issued, it may dither, or lead to something else than it asks for. Here
-commands are rolled out, all together: the answer itself, those on the way through it and beyond, the front, and some of
-the whole region. What one of them leads to can be asked for as well, and is, in the next round.
+The closest command lies on a decision boundary: the agent may not deliver what it asks for. An attainable command makes
+the agent take the foil and is then fulfilled. To find one, many commands are rolled out together: the quoted command,
+larger changes in its direction, the front, and random commands. The outcomes of these rollouts are commands, too, and
+are rolled out in the next round.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.agents.rollout import as_command
 from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.confirm import flips
-from paretofoil.explanation.consequence import REPEATS, Issued, issue
+from paretofoil.envs.episode import Episodes, greedy, run_episodes
+from paretofoil.explanation.verify import flips
 
-BEYOND = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
-"""Changes that are so many times as large as the answer's."""
+REPEATS = 200
+"""Rollouts of a command in a stochastic environment."""
+TOGETHER = 4096
+"""Rollouts that run together; hundreds of steps of these fit into memory."""
+FACTORS = (1.05, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0)
+"""Factors of the quoted change; the commands with these changes are candidates."""
 NEAR = 0.1
-"""How far around the answer commands are drawn at random, in shares of each objective's range."""
+"""Distance of random candidates from the quoted command, as a share of each objective's range."""
 ROUNDS = 2
-"""So many times what commands led to is asked for in turn."""
+"""Rounds in which the outcomes of rollouts become candidates."""
 ERRORS = 2.0
-"""Where chance plays, a mean may be off by so many of its standard errors more."""
+"""Standard errors by which the mean return of a stochastic environment may miss the command in addition."""
 OVERRUN = 0.5
-"""An episode that has overrun a wish by this share of its range, and can only overrun it further, is given up on."""
+"""A rollout stops when it overruns an objective by this share of its range and cannot recover."""
 DECIMALS = 9
-"""Of differences of returns: more is noise."""
+"""Decimals of sums of returns; further digits are rounding errors."""
+
+
+class IssuedCommand(NamedTuple):
+    """A command and the outcome of its rollouts."""
+
+    command: np.ndarray
+    action: int
+    """The first action under the command."""
+    consequence: Consequence
+    stopped: bool
+    """Whether some rollout was stopped early; the consequence is then incomplete."""
+
+
+def consequence(
+    agent: Agent,
+    decision: Decision,
+    command: Sequence[float] | np.ndarray,
+    *,
+    repeats: int = REPEATS,
+    seed: int = 0,
+) -> Consequence:
+    """Return the outcome of a command that is issued in the state of a decision.
+
+    Args:
+        agent: The agent.
+        decision: A decision of a rollout.
+        command: The command from there on.
+        repeats: Number of rollouts in a stochastic environment.
+        seed: Seed of the environment.
+    """
+    [issued] = issue(agent, decision, as_command(agent, command)[None], repeats=repeats, seed=seed)
+    return issued.consequence
+
+
+def issue(
+    agent: Agent,
+    decision: Decision,
+    commands: np.ndarray,
+    *,
+    repeats: int = REPEATS,
+    seed: int = 0,
+    stop: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> list[IssuedCommand]:
+    """Roll out commands (N, d) together; each has the same random numbers.
+
+    `stop` returns which of the remaining commands (n, d) are not followed any further.
+    """
+    if decision.snapshot is None:
+        raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
+    env = agent.batch_env()
+    repeats = repeats if env.stochastic else 1
+    seeds = np.random.default_rng(seed).integers(2**63, size=repeats, dtype=np.uint64)
+    issued: list[IssuedCommand] = []
+    at_once = max(1, TOGETHER // repeats)
+    for start in range(0, len(commands), at_once):
+        some = commands[start : start + at_once]
+        episodes = run_episodes(
+            env,
+            greedy(agent.policy),
+            np.repeat(some, repeats, axis=0),
+            np.tile(seeds, len(some)),
+            snapshot=decision.snapshot,
+            subtract=not agent.space.simplex,
+            stop=stop,
+        )
+        issued += _summarize(decision, some, episodes)
+    return issued
+
+
+def _summarize(decision: Decision, commands: np.ndarray, episodes: Episodes) -> list[IssuedCommand]:
+    """Return the means of the episodes of each command (N, d); each command has equally many, one after the other."""
+    count = len(commands)
+    totals = decision.collected[: episodes.rewards.shape[2]] + episodes.returns
+    totals = totals.reshape(count, -1, totals.shape[1])  # (N, repeats, d)
+    repeats = totals.shape[1]
+    spread = totals.std(axis=1, ddof=1) if repeats > 1 else np.zeros((count, totals.shape[2]))
+    means, errors = totals.mean(axis=1), spread / np.sqrt(repeats)
+    steps, finished = (column.reshape(count, -1).mean(axis=1) for column in (episodes.lengths, episodes.terminated))
+    actions, stopped = episodes.actions[::repeats, 0], episodes.stopped.reshape(count, -1).max(axis=1)
+    return [
+        IssuedCommand(
+            commands[i],
+            int(actions[i]),
+            Consequence(means[i], errors[i], float(steps[i]), float(finished[i]), repeats),
+            bool(stopped[i]),
+        )
+        for i in range(count)
+    ]
+
+
+def find_attainable(agent: Agent, decision: Decision, question: Question, quoted: np.ndarray) -> Attainable:
+    """Return the closest attainable command of the search region that rollouts find; `quoted` is the quoted command."""
+    search = _AttainableSearch(agent, decision, question)
+    issued = search.issue(np.concatenate([quoted[None], search.candidates(quoted)]))
+    for _ in range(ROUNDS):
+        issued += search.issue(search.outcomes(issued), issued)
+    for command in search.closest_first(issued, quoted):
+        outcome = search.confirm(command)
+        if outcome is not None:
+            distance = question.space.distance(command, question.command, question.norm)
+            deviation = float(search.deviations(command, outcome).max())
+            return Attainable(len(issued), command, search.total(command), float(distance), deviation, outcome)
+    return Attainable(len(issued))
+
+
+def closest_known(own: Attainable, others: Sequence[Attainable], quoted: np.ndarray) -> Attainable:
+    """Return the closest of several attainable commands; a quoted command that is attainable itself comes first."""
+    if own.found and np.array_equal(own.command, quoted):  # type: ignore[arg-type]
+        return own
+    found = [one for one in (own, *others) if one.found]
+    return min(found, key=lambda one: one.distance or 0.0, default=own)
 
 
 @dataclass(frozen=True)
 class _Effort:
-    """How much is rolled out."""
+    """Numbers of candidates and rollouts."""
 
     commands: int
-    """In a round, at most."""
+    """Candidates of a round, at most."""
     around: int = 0
     anywhere: int = 0
-    """Of these, drawn at random around the answer and in the whole region."""
-    runs: int = 1
-    """Of each command, where chance plays."""
+    """Random candidates around the quoted command, and in the whole search region."""
+    repeats: int = 1
+    """Rollouts of each candidate in a stochastic environment."""
     confirming: tuple[int, ...] = (1,)
-    """Runs that confirm a command, by and by: few settle most."""
+    """Rollouts that confirm a command: few first, which refute most."""
 
 
 def _effort(agent: Agent) -> _Effort:
-    if agent.environment.batch is None and not agent.environment.finite:  # stepped one by one, at a speed of its own
-        return _Effort(8, runs=20, confirming=(REPEATS,))
+    if agent.environment.batch is None and not agent.environment.finite:  # an environment that steps one by one
+        return _Effort(8, repeats=20, confirming=(REPEATS,))
     if agent.environment.stochastic:
-        return _Effort(32, around=8, anywhere=16, runs=32, confirming=(200, 2000))
+        return _Effort(32, around=8, anywhere=16, repeats=32, confirming=(200, 2000))
     return _Effort(256, around=24, anywhere=192)
 
 
-def find_attainable(agent: Agent, decision: Decision, question: Question, command: np.ndarray) -> Attainable:
-    """The closest command of the question's region that is known to deliver; `command` is the smallest that flips."""
-    place = _Place(agent, decision, question)
-    tried = place.issue(np.concatenate([command[None], place.starts(command)]))
-    for _ in range(ROUNDS):
-        tried += place.issue(place.results(tried), tried)
-    for candidate in _closest_first(place, tried, command):
-        follows = place.confirm(candidate)
-        if follows is not None:
-            size = question.space.distance(candidate, question.command, question.norm)
-            missed = float(place.missed(candidate, follows).max())
-            return Attainable(len(tried), candidate, place.asked(candidate), float(size), missed, follows)
-    return Attainable(len(tried))
-
-
-def closest_known(found: Attainable, others: Sequence[Attainable], command: np.ndarray) -> Attainable:
-    """What was found, or what is known elsewhere and closer; an answer whose own command delivers keeps it."""
-    if found.known and np.array_equal(found.command, command):  # type: ignore[arg-type]
-        return found
-    return min([*([found] if found.known else []), *others], key=lambda one: one.distance or 0.0, default=found)
-
-
-def _closest_first(place: "_Place", tried: Sequence[Issued], command: np.ndarray) -> Iterator[np.ndarray]:
-    """The commands that deliver; before each what it leads to, if that delivers as well: it is then delivered exactly.
-
-    The answer's own command comes first.
-    """
-    delivering = {one.command.tobytes(): one for one in tried if place.delivers(one)}
-    if command.tobytes() in delivering:
-        yield command
-    sizes = place.question.space.distance
-    origin, norm = place.question.command, place.question.norm
-    for one in sorted(delivering.values(), key=lambda one: float(sizes(one.command, origin, norm))):
-        [led] = place.results([one])
-        if led.tobytes() in delivering and one.consequence.repeats == 1:
-            yield led
-        yield one.command
-
-
 @dataclass(frozen=True, eq=False)
-class _Place:
-    """Where commands are issued, and what is asked about them."""
+class _AttainableSearch:
+    """The search for attainable commands of one question."""
 
     agent: Agent
     decision: Decision
     question: Question
 
-    def starts(self, command: np.ndarray) -> np.ndarray:
-        """(N, d): the front and what it achieves, the closest first; then beyond the answer, around it, anywhere."""
-        asked, space, effort = self.question, self.question.space, _effort(self.agent)
+    def candidates(self, quoted: np.ndarray) -> np.ndarray:
+        """Return the first candidates (N, d): the front and its returns, the closest first; then the other kinds."""
+        question, space, effort = self.question, self.question.space, _effort(self.agent)
         generator, reach = np.random.default_rng(0), NEAR * space.scale
-        known = np.concatenate([asked.front, self._achieved()])
-        known = known[np.argsort(space.distance(known, asked.command, asked.norm), kind="stable")]
-        beyond = asked.command + np.array(BEYOND)[:, None] * (command - asked.command)
-        low, high = np.maximum(asked.low, command - reach), np.minimum(asked.high, command + reach)
+        front = np.concatenate([question.front, self._achieved()])
+        front = front[np.argsort(space.distance(front, question.command, question.norm), kind="stable")]
+        beyond = question.command + np.array(FACTORS)[:, None] * (quoted - question.command)
+        low, high = np.maximum(question.low, quoted - reach), np.minimum(question.high, quoted + reach)
         around = generator.uniform(low, high, (effort.around, space.dim))
-        anywhere = generator.uniform(asked.low, asked.high, (effort.anywhere, space.dim))
-        short = _rounded(np.concatenate([beyond, around, anywhere]), 2 - np.floor(np.log10(space.scale)).astype(int))
-        return self._settled(np.concatenate([known, short]))
+        anywhere = generator.uniform(question.low, question.high, (effort.anywhere, space.dim))
+        decimals = 2 - np.floor(np.log10(space.scale)).astype(int)
+        short = np.concatenate([beyond, around, anywhere])
+        short = np.stack([np.round(column, int(n)) for column, n in zip(short.T, decimals, strict=True)], axis=1)
+        return self._inside(np.concatenate([front, short]))
 
     def _achieved(self) -> np.ndarray:
-        """(F, d): the commands for what the agent achieves under those of its front."""
+        """Return the commands (F, d) that ask for the returns which the agent achieves under its front."""
         achieved, front = self.agent.achieved, self.agent.front
         if achieved is None:
             return front[:0]
         return np.concatenate([achieved, front[:, achieved.shape[1] :]], axis=1) - self.decision.collected
 
-    def results(self, issued: Sequence[Issued]) -> np.ndarray:
-        """(N, d): the commands that ask for what these led to; a horizon is the steps that it took."""
-        size, objectives = self.question.space.dim, len(self.agent.environment.objectives)
-        led = [np.append(one.consequence.achieved, one.consequence.steps)[:size] for one in issued if not one.lost]
-        made = np.reshape(led, (-1, size))
-        made[:, :objectives] -= self.decision.collected[:objectives]
-        return self._settled(made)
+    def outcomes(self, issued: Sequence[IssuedCommand]) -> np.ndarray:
+        """Return the commands (N, d) that ask for the outcomes of rollouts; a horizon is the number of steps."""
+        dim, objectives = self.question.space.dim, len(self.agent.environment.objectives)
+        complete = [one.consequence for one in issued if not one.stopped]
+        commands = np.reshape([np.append(one.achieved, one.steps)[:dim] for one in complete], (-1, dim))
+        commands[:, :objectives] -= self.decision.collected[:objectives]
+        return self._inside(commands)
 
-    def _settled(self, commands: np.ndarray) -> np.ndarray:
-        """The commands in numbers without noise, within the region; what is kept has its own number."""
+    def _inside(self, commands: np.ndarray) -> np.ndarray:
+        """Return the commands clipped to the search region, without rounding errors."""
         return np.clip(np.round(commands, DECIMALS), self.question.low, self.question.high) + 0.0  # no -0
 
-    def issue(self, commands: np.ndarray, known: Sequence[Issued] = ()) -> list[Issued]:
-        """Roll out those that are new and make the agent take the foil, the first of them if they are too many."""
+    def issue(self, commands: np.ndarray, before: Sequence[IssuedCommand] = ()) -> list[IssuedCommand]:
+        """Roll out the first of the commands (N, d) that are new and make the agent take the foil."""
         question, effort = self.question, _effort(self.agent)
         different = {command.tobytes(): command for command in commands}
-        for one in known:
+        for one in before:
             different.pop(one.command.tobytes(), None)
         if not different:
             return []
         new = np.stack(list(different.values()))
         margins = QuestionBatch([question]).margins_at(np.zeros(len(new), dtype=int), new, "attainable")
         new = new[(margins >= question.kappa) & (margins > 0)][: effort.commands]
-        lost = None if self.agent.environment.stochastic else self._lost  # of some runs, not of their mean
-        issued = issue(self.agent, self.decision, new, repeats=effort.runs, lost=lost)
+        stop = None if self.agent.environment.stochastic else self._overrun  # one rollout tells nothing of the mean
+        issued = issue(self.agent, self.decision, new, repeats=effort.repeats, stop=stop)
         return [one for one in issued if one.action == question.foil]
 
-    def _lost(self, left: np.ndarray) -> np.ndarray:
-        """Which of the wishes that are left (n, d) have been overrun for good."""
+    def _overrun(self, remaining: np.ndarray) -> np.ndarray:
+        """Return which of the remaining commands (n, d) can no longer be fulfilled."""
         (low, high), slack = self.question.space.limits, OVERRUN * self.question.space.scale
-        beyond = (left < np.minimum(low, 0.0) - slack) | (left > np.maximum(high, 0.0) + slack)
+        beyond = (remaining < np.minimum(low, 0.0) - slack) | (remaining > np.maximum(high, 0.0) + slack)
         return np.asarray(beyond.any(axis=1))
 
-    def asked(self, command: np.ndarray) -> np.ndarray:
-        """What a command asks of the whole episode."""
+    def closest_first(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the commands that deliver: the quoted one, then the others by their distance.
+
+        The outcome of a command comes before it, if it delivers as well: it is then delivered exactly.
+        """
+        delivering = {one.command.tobytes(): one for one in issued if self.delivers(one)}
+        if quoted.tobytes() in delivering:
+            yield quoted
+        space, origin, norm = self.question.space, self.question.command, self.question.norm
+        for one in sorted(delivering.values(), key=lambda one: float(space.distance(one.command, origin, norm))):
+            [outcome] = self.outcomes([one])
+            if outcome.tobytes() in delivering and one.consequence.repeats == 1:
+                yield outcome
+            yield one.command
+
+    def total(self, command: np.ndarray) -> np.ndarray:
+        """Return what a command asks of the whole episode."""
         return np.round(command + self.decision.collected, DECIMALS)
 
     @property
-    def ranges(self) -> np.ndarray:
-        """Of each objective: those of the agent, however wide the searched box is; a horizon is no return."""
+    def _ranges(self) -> np.ndarray:
+        """The range of each objective that the agent was trained on, without the horizon."""
         space = self.question.trained or self.question.space
         return space.scale[: len(self.agent.environment.objectives)]
 
-    def missed(self, command: np.ndarray, follows: Consequence) -> np.ndarray:
-        """By how much each objective misses what was asked, in shares of its range."""
-        return np.abs(follows.achieved - self.asked(command)[: len(self.ranges)]) / self.ranges
+    def deviations(self, command: np.ndarray, outcome: Consequence) -> np.ndarray:
+        """Return how much each objective misses the command, as a share of its range."""
+        return np.abs(outcome.achieved - self.total(command)[: len(self._ranges)]) / self._ranges
 
-    def delivers(self, one: Issued) -> bool:
-        """Whether what was asked is what comes, as far as chance lets one tell."""
-        allowed = DELIVERED + ERRORS * one.consequence.error / self.ranges
-        enough = self.missed(one.command, one.consequence) <= allowed
-        return bool(enough.all()) and not one.lost
+    def delivers(self, one: IssuedCommand) -> bool:
+        """Return whether a command was fulfilled, within the standard errors."""
+        allowed = DELIVERED + ERRORS * one.consequence.error / self._ranges
+        return bool((self.deviations(one.command, one.consequence) <= allowed).all()) and not one.stopped
 
     def confirm(self, command: np.ndarray) -> Consequence | None:
-        """What it leads to, issued once more by itself and with other chances; None if it does not deliver then."""
+        """Return the outcome of a command, rolled out alone with other random numbers; None if it is not fulfilled."""
         if not flips(QuestionBatch([self.question]), 0, command):
             return None
-        for seed, runs in enumerate(_effort(self.agent).confirming, 1):
-            [again] = issue(self.agent, self.decision, command[None], repeats=runs, seed=seed)
+        for seed, repeats in enumerate(_effort(self.agent).confirming, 1):
+            [again] = issue(self.agent, self.decision, command[None], repeats=repeats, seed=seed)
             if again.action != self.question.foil or not self.delivers(again):
                 return None
         return again.consequence
-
-
-def _rounded(commands: np.ndarray, digits: np.ndarray) -> np.ndarray:
-    """Commands (N, d), each objective in so many decimals (d,)."""
-    return np.stack([np.round(column, int(n)) for column, n in zip(commands.T, digits, strict=True)], axis=1)

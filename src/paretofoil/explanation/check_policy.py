@@ -10,7 +10,7 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import Policy, as_policy, tells_values
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.noise import BATCHES, exact_rows, measure_noise
+from paretofoil.explanation.verify import BATCHES, exact_rows, measure_noise
 
 ASKED = 32
 """Rows that a policy is asked about."""

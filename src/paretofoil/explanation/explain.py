@@ -13,16 +13,13 @@ from paretofoil.agents.rollout import rollout, rollouts
 from paretofoil.core.answer import Answer, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.options import DEFAULTS, Options, suggest_arguments
+from paretofoil.core.errors import InvalidInput, as_whole
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
 from paretofoil.core.policy import as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
-from paretofoil.core.whole_number import as_whole
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.attainable import closest_known, find_attainable
-from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.attainable import closest_known, consequence, find_attainable
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.questions import Subject, make_decision, make_questions
 from paretofoil.proof.ranges import widen
@@ -260,7 +257,7 @@ def _with_attainable(found: Answer, question: Question, decision: Decision, agen
         other = _with_attainable(other, other.live.question, decision, agent) if other.live else other
         attainable = None if other.rollouts is None else other.rollouts.attainable
         if other.rollouts is not None and attainable is not None:
-            if attainable.known:
+            if attainable.found:
                 known.append(attainable)
             else:
                 other = replace(other, rollouts=replace(other.rollouts, attainable=None))

@@ -8,9 +8,8 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, QuestionRecord, Status
 from paretofoil.core.command import Objective
-from paretofoil.core.display import show
+from paretofoil.core.display import as_frame, show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.frame import as_frame
 from paretofoil.core.json import Document, brief, upgrade_each
 
 

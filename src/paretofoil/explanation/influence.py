@@ -13,7 +13,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.rollout import rollout
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
-from paretofoil.core.errors import InvalidInput
+from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.influence import (
     CONFIDENCE,
     Influence,
@@ -24,15 +24,13 @@ from paretofoil.core.influence import (
     SingleObjective,
     Switch,
 )
-from paretofoil.core.limit import Limits, Stop, as_seconds, now
-from paretofoil.core.options import Box, Options
+from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
 from paretofoil.core.policy import WhiteBoxPolicy, as_policy, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
-from paretofoil.core.whole_number import as_seed, as_whole
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.explain import steps_of
-from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.questions import Subject, make_decision, make_question, restrict, space_of
+from paretofoil.explanation.verify import clearance
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.exact import Exact

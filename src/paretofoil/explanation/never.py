@@ -11,13 +11,12 @@ from paretofoil.agents.rollout import rollouts
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import as_seconds, now
+from paretofoil.core.errors import InvalidInput, as_seed, as_whole
+from paretofoil.core.options import as_seconds, now
 from paretofoil.core.policy import JointWhiteBoxPolicy, WhiteBoxValues, query
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.whole_number import as_seed, as_whole
-from paretofoil.explanation.noise import clearance
 from paretofoil.explanation.questions import find_action
+from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import joint_network, question_network, require_white_box
 from paretofoil.proof.slack import PROBES, deployed_claim, float32_rounding, slack_for

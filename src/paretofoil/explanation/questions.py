@@ -8,13 +8,11 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, as_vector
-from paretofoil.core.constants import KAPPA
 from paretofoil.core.decision import Decision
-from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.core.policy import Policy, as_policy, query, tells_values
-from paretofoil.core.question import Question
-from paretofoil.core.whole_number import as_whole
+from paretofoil.core.question import KAPPA, Question
 
 Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
 """An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same."""

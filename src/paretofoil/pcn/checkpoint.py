@@ -10,8 +10,8 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from paretofoil.core.atomic import write_whole
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import write_whole
 from paretofoil.pcn.replay import Demonstration
 
 SCHEMA = 2

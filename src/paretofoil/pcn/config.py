@@ -3,8 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.errors import InvalidInput, as_seed
 
 Explore = Literal["plans", "plain"]
 """The source of new episodes: edited plans of good episodes, or sampling only, as in the authors' code."""

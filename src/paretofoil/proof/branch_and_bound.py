@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 
 from paretofoil.core.command import Norm
-from paretofoil.core.limit import Stop, now
+from paretofoil.core.options import Stop, now
 from paretofoil.proof.bounds import Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
 from paretofoil.proof.networks import JointNetwork, MarginNetwork, ProductNetwork

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from paretofoil.core.answer import ProvenRange
+from paretofoil.core.command import least
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.core.simplex import least
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.networks import MarginNetwork, margin_network, question_network
 from paretofoil.proof.slack import (

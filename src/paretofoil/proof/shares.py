@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.limit import Stop, now
+from paretofoil.core.options import Stop, now
 from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paretofoil.core.lazy import lazy_names
+from paretofoil.core.display import lazy_names
 from paretofoil.search.registry import choose_search, register_search
 
 if TYPE_CHECKING:

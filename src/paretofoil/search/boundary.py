@@ -11,7 +11,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget

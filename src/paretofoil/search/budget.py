@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
+from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding
 

@@ -11,7 +11,7 @@ import numpy as np
 from paretofoil.core.answer import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits, Stop, now
+from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget

@@ -12,9 +12,8 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.limit import Limits
-from paretofoil.core.whole_number import as_seed
+from paretofoil.core.errors import InvalidInput, as_seed, did_you_mean
+from paretofoil.core.options import Limits
 
 if TYPE_CHECKING:
     from paretofoil.core.policy import Policy

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paretofoil.core.atomic import check_file
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import check_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -22,7 +22,7 @@ from paretofoil.core.answer import (
     Status,
 )
 from paretofoil.core.command import Objective
-from paretofoil.core.limit import Stop
+from paretofoil.core.options import Stop
 from paretofoil.show.numbers import (
     DIGITS,
     action_name,
@@ -353,13 +353,13 @@ class _Words:
         attainable = self.rollouts.attainable
         if attainable is None:
             return ""
-        if attainable.asked is None:
-            tried = {0: "none was", 1: "1 was"}.get(attainable.tried, f"{attainable.tried:,} were")
+        if attainable.total is None:
+            tried = {0: "none was", 1: "1 was"}.get(attainable.num_rollouts, f"{attainable.num_rollouts:,} were")
             none = f"No attainable command that makes the agent choose {self.foil} was found"
             return f"{none} ({tried} rolled out)."
         if delivers(self.answer):
             return f"This command is attainable: the agent {self._delivery(attainable, 'what it asks for')}."
-        total, whole = attainable.asked, ""
+        total, whole = attainable.total, ""
         if self.later:
             total, whole = self._sums(total), " in the whole episode"
         command = listing([(o, exact_quantity(o, float(n))) for o, n in zip(self.objectives, total, strict=True)])
@@ -369,14 +369,14 @@ class _Words:
     def _delivery(self, attainable: Attainable, what: str) -> str:
         """ "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
         follows: Consequence = attainable.consequence  # type: ignore[assignment]
-        is_exact = attainable.missed <= EXACT  # type: ignore[operator]
+        is_exact = attainable.deviation <= EXACT  # type: ignore[operator]
         outcome, runs = self._outcome(follows), f"{follows.repeats:,} runs"
         if follows.repeats == 1:
             near = f"{what} to within {100 * DELIVERED:g} % of each objective's range: {outcome}"
             return f"then delivers {f'exactly {what}' if is_exact else near}"
         if is_exact and not follows.error.any():
             return f"then delivers exactly {what} in each of {runs}"
-        off = np.abs(follows.achieved - attainable.asked[: len(follows.achieved)])  # type: ignore[index]
+        off = np.abs(follows.achieved - attainable.total[: len(follows.achieved)])  # type: ignore[index]
         nearly = "nearly " if (off > follows.error + EXACT * self._sizes(len(off))).any() else ""
         return f"then delivers {nearly}{what} on average: {outcome} (mean of {runs} ± standard error)"
 

@@ -14,11 +14,11 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
+from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
-from paretofoil.core.version import __version__
 from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
 from paretofoil.study.cluster import EngineFailure, FailureCounter, run_on_cluster

@@ -12,13 +12,12 @@ import numpy as np
 
 from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.rollout import rollouts
-from paretofoil.core.constants import KAPPA
+from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value
 from paretofoil.core.policy import is_white_box, query, tells_values
-from paretofoil.core.question import Question
+from paretofoil.core.question import KAPPA, Question
 from paretofoil.core.search import Search
-from paretofoil.core.version import __version__
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.search.registry import choose_search, search_classes
 from paretofoil.study.case import STRESS, Case, CaseRule, enumerate_cases, make_case_questions

@@ -17,9 +17,9 @@ from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BeforeValidator
 
+from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import OptionInfo, describe_options
-from paretofoil.core.version import __version__
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document

@@ -14,7 +14,7 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
 from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
-from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.attainable import consequence
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
 from paretofoil.web.agent_store import AgentStore

@@ -12,7 +12,7 @@ from threading import Lock, Timer
 from typing import IO, Any
 
 from paretofoil.core.json import write_document
-from paretofoil.core.limit import now
+from paretofoil.core.options import now
 from paretofoil.web.errors import Busy, WorkerFailure, error_with_status
 from paretofoil.web.settings import Settings
 from paretofoil.web.worker import PROGRESS, RESULT

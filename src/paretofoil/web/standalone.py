@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from paretofoil.core.atomic import check_file, write_whole
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.files import check_file, write_whole
 from paretofoil.core.json import plain, write_document
-from paretofoil.core.limit import NO_LIMITS, Limits
-from paretofoil.core.options import DEFAULTS, Options, describe_options
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, describe_options
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder

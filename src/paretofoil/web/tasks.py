@@ -13,8 +13,7 @@ from paretofoil.agents.rollout import as_command, decision_in, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
-from paretofoil.core.limit import Limits
-from paretofoil.core.options import Options
+from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.influence import influence_episode

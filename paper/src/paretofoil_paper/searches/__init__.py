@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from paretofoil.core.lazy import lazy_names
+from paretofoil.core.display import lazy_names
 
 if TYPE_CHECKING:
     from paretofoil_paper.searches.at_most import AtMost as AtMost

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget, Closest

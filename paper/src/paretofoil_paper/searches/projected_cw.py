@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.limit import NO_LIMITS, Limits
+from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box

@@ -11,9 +11,9 @@ from paretofoil.agents.rollout import as_command, rollout
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
-from paretofoil.core.limit import Limits
+from paretofoil.core.options import Limits
 from paretofoil.core.policy import probabilities, query
-from paretofoil.explanation.consequence import consequence
+from paretofoil.explanation.attainable import consequence
 from paretofoil.explanation.explain import explain
 from paretofoil.explanation.questions import find_action
 from paretofoil.web.user_study.plan import ChooseTask, Condition, PredictTask, SteerTask, Task, UserStudy

@@ -112,10 +112,10 @@ function attainable(agent, answer, controller) {
   const best = answer.rollouts?.attainable;
   if (!best) return null;
   if (!best.command) {
-    const text = `No attainable command was found among ${best.tried} that were tried.`;
+    const text = `No attainable command was found among ${best.num_rollouts} that were tried.`;
     return el("p", { class: "small" }, text);
   }
-  const nearly = best.missed > 1e-9 ? "nearly " : "";
+  const nearly = best.deviation > 1e-9 ? "nearly " : "";
   const same = answer.quoted && best.command.every((x, i) => Math.abs(x - answer.quoted.command[i]) < 1e-9);
   return el(
     "div",
@@ -126,7 +126,7 @@ function attainable(agent, answer, controller) {
       {},
       same
         ? `If you ask for this, the agent delivers ${nearly || "exactly "}that.`
-        : `To get what you ask for, ask for ${commandText(agent.objectives, best.asked, 10)} in all: ` +
+        : `To get what you ask for, ask for ${commandText(agent.objectives, best.total, 10)} in all: ` +
             `the agent then delivers ${nearly || "exactly "}that.`,
     ),
     !same && changePicture(agent.objectives, answer.question.command, best.command, "attainable command"),

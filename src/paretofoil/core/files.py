@@ -6,6 +6,9 @@ from pathlib import Path
 
 from paretofoil.core.errors import InvalidInput
 
+CHECKPOINT = "checkpoint.safetensors"
+"""File of an unfinished training in the folder of an agent."""
+
 
 def check_file(path: Path, what: str) -> None:
     """Refuse, before anything is computed for it, a file that could not be written."""

@@ -1,0 +1,277 @@
+"""Verification: the policy is queried again before anything is quoted.
+
+What a search found is confirmed on the policy, in several batches, and then rounded to short numbers that are confirmed
+again. A matrix product may give a row other last bits in another batch, and half precision has few bits at all. This
+noise is measured first; searches keep clear of it, and checks allow for it. A random policy is refused.
+"""
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+
+from paretofoil.core.answer import Answer, Counterfactual, Status
+from paretofoil.core.command import length
+from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import Stop
+from paretofoil.core.policy import IMPOSSIBLE, ExactRows, action_values, probabilities, tells_values
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Finding
+
+NEGLIGIBLE = 1e-9
+"""A command that was moved outwards by more than this is no longer the one that was proven closest."""
+UNCHANGED = 1e-9
+"""A scaled change up to this counts as no change: the objective keeps its number."""
+NOISE = 1e-12
+"""Rounding errors of float64 numbers."""
+OUTWARDS = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""Shares by which a change is enlarged, one after the other, until the policy confirms it."""
+DIGITS = range(1, 10)
+"""Resolutions of rounding: a 10th of each objective's range, a 100th, ..."""
+MAX_ROUNDED = 8
+"""Commands that are queried at each resolution: every way to round three objectives."""
+BOTH_WAYS = 10
+"""Objectives that are rounded down and up; there are 2 ** 10 ways."""
+STRETCH = 1.1
+"""Largest ratio between the distances of the quoted and the closest command."""
+CANDIDATES = 128
+"""Random commands of the measurement of noise."""
+PROBES = 32
+"""Of those, the ones with margins nearest to kappa are queried again. Far away, where an action is nearly impossible,
+logarithms of tiny probabilities can be much noisier than near the decision boundary."""
+BATCHES = (1, 2, 7)
+"""Sizes of the batches in which probes and commands are queried."""
+CAUTION = 4.0
+"""Searches keep clear of kappa by this many times the measured noise."""
+RANDOM = 1e-3
+"""A policy is random if the margins of the same batch, queried twice, differ by more than this, and by more than this
+share of their median."""
+NORMALISED = 1e-4
+"""Largest difference of a sum of probabilities from 1."""
+
+
+def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) -> Answer:
+    """Return the answer for what a search found; `unanswered` is the answer to the question before the search.
+
+    The command is confirmed on the policy first, and then rounded to the quoted one.
+    """
+    proof, search = finding.certificate, replace(unanswered.search, stop=finding.stop)
+    unanswered = replace(unanswered, search=search, proof=proof)
+    if finding.scaled_change is None:
+        infeasible = proof is not None and proof.status == "infeasible"
+        return replace(unanswered, status=Status.PROVEN_INFEASIBLE) if infeasible else unanswered
+    confirmed = confirm(batch, row, finding.scaled_change)
+    if confirmed is None:
+        return replace(unanswered, search=replace(search, stop=Stop.NOT_CONFIRMED))
+    closest = _counterfactual(batch, row, *confirmed)
+    command = round_command(batch, row, closest.command)
+    scores = batch.scores_at(np.array([row]), command[None], "verify")[0]
+    proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
+    return replace(
+        unanswered,
+        status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
+        quoted=_counterfactual(batch, row, command, scores),
+        closest=closest,
+    )
+
+
+def _counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
+    """Return a command (d,) with the policy's scores (num_actions,) there."""
+    question = batch.questions[row]
+    return Counterfactual(
+        command=command,
+        distance=float(question.space.distance(command, question.command, question.norm)),
+        margin=float(batch.margins_of(np.array([row]), scores[None])[0]),
+        probabilities=probabilities(question.policy, scores, question.valid_actions),
+        values=action_values(question.policy, scores),
+    )
+
+
+def confirm(batch: QuestionBatch, row: int, change: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the command of a scaled change, moved outwards until the policy confirms it, and the scores there.
+
+    Return None if the policy confirms none.
+    """
+    question, rows = batch.questions[row], np.array([row])
+    for share in OUTWARDS:
+        command = batch.commands_at(rows, (1 + share) * change[None])[0]
+        still = np.abs(command - question.command) <= UNCHANGED * question.space.scale
+        low, high = (np.where(still, question.command, side) for side in (question.low, question.high))
+        command = question.space.project(command[None], low, high)[0]
+        scores = scores_in_batches(batch, row, command)
+        if _flips(batch, row, scores):
+            return command, scores[0]
+    return None
+
+
+def flips(batch: QuestionBatch, row: int, command: np.ndarray) -> bool:
+    """Return whether the foil wins by kappa at a command (d,) in every batch; if kappa is 0, a tie does not count."""
+    return _flips(batch, row, scores_in_batches(batch, row, command))
+
+
+def _flips(batch: QuestionBatch, row: int, scores: np.ndarray) -> bool:
+    margin = sure_margin(batch, row, scores)
+    return margin >= batch.questions[row].kappa and margin > 0
+
+
+def scores_in_batches(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
+    """Return the scores (N, num_actions) at a command (d,), queried alone and in each place of small batches."""
+    sizes = (1,) if exact_rows(batch) else BATCHES
+    each = [batch.scores_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in sizes]
+    return np.concatenate(each)
+
+
+def sure_margin(batch: QuestionBatch, row: int, scores: np.ndarray) -> float:
+    """Return the smallest margin of scores (N, num_actions) at one command, less the noise of the policy."""
+    margins = batch.margins_of(np.full(len(scores), row), scores)
+    if len(margins) == 1:
+        return float(margins[0])
+    noise = max(batch.clearance / CAUTION, float(np.ptp(margins)))
+    return float(margins.min()) - (noise if noise > NOISE else 0.0)
+
+
+def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
+    """Return the command in the shortest numbers under which the foil still wins by kappa.
+
+    Each changed objective is rounded down or up, at one resolution after the other. Objectives that did not change keep
+    their number. If no rounded command is confirmed, the command itself is returned.
+    """
+    kappa = batch.questions[row].kappa
+    for digits in DIGITS:
+        candidates = _rounded_commands(batch.questions[row], command, digits)
+        if not len(candidates):
+            continue
+        margins = batch.margins_at(np.full(len(candidates), row), candidates, "round")
+        for candidate in candidates[margins >= kappa]:
+            if flips(batch, row, candidate):
+                return candidate
+    return command
+
+
+def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> np.ndarray:
+    """Return the command rounded in every way at one resolution, the nearest first: (N, d)."""
+    space, norm = question.space, question.norm
+    changed = np.flatnonzero(command != question.command)
+    if space.simplex:
+        rounded = _round_preferences(command, changed, digits)
+    else:
+        rounded = _round_each(command, changed, digits - np.floor(np.log10(space.scale)).astype(int))
+    # A number that was rounded back to the original one has not changed, whatever its last bit is.
+    back = np.abs(rounded - question.command) <= UNCHANGED * space.scale
+    rounded = np.where(back, question.command, rounded)
+    inside = ((rounded >= question.low) & (rounded <= question.high)).all(axis=1)
+    if space.simplex:
+        inside &= np.abs(rounded.sum(axis=1) - 1.0) < NOISE
+    # Rounding must not reverse a change, and must not enlarge it much.
+    same_way = ((rounded - question.command) * (command - question.command) >= 0).all(axis=1)
+    reach = STRETCH * space.distance(command, question.command, norm)
+    rounded = rounded[inside & same_way & (space.distance(rounded, question.command, norm) <= reach)]
+    if len(rounded) > MAX_ROUNDED:
+        rounded = rounded[np.argsort(space.distance(rounded, command, norm), kind="stable")[:MAX_ROUNDED]]
+    return rounded
+
+
+def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarray) -> np.ndarray:
+    """Return the command with each of some objectives rounded down or up to its decimals (d,), in every way: (N, d).
+
+    If there are many objectives, only those that lie most between two short numbers are rounded both ways.
+    """
+    unit = 10.0 ** -decimals.astype(float)
+    down = np.floor(command / unit)
+    near = np.round(command / unit) == down
+    choices = [(down[i], down[i] + 1) if near[i] else (down[i] + 1, down[i]) for i in objectives]
+    clear = np.abs(command / unit - down - 0.5)[objectives]
+    for place in np.argsort(clear, kind="stable")[BOTH_WAYS:]:
+        choices[place] = choices[place][:1]
+    ways = list(itertools.product(*choices))
+    rounded = np.repeat(command[None], len(ways), axis=0)
+    for candidate, choice in zip(rounded, ways, strict=True):
+        candidate[objectives] = [
+            round(float(n * unit[i]), max(int(decimals[i]), 0)) for n, i in zip(choice, objectives, strict=True)
+        ]
+    return rounded
+
+
+def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) -> np.ndarray:
+    """Return rounded preferences (N, d) that sum to 1: all changed ones but one are rounded, and that one is the rest.
+
+    The rest is as short as the others, unless an unchanged number is longer.
+    """
+    ways = []
+    for rest in changed:
+        others = changed[changed != rest]
+        rounded = _round_each(command, others, np.full(len(command), decimals))
+        rounded[:, rest] = 1.0 - np.delete(rounded, rest, axis=1).sum(axis=1)
+        short = np.round(rounded[:, rest], decimals)
+        rounded[:, rest] = np.where(np.abs(short - rounded[:, rest]) < NOISE, short, rounded[:, rest])
+        ways.append(rounded)
+    every = np.unique(np.concatenate(ways), axis=0) if ways else command[None][:0]
+    return every[np.argsort(length(every - command), kind="stable")]
+
+
+def clearance(batch: QuestionBatch) -> float:
+    """Return by how much searches keep clear of kappa; 0 for a policy whose rows are exact."""
+    return 0.0 if exact_rows(batch) else CAUTION * measure_noise(batch)
+
+
+def exact_rows(batch: QuestionBatch) -> bool:
+    """Return whether the policy promises a row the same bits in any batch."""
+    policy = batch.questions[0].policy
+    return isinstance(policy, ExactRows) and policy.exact_rows
+
+
+def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
+    """Return the largest difference of a margin between batches; raise InvalidInput if the policy is random."""
+    generator = np.random.default_rng(seed)
+    rows = np.arange(CANDIDATES) % batch.num_questions
+    commands = batch.commands_at(rows, generator.uniform(batch.low[rows], batch.high[rows]))
+    candidates = batch.margins_at(rows, commands, "noise")
+    near = np.argsort(np.abs(candidates - batch.kappa[rows]), kind="stable")[:PROBES]
+    rows, commands = rows[near], commands[near]
+
+    def margins_in(order: np.ndarray, size: int) -> np.ndarray:
+        margins = np.empty(PROBES)
+        for some in np.split(order, range(size, PROBES, size)):
+            margins[some] = batch.margins_at(rows[some], commands[some], "noise")
+        return margins
+
+    together, again = (margins_in(np.arange(PROBES), PROBES) for _ in range(2))
+    _refuse_random(together, again)
+    apart = [margins_in(generator.permutation(PROBES), size) for size in BATCHES]
+    return float(_differences(candidates[near], together, *apart).max(initial=0.0))
+
+
+def _differences(*margins: np.ndarray) -> np.ndarray:
+    """Return the largest differences between margins (N,) of the same commands, without those of impossible actions."""
+    possible = np.max(np.abs(margins), axis=0) < -IMPOSSIBLE / 2
+    return np.ptp(margins, axis=0)[possible]
+
+
+def _refuse_random(one: np.ndarray, other: np.ndarray) -> None:
+    difference = float(_differences(one, other).max(initial=0.0))
+    sizes = np.abs(one)[np.abs(one) < -IMPOSSIBLE / 2]
+    if difference > RANDOM * max(1.0, float(np.median(sizes)) if len(sizes) else 0.0):
+        raise InvalidInput.expected(
+            "a policy that answers the same query in the same way",
+            f"margins that differ by up to {difference:.3g} when the same batch is queried twice "
+            "(if dropout is on, call eval() on the module)",
+        )
+
+
+def refuse_probabilities(batch: QuestionBatch, scores: np.ndarray) -> None:
+    """Raise InvalidInput if a policy returns probabilities; scores (Q, num_actions) are those under the commands.
+
+    One row of logits may look like probabilities. Random commands tell them apart.
+    """
+    if tells_values(batch.questions[0].policy) or not _are_probabilities(scores):
+        return
+    rows, generator = np.arange(PROBES) % batch.num_questions, np.random.default_rng(0)
+    commands = batch.commands_at(rows, generator.uniform(batch.low[rows], batch.high[rows]))
+    if _are_probabilities(batch.scores_at(rows, commands, "noise")):
+        got = "probabilities (rows between 0 and 1 that sum to 1); return np.log of them"
+        raise InvalidInput.expected("log-probabilities or logits", got)
+
+
+def _are_probabilities(scores: np.ndarray) -> bool:
+    between = (scores > 0) & (scores < 1)
+    return bool(between.any() and (scores >= 0).all() and np.allclose(scores.sum(axis=1), 1.0, rtol=0, atol=NORMALISED))
