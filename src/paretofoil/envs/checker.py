@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import Observed, Stepped
-from paretofoil.envs.batches import clone, make_batch
+from paretofoil.envs.batch import BatchEnv
+from paretofoil.envs.batches import GymnasiumBatch, clone, make_batch
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make
 
 TOLERANCE = 1e-6
@@ -15,6 +15,8 @@ AT_REST = 1e-3
 """The largest change of an observation by an invalid action: braking stops a Minecart that is too slow to move."""
 DEVIATIONS = 5.0
 """The largest difference of two sample means, in standard errors."""
+EPISODES, EPISODE_STEPS = 200, 60
+"""The number of episodes of a sample mean, and the largest number of their steps."""
 
 
 class EnvironmentCheckError(AssertionError):
@@ -36,11 +38,12 @@ def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int =
     actions = _check_episodes(item, env, steps, rng)
     _check_repeats(item, env, actions, seed)
     _check_errors(item, env)
-    _check_masked_moves(item, min(steps, 300), rng)
+    _check_invalid_actions(item, min(steps, 300), rng)
+    single, batch = GymnasiumBatch(item, item.max_steps), make_batch(item)
     if item.stochastic:
-        _check_batch_on_average(item, env, rng)
+        _check_batch_means(item, single, batch, rng)
     else:
-        _check_batch_step_for_step(item, env, steps, rng)
+        _check_batch_steps(item, single, batch, steps, rng)
 
 
 def _require(condition: Any, item: CatalogueEntry, sentence: str) -> None:
@@ -60,9 +63,7 @@ def _check_observation(item: CatalogueEntry, observation: Any, mask: Any, final:
     _require(right, item, f"expected observations of shape {shape} and dtype float32, got {got}")
     _require(np.isfinite(observation).all(), item, f"expected finite observations, got {observation}")
     _require(np.shape(mask) == (len(item.actions),), item, f"expected one mask flag per action, got {np.shape(mask)}")
-    _require(
-        final or np.any(mask), item, "expected at least one valid action in a running episode, got a mask without any"
-    )
+    _require(final or np.any(mask), item, f"expected a valid action in a running episode, got the mask {mask}")
 
 
 def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> list[int]:
@@ -83,11 +84,8 @@ def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.G
         inside = (reward >= low).all() and (reward <= high).all()
         _require(inside, item, f"expected rewards inside {env.reward_space}, got {reward}")
         _require(not (terminated and truncated), item, "expected terminated or truncated, got both in one step")
-        _require(
-            length < item.max_steps or terminated or truncated,
-            item,
-            f"expected at most {item.max_steps} steps per episode, got {length} without an end",
-        )
+        ended = length < item.max_steps or terminated or truncated
+        _require(ended, item, f"expected at most {item.max_steps} steps per episode, got {length} without an end")
         if terminated or truncated:
             _check_observation(item, observation, info["action_mask"], final=True)
             observation, info = env.reset(seed=episodes)
@@ -97,27 +95,24 @@ def _check_episodes(item: CatalogueEntry, env: Any, steps: int, rng: np.random.G
 
 def _check_repeats(item: CatalogueEntry, env: Any, actions: list[int], seed: int) -> None:
     """Check that the same seed and actions give the same episode, in this environment and in a new one."""
-    runs = [_replay(env, actions, seed), _replay(env, actions, seed), _replay(make(item), actions, seed)]
-    for other in runs[1:]:
-        same = len(other) == len(runs[0]) and all(map(_equal, runs[0], other))
+    first, *others = [_replay(env, actions, seed), _replay(env, actions, seed), _replay(make(item), actions, seed)]
+    for other in others:
+        same = len(other) == len(first) and all(np.array_equal(a, b) for a, b in zip(first, other, strict=True))
         _require(same, item, "expected the same seed and actions to give the same episode, got two different episodes")
 
 
-def _equal(step: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    return all(np.array_equal(a, b) for a, b in zip(step, other, strict=True))
-
-
-def _replay(env: Any, actions: list[int], seed: int) -> list[tuple[Any, ...]]:
+def _replay(env: Any, actions: list[int], seed: int) -> list[Any]:
+    """Return everything that an episode with these actions returns."""
     observation, info = env.reset(seed=seed)
-    steps: list[tuple[Any, ...]] = [(observation, info["action_mask"])]
+    values: list[Any] = [observation, info["action_mask"]]
     for action in actions:
         if not info["action_mask"][action]:
             break  # a random outcome differs from the episode of these actions
         observation, reward, terminated, truncated, info = env.step(action)
-        steps.append((observation, info["action_mask"], reward, terminated, truncated))
+        values += [observation, info["action_mask"], reward, terminated, truncated]
         if terminated or truncated:
             break
-    return steps
+    return values
 
 
 def _check_errors(item: CatalogueEntry, env: Any) -> None:
@@ -128,108 +123,85 @@ def _check_errors(item: CatalogueEntry, env: Any) -> None:
             env.step(wrong)
         except InvalidInput:
             continue
-        _require(
-            False, item, f"expected an error for action {wrong}, which is invalid at the start, but the step succeeded"
-        )
+        _require(False, item, f"expected an error for action {wrong}, which is invalid at the start, got a step")
 
 
-def _check_masked_moves(item: CatalogueEntry, steps: int, rng: np.random.Generator) -> None:
+def _check_invalid_actions(item: CatalogueEntry, steps: int, rng: np.random.Generator) -> None:
     """Check that an invalid action of the unwrapped environment does not change the state, or does what `idle` does.
 
     It may end the episode: in Resource-Gathering, a move against the border at home counts as coming home.
     """
     env = make(item)
     observation, info = env.reset(seed=0)
-    over = _try_masked_moves(item, env, observation, info["action_mask"])
+    over = _try_invalid_actions(item, env, observation, info["action_mask"])
     for _ in range(steps):
         if over:
             _, info = env.reset(seed=0)
         observation, _, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
-        over = terminated or truncated or _try_masked_moves(item, env, observation, info["action_mask"])
+        over = terminated or truncated or _try_invalid_actions(item, env, observation, info["action_mask"])
 
 
-def _try_masked_moves(item: CatalogueEntry, env: Any, observation: np.ndarray, mask: np.ndarray) -> bool:
+def _try_invalid_actions(item: CatalogueEntry, env: Any, observation: np.ndarray, mask: np.ndarray) -> bool:
     """Try the invalid actions of a state on the unwrapped environment; return whether one ended the episode."""
-    after_idle = observation if item.idle is None else item.encode(clone(env).unwrapped.step(item.idle)[0])
+    expected = observation if item.idle is None else item.encode(clone(env).unwrapped.step(item.idle)[0])
     for action in np.flatnonzero(~mask):
         trial = env if item.idle is None else clone(env)  # an environment that moves on by itself is not changed
         try:
             raw, _, terminated, _, _ = trial.unwrapped.step(int(action))
         except (ValueError, IndexError, KeyError, AssertionError):
             continue  # an error is allowed
-        unchanged = np.allclose(item.encode(raw), after_idle, rtol=0, atol=AT_REST)
-        _require(
-            unchanged,
-            item,
-            f"expected the invalid action {item.actions[action]} to change nothing, but the state changed",
-        )
+        unchanged = np.allclose(item.encode(raw), expected, rtol=0, atol=AT_REST)
+        _require(unchanged, item, f"expected the invalid action {item.actions[action]} to change nothing, but it did")
         if terminated and item.idle is None:
             return True
     return False
 
 
-def _check_batch_step_for_step(item: CatalogueEntry, env: Any, steps: int, rng: np.random.Generator) -> None:
-    batch = make_batch(item)
+def _check_batch_steps(
+    item: CatalogueEntry, single: BatchEnv, batch: BatchEnv, steps: int, rng: np.random.Generator
+) -> None:
+    """Check that both give the same observations, masks, rewards and ends for the same actions."""
     rows = np.array([0])
-    taken = 0
-    while taken < steps:
-        seed = int(rng.integers(2**31))
-        observation, info = env.reset(seed=seed)
-        result: Observed | Stepped = batch.reset(np.array([seed]))
-        running = True
-        while running and taken < steps:
-            seen, mask = result.observations[0], result.masks[0]
-            same = np.allclose(seen, observation, atol=TOLERANCE) and np.array_equal(mask, info["action_mask"])
-            single = f"observe {observation} with the mask {info['action_mask']}"
-            _require(same, item, f"expected the batch to {single}, got {seen} with the mask {mask}")
-            action = _choose(info["action_mask"], rng)
-            observation, reward, terminated, truncated, info = env.step(action)
-            result = step = batch.step(rows, np.array([action]))
+    ended, masks = True, np.zeros((1, batch.num_actions), dtype=bool)
+    for _ in range(steps):
+        if ended:
+            seeds = rng.integers(2**31, size=1)
+            results: list[Any] = [single.reset(seeds), batch.reset(seeds)]
+            ended = False
+        else:
+            actions = np.array([_choose(masks[0], rng)])
+            results = [single.step(rows, actions), batch.step(rows, actions)]
+            ended = bool(results[0].terminated[0] or results[0].truncated[0])
+        masks = results[0].masks
+        for name in results[0]._fields:
+            expected, got = (getattr(result, name)[0] for result in results)
             _require(
-                np.allclose(step.rewards[0], reward, atol=TOLERANCE),
-                item,
-                f"expected the batch to pay {reward}, got {step.rewards[0]}",
+                np.allclose(expected, got, atol=TOLERANCE), item, f"expected {name} {expected}, got {got} in a batch"
             )
-            ends = (bool(step.terminated[0]), bool(step.truncated[0]))
-            _require(ends == (terminated, truncated), item, f"expected the ends {(terminated, truncated)}, got {ends}")
-            running, taken = not (terminated or truncated), taken + 1
 
 
-def _check_batch_on_average(item: CatalogueEntry, env: Any, rng: np.random.Generator, episodes: int = 200) -> None:
+def _check_batch_means(item: CatalogueEntry, single: BatchEnv, batch: BatchEnv, rng: np.random.Generator) -> None:
     """Check that random episodes have the same mean return and length, up to sampling error."""
-    batch = make_batch(item)
-    limit = min(item.max_steps, 60)
-    alone = np.array([_random_return(env, seed, limit, rng) for seed in range(episodes)])
-    together = _random_returns(batch, np.arange(episodes), limit, rng)
-    spread = np.sqrt((alone.var(axis=0) + together.var(axis=0)) / episodes)
+    seeds = np.arange(EPISODES)
+    alone = np.concatenate([_random_episodes(single, seeds[[i]], rng) for i in range(EPISODES)])
+    together = _random_episodes(batch, seeds, rng)
+    spread = np.sqrt((alone.var(axis=0) + together.var(axis=0)) / EPISODES)
     apart = np.abs(alone.mean(axis=0) - together.mean(axis=0))
-    close = (apart <= DEVIATIONS * spread + 5.0 / episodes * np.abs(alone).max(axis=0)).all()
+    close = (apart <= DEVIATIONS * spread + 5.0 / EPISODES * np.abs(alone).max(axis=0)).all()
     means = f"{alone.mean(axis=0)}, got {together.mean(axis=0)}"
     _require(close, item, f"expected the batch to have the mean returns and length of the environment, {means}")
 
 
-def _random_return(env: Any, seed: int, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the return and the length (d + 1,) of one random episode."""
-    _, info = env.reset(seed=seed)
-    total = np.zeros(len(env.entry.objectives) + 1)
-    for _ in range(limit):
-        _, reward, terminated, truncated, info = env.step(_choose(info["action_mask"], rng))
-        total += np.append(reward, 1.0)
-        if terminated or truncated:
-            break
-    return total
-
-
-def _random_returns(batch: Any, seeds: np.ndarray, limit: int, rng: np.random.Generator) -> np.ndarray:
-    """Return the returns and lengths (rows, d + 1) of random episodes of a batch."""
+def _random_episodes(batch: BatchEnv, seeds: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Return the returns and lengths (rows, d + 1) of random episodes."""
     masks = batch.reset(seeds).masks
     total = np.zeros((len(seeds), batch.num_objectives + 1))
     rows = np.arange(len(seeds))
-    for _ in range(limit):
+    for _ in range(min(batch.max_steps, EPISODE_STEPS)):
         step = batch.step(rows, np.array([_choose(mask, rng) for mask in masks]))
         total[rows] += np.hstack([step.rewards, np.ones((len(rows), 1))])
-        going = ~(step.terminated | step.truncated)
-        rows, masks = rows[going], step.masks[going]
+        running = ~(step.terminated | step.truncated)
+        rows, masks = rows[running], step.masks[running]
         if not rows.size:
             break
     return total

@@ -6,6 +6,7 @@ table of their sines and cosines is faster than computing them, and has the valu
 
 import json
 import math
+import os
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,65 +18,39 @@ from scipy.special import ndtri
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
 
+os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # MO-Gymnasium imports pygame, which prints a greeting
+from mo_gymnasium.envs.minecart import minecart as source
+
 START_ANGLE = 45
 """Degrees: towards the middle of the field."""
 FULL = 1e-8
 """A cart with at most this much free capacity is full: sums of fractions rarely equal the capacity."""
+FRAME_SKIP = 4
+"""Frames per step, the default of both registered environments."""
+FUEL = np.array(source.FUEL_LIST) * FRAME_SKIP
+"""(num_actions,): the reward of one step."""
+BASE_REACH = source.BASE_RADIUS * source.BASE_SCALE
+MINE_REACH = source.MINE_RADIUS * source.MINE_SCALE * source.CART_SCALE
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The constants of one configuration."""
+    """The capacity of the cart and the mines of one configuration."""
 
     capacity: float
     mine_positions: np.ndarray  # (mines, 2)
     ore_means: np.ndarray  # (mines, ores)
     ore_deviations: np.ndarray  # (mines, ores)
-    fuel: np.ndarray  # (num_actions,) reward of one step
-    frame_skip: int
-    rotation: int
-    acceleration: float
-    deceleration: float
-    max_speed: float
-    still: float  # a cart below this speed does not move and can mine
-    base_radius: float
-    mine_radius: float
-    mine: int  # the action numbers
-    left: int
-    right: int
-    accelerate: int
-    brake: int
 
 
 @cache
 def read_field(stochastic: bool) -> Field:
-    """Read one of the two configurations from the installed MO-Gymnasium."""
-    from mo_gymnasium.envs.minecart import minecart as source  # here, because it imports pygame
-
+    """Read one of the two configurations of the installed MO-Gymnasium."""
     file = "mine_config.json" if stochastic else "mine_config_det.json"
     config = json.loads((Path(source.__file__).parent / file).read_text())
+    positions = np.array([(mine["x"], mine["y"]) for mine in config["mines"]])
     ores = np.array([mine["distributions"] for mine in config["mines"]], dtype=np.float64)  # (mines, ores, 2)
-    frame_skip = 4  # the default argument of both registered environments
-    return Field(
-        capacity=config["capacity"],
-        mine_positions=np.array([(mine["x"], mine["y"]) for mine in config["mines"]]),
-        ore_means=ores[:, :, 0],
-        ore_deviations=ores[:, :, 1],
-        fuel=np.array(source.FUEL_LIST) * frame_skip,
-        frame_skip=frame_skip,
-        rotation=source.ROTATION,
-        acceleration=source.ACCELERATION,
-        deceleration=source.DECELERATION,
-        max_speed=source.MAX_SPEED,
-        still=source.EPS_SPEED,
-        base_radius=source.BASE_RADIUS * source.BASE_SCALE,
-        mine_radius=source.MINE_RADIUS * source.MINE_SCALE * source.CART_SCALE,
-        mine=source.ACT_MINE,
-        left=source.ACT_LEFT,
-        right=source.ACT_RIGHT,
-        accelerate=source.ACT_ACCEL,
-        brake=source.ACT_BRAKE,
-    )
+    return Field(config["capacity"], positions, ores[:, :, 0], ores[:, :, 1])
 
 
 def valid_actions(field: Field, position: np.ndarray, speed: np.ndarray, content: np.ndarray) -> np.ndarray:
@@ -84,13 +59,13 @@ def valid_actions(field: Field, position: np.ndarray, speed: np.ndarray, content
     A cart can always turn and wait. It can accelerate below the top speed, and brake while it moves. It can mine at
     rest, within reach of a mine, if it is not full.
     """
-    valid = np.ones((len(speed), len(field.fuel)), dtype=bool)
-    valid[:, field.accelerate] = speed < field.max_speed - field.still
-    valid[:, field.brake] = speed > field.still
-    valid[:, field.mine] = False
-    resting = np.flatnonzero(speed < field.still)
+    valid = np.ones((len(speed), len(FUEL)), dtype=bool)
+    valid[:, source.ACT_ACCEL] = speed < source.MAX_SPEED - source.EPS_SPEED
+    valid[:, source.ACT_BRAKE] = speed > source.EPS_SPEED
+    valid[:, source.ACT_MINE] = False
+    resting = np.flatnonzero(speed < source.EPS_SPEED)
     room = field.capacity - content[resting].sum(axis=1) > FULL
-    valid[resting, field.mine] = room & (distances(field, position[resting]).min(axis=1) <= field.mine_radius)
+    valid[resting, source.ACT_MINE] = room & (distances(field, position[resting]).min(axis=1) <= MINE_REACH)
     return valid
 
 
@@ -118,9 +93,9 @@ def locate_cart(stochastic: bool, observation: np.ndarray) -> CartSnapshot:
     content = np.array(filled) * field.capacity
     if abs(content.sum() - field.capacity) < 1e-6:  # full, to the precision of float32
         content *= field.capacity / content.sum()
-    turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / field.rotation)
-    angle = (START_ANGLE + turns * field.rotation) % 360
-    departed = math.hypot(x, y) >= field.base_radius
+    turns = round((math.degrees(math.atan2(sine, cosine)) - START_ANGLE) / source.ROTATION)
+    angle = (START_ANGLE + turns * source.ROTATION) % 360
+    departed = math.hypot(x, y) >= BASE_REACH
     return CartSnapshot(
         position=[x, y], speed=speed, angle=angle, content=content.tolist(), departed=departed, elapsed=0
     )
@@ -158,20 +133,20 @@ class BatchMinecart:
         self.field = read_field(stochastic)
         self.stochastic = stochastic
         self.max_steps = max_steps
-        self.num_actions = len(self.field.fuel)
+        self.num_actions = len(FUEL)
         self.num_ores = self.field.ore_means.shape[1]
         self.num_objectives = self.num_ores + 1
         self.observation_size = 5 + self.num_ores
         # Sliding along walls can increase the angle beyond a full turn, by at most one rotation per frame.
-        turns = max_steps * self.field.frame_skip + 36
+        turns = max_steps * FRAME_SKIP + 36
         radians = [degrees * math.pi / 180 for degrees in self._degrees(turns)]
         self._sin = np.array([math.sin(a) for a in radians])
         self._cos = np.array([math.cos(a) for a in radians])
-        self._angle_offset = turns * self.field.rotation - START_ANGLE
+        self._angle_offset = turns * source.ROTATION - START_ANGLE
         self._allocate(np.zeros(0, dtype=np.int64))
 
     def _degrees(self, turns: int) -> range:
-        step = self.field.rotation
+        step = source.ROTATION
         return range(START_ANGLE - turns * step, START_ANGLE + turns * step + 1, step)
 
     def _allocate(self, seeds: np.ndarray) -> None:
@@ -195,11 +170,11 @@ class BatchMinecart:
         """Repeat one action per row for the frames of a step. The end of an episode skips the remaining frames."""
         rows, actions = check_step(rows, actions, self.finished, self.masks)
         rewards = np.zeros((len(rows), self.num_objectives))
-        rewards[:, -1] = self.field.fuel[actions]
+        rewards[:, -1] = FUEL[actions]
         draws = self._draw(rows, actions)  # (rows, frames, ores), or nothing
 
         going = np.arange(len(rows))  # indices into `rows` of running episodes
-        for frame in range(self.field.frame_skip):
+        for frame in range(FRAME_SKIP):
             carts = rows[going]
             self._act(carts, actions[going], None if draws is None else draws[going, frame])
             still_running = ~self.finished[
@@ -207,7 +182,7 @@ class BatchMinecart:
             ]  # as in MO-Gymnasium, a finished episode still acts, but does not move
             carts, going = carts[still_running], going[still_running]
             self._move(carts)
-            home = np.sqrt(np.square(self.position[carts]).sum(axis=1)) < self.field.base_radius
+            home = np.sqrt(np.square(self.position[carts]).sum(axis=1)) < BASE_REACH
             back = home & self.departed[carts]
             self.departed[carts[~home]] = True
             if back.any():
@@ -246,35 +221,33 @@ class BatchMinecart:
 
     def _draw(self, rows: np.ndarray, actions: np.ndarray) -> np.ndarray | None:
         """Return standard normal numbers for the mines; they depend only on (seed, elapsed steps)."""
-        if not self.stochastic or not (actions == self.field.mine).any():
+        if not self.stochastic or not (actions == source.ACT_MINE).any():
             return None
-        frames = self.field.frame_skip
+        frames = FRAME_SKIP
         numbers = uniforms(self.seeds[rows], self.elapsed[rows], frames * self.num_ores)
         return ndtri(numbers).reshape(len(rows), frames, self.num_ores)
 
     def _act(self, carts: np.ndarray, actions: np.ndarray, draws: np.ndarray | None) -> None:
         """Apply one frame of the actions, before the carts move."""
-        f = self.field
-        turn = f.rotation * ((actions == f.right).astype(np.int64) - (actions == f.left))
+        turn = source.ROTATION * ((actions == source.ACT_RIGHT).astype(np.int64) - (actions == source.ACT_LEFT))
         turning = turn != 0
         turned = carts[turning]
         self.angle[turned] = (self.angle[turned] + turn[turning]) % 360
-        push = f.acceleration * (actions == f.accelerate) - f.deceleration * (actions == f.brake)
-        self.speed[carts] = np.minimum(np.maximum(self.speed[carts] + push, 0.0), f.max_speed)
-        mining = (actions == f.mine) & (self.speed[carts] < f.still)
+        push = source.ACCELERATION * (actions == source.ACT_ACCEL) - source.DECELERATION * (actions == source.ACT_BRAKE)
+        self.speed[carts] = np.minimum(np.maximum(self.speed[carts] + push, 0.0), source.MAX_SPEED)
+        mining = (actions == source.ACT_MINE) & (self.speed[carts] < source.EPS_SPEED)
         if mining.any():
             self._mine(carts[mining], None if draws is None else draws[mining])
 
     def _mine(self, carts: np.ndarray, draws: np.ndarray | None) -> None:
         """Fill the carts at a mine, up to their capacity."""
-        f = self.field
-        distance = distances(f, self.position[carts])
+        distance = distances(self.field, self.position[carts])
         nearest = distance.argmin(axis=1)
-        mined = f.ore_means[nearest]
+        mined = self.field.ore_means[nearest]
         if draws is not None:
-            mined = mined + f.ore_deviations[nearest] * draws
-        mined = np.maximum(mined, 0.0) * (distance.min(axis=1) <= f.mine_radius)[:, None]
-        free = f.capacity - self.content[carts].sum(axis=1)
+            mined = mined + self.field.ore_deviations[nearest] * draws
+        mined = np.maximum(mined, 0.0) * (distance.min(axis=1) <= MINE_REACH)[:, None]
+        free = self.field.capacity - self.content[carts].sum(axis=1)
         total = mined.sum(axis=1)
         overfull = (total > free) & (total > 0)  # the free capacity of a full cart may be -1e-16
         mined[overfull] *= (free[overfull] / total[overfull])[:, None]
@@ -282,9 +255,9 @@ class BatchMinecart:
 
     def _move(self, carts: np.ndarray) -> None:
         """Move the carts that are fast enough. At a wall they turn along it ("slide") and lose speed."""
-        carts = carts[self.speed[carts] >= self.field.still]
+        carts = carts[self.speed[carts] >= source.EPS_SPEED]
         before = self.position[carts]
-        heading = (self.angle[carts] + self._angle_offset) // self.field.rotation
+        heading = (self.angle[carts] + self._angle_offset) // source.ROTATION
         speed = self.speed[carts]
         velocity = np.stack([speed * self._cos[heading], speed * self._sin[heading]], axis=1)
         at_wall = (before == 0.0) | (before == 1.0)  # (carts, 2)
@@ -298,15 +271,15 @@ class BatchMinecart:
         """Turn carts that press against a wall along it. Carts in a corner do not turn."""
         pressing = ((before == 1.0) & (velocity > 0)) | ((before == 0.0) & (velocity < 0))
         along = velocity[:, ::-1]  # the speed along the wall of each axis
-        slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > self.field.still)
+        slides = pressing & ~at_wall[:, ::-1] & (np.abs(along) > source.EPS_SPEED)
         # A wall at 1 turns towards +y on the x axis and away from +x on the y axis; a wall at 0 does the opposite.
         sign = np.where(before == 1.0, 1, -1) * np.array([1, -1]) * np.where(along > 0, 1, -1)
-        self.angle[carts] += (self.field.rotation * sign * slides).sum(axis=1)
+        self.angle[carts] += (source.ROTATION * sign * slides).sum(axis=1)
 
     def _observe(self, rows: np.ndarray) -> Observed:
         """Return the observations and valid actions of carts."""
         position, speed, content = self.position[rows], self.speed[rows], self.content[rows]
-        heading = (self.angle[rows] + self._angle_offset) // self.field.rotation
+        heading = (self.angle[rows] + self._angle_offset) // source.ROTATION
         observations = np.empty((len(rows), self.observation_size), dtype=np.float32)
         observations[:, 0:2] = position
         observations[:, 2] = speed
