@@ -11,7 +11,6 @@ from arguments import arguments
 
 import paretofoil as pf
 from paretofoil.core.answer import ProvenRange
-from paretofoil.show.sentences import weights_range
 
 NAMES, ACTIONS = ["fuel", "ore", "time"], ["up", "down", "left", "right"]
 SPACE = pf.CommandSpace.preferences(NAMES)
@@ -136,13 +135,13 @@ def test_weights_read_off_the_proven_range_of_a_network_make_it_choose_the_foil(
     [(0.2, 0.0, "fuel at 0"), (0.2, 0.1, "fuel at 0.1"), (1 / 7, 1 / 7, "fuel unchanged")],
 )
 def test_a_weight_without_a_range_reads_word_for_word(old: float, new: float, words: str) -> None:
-    found = answers({})[0][2]
+    found = next(answer for _, _, answer in answers({}) if answer.found)
     ore = (1.0 - new) / 2
     command, original = np.array([new, ore, ore]), np.array([old, 0.5, 0.5 - old])
     proven = ProvenRange(np.array([new, 0.1, 0.1]), np.array([new, 0.9, 0.9]))
-    text = weights_range(changed(found, original=original), proven, command)
+    text = changed(found, original=original, command=command, proven_range=proven).paragraph()
     wide, foil = "0.1 to 0.9 for ore and 0.1 to 0.9 for time", found.question.actions[found.question.foil]
-    assert text == f"All weights of {wide} that sum to 1, with {words}, also make the agent choose {foil} (proven)."
+    assert f" All weights of {wide} that sum to 1, with {words}, also make the agent choose {foil} (proven). " in text
 
 
 def inside(weights: np.ndarray, before: np.ndarray, options: dict[str, Any]) -> np.ndarray:

@@ -11,6 +11,7 @@ from paretofoil.core.command import Objective
 from paretofoil.show.numbers import (
     beside,
     change,
+    exact_quantity,
     inward,
     mean_quantity,
     number_of,
@@ -185,6 +186,11 @@ def test_a_mean_has_the_digits_of_its_standard_error() -> None:
 def test_numbers_are_short() -> None:
     assert [short(number) for number in (-0.0, 1.0, 2.50, 0.123456, -1e-12)] == ["0", "1", "2.5", "0.123", "-1e-12"]
     assert [short(number) for number in (999.6, 12345.6, -1e7)] == ["1000", "12346", "-10000000"]
+
+
+def test_a_probability_that_is_quoted_is_in_percent_on_both_sides_of_0() -> None:
+    assert exact_quantity(DEATH, -0.10123) == "a 10.123 % risk of death"
+    assert exact_quantity(DEATH, 0.1) == "a 10 % risk of death over budget"
 
 
 def test_a_standard_error_of_rounding_is_none() -> None:

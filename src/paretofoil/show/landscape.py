@@ -206,7 +206,8 @@ def draw_landscape(
     the slice are hollow.
     """
     x, y, margins = _as_seen(land)
-    image = _draw_margins(axes, x, y, margins, land.kappa)
+    limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
+    image = draw_margins(axes, (x, y), margins, land.kappa, limit)
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
@@ -234,22 +235,31 @@ def _as_seen(land: Landscape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return x[across], y[down], land.margins[down, across]
 
 
-def _draw_margins(axes: "Axes", x: np.ndarray, y: np.ndarray, margins: np.ndarray, kappa: float) -> Any:
-    """Draw colours, and dots where the foil wins, for readers who see no colours."""
+def draw_margins(axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float) -> Any:
+    """Draw colours up to a limit, and dots where the foil wins, for readers who see no colours; return the image.
+
+    The grid is the x and y of a rectangle, or a triangulation.
+    """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.patches import Rectangle
 
-    limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
     colours = LinearSegmentedColormap.from_list("margin", MARGIN_COLOURS)
-    image = axes.pcolormesh(
-        x, y, margins, cmap=colours, vmin=-limit, vmax=limit, shading="nearest", rasterized=True, zorder=0
-    )
+    style: dict[str, Any] = {"cmap": colours, "vmin": -limit, "vmax": limit, "rasterized": True, "zorder": 0}
+    image: Any
+    fill: Any
+    line: Any
+    if len(grid) == 2:
+        image, fill, line = axes.pcolormesh(*grid, margins, shading="nearest", **style), axes.contourf, axes.contour
+    else:
+        image = axes.tripcolor(grid[0], margins, shading="gouraud", **style)
+        fill, line = axes.tricontourf, axes.tricontour
     if margins.max() >= kappa:
-        dots = axes.contourf(x, y, margins, levels=[kappa, np.inf], colors="none", hatches=[".."], zorder=1)
+        levels = [kappa, float(margins.max()) + limit]  # a triangulation takes no infinite level
+        dots = fill(*grid, margins, levels=levels, colors="none", hatches=[".."], zorder=1)
         dots.set(edgecolor=DOTS, linewidth=0)
         axes.add_patch(Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins_label(kappa)))
     if margins.min() < kappa < margins.max():
-        axes.contour(x, y, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
+        line(*grid, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
     return image
 
 

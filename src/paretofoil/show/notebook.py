@@ -12,7 +12,7 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.command import Objective, asked_for
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
-from paretofoil.show.numbers import beside, clean, grouped, number_of, short, tidy, user_sign, with_unit
+from paretofoil.show.numbers import amount, beside, clean, grouped, number_of, short, tidy, with_unit
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
 from paretofoil.show.sentences import advice
 
@@ -107,13 +107,8 @@ def _status(answer: Answer) -> str:
 
 def _range(objective: Objective, low: float, high: float) -> str:
     """ "time 1 to 40 steps"."""
-    lowest, highest = sorted((_amount(objective, low), _amount(objective, high)))
+    lowest, highest = sorted((amount(objective, low), amount(objective, high)))
     return f"{objective.name} {grouped(short(lowest))} to {with_unit(objective, short(highest))}"
-
-
-def _amount(objective: Objective, number: float) -> float:
-    """Return a number in the user's sign, a probability in percent."""
-    return user_sign(objective, float(number)) * (100.0 if objective.probability else 1.0)
 
 
 def _change_picture(answer: Answer) -> str:
@@ -124,7 +119,7 @@ def _change_picture(answer: Answer) -> str:
     original = tidy(answer.question.command, answer.question.low, answer.question.high)
     new = np.where(answer.command == answer.question.command, original, answer.command)
     numbers = zip(objectives, original, new, strict=True)
-    rows = [_row(i * ROW, o, _amount(o, before), _amount(o, after)) for i, (o, before, after) in enumerate(numbers)]
+    rows = [_row(i * ROW, o, amount(o, before), amount(o, after)) for i, (o, before, after) in enumerate(numbers)]
     view = f'viewBox="0 0 {WIDTH} {len(rows) * ROW}"'
     style = f"display:block;width:100%;max-width:{WIDTH}px;margin:.4em 0;font:13px sans-serif"
     label = f'role="img" aria-label="{escape(str(answer))}"'

@@ -25,12 +25,9 @@ def quantity(objective: Objective, number: float, low: float = -math.inf, high: 
 
     A number from low to high has as many digits as it takes to stay there when it is rounded.
     """
-    if number == 0 and never_negative(objective):
-        return _none(objective)
     text = _rounded(objective, number, low, high)
-    if text.startswith("-") and never_negative(objective):
-        return f"already {_phrase(objective, text[1:])} {_excess(objective)}"
-    return _phrase(objective, text)
+    already = "already " if text.startswith("-") and never_negative(objective) else ""
+    return f"{already}{_signed_phrase(objective, text)}"
 
 
 def quantities(objectives: Sequence[Objective], numbers: np.ndarray, *others: np.ndarray) -> str:
@@ -41,25 +38,19 @@ def quantities(objectives: Sequence[Objective], numbers: np.ndarray, *others: np
 
 def exact_quantity(objective: Objective, number: float) -> str:
     """Return one number of a quoted command, with all its digits."""
-    amount = user_sign(objective, number)
-    if never_negative(objective) and amount == 0:
-        return _none(objective)
-    if never_negative(objective) and amount < 0:
-        return f"{_phrase(objective, exact(-amount))} {_excess(objective)}"
-    return _phrase(objective, clean(100 * amount) if objective.probability else exact(amount))
+    shown = amount(objective, number)
+    return _signed_phrase(objective, clean(shown) if objective.probability else exact(shown))
 
 
 def mean_quantity(objective: Objective, mean: float, error: float = 0.0) -> str:
     """Return the outcome of rollouts: "8 treasure", or a mean and its standard error, "8.1 ± 0.3 treasure"."""
-    amount = user_sign(objective, mean)
-    if amount == 0 and never_negative(objective):
+    middle, spread = amount(objective, mean), abs(amount(objective, error))
+    if middle == 0 and never_negative(objective):
         return f"no {objective.name}"  # it occurred in no rollout, which does not mean that there is no risk
-    factor = 100.0 if objective.probability else 1.0
-    if error <= 1e-9 * abs(amount):
-        return _phrase(objective, _tenths(factor * amount) if objective.probability else short(amount))
-    decimals = max(0, -math.floor(math.log10(factor * error)))
-    middle, spread = (f"{factor * n:.{decimals}f}" for n in (amount, error))
-    return _phrase(objective, f"{middle} ± {spread}")
+    if spread <= 1e-9 * abs(middle):
+        return _phrase(objective, _brief(objective, middle))
+    decimals = max(0, -math.floor(math.log10(spread)))
+    return _phrase(objective, f"{middle:.{decimals}f} ± {spread:.{decimals}f}")
 
 
 def listing(pairs: Sequence[tuple[Objective, str]], before_time: str = "in") -> str:
@@ -76,32 +67,31 @@ def listing(pairs: Sequence[tuple[Objective, str]], before_time: str = "in") -> 
 
 def change(objective: Objective, old: float, new: float) -> str:
     """ "1.7 less treasure (6.3 instead of 8)", "2 fewer steps (6 instead of 8)", "1 A instead of none"."""
-    before, after = user_sign(objective, old), user_sign(objective, new)
+    before, after = amount(objective, old), amount(objective, new)
     if objective.probability or _is_horizon(objective) or (never_negative(objective) and 0 in (before, after)):
         return short_change(objective, old, new)
     new_text, old_text = exact(after), beside(before, after)
     size = f"{abs(Decimal(new_text) - Decimal(old_text)).normalize():f}"
     both = f"({_signed(objective, new_text)} instead of {_signed(objective, old_text)})"
-    more, less = ("more", "fewer") if _is_plural(objective.unit) else ("more", "less")
-    word, size_text = more if after > before else less, grouped(size)
-    if not objective.unit:
-        return f"{size_text} {word} {_name(objective)} {both}"
-    if not _is_plural(objective.unit):
-        return f"{size_text} {objective.unit} {word} {_name(objective)} {both}"
-    what = unit(objective, size) if _is_time(objective) else f"{unit(objective, size)} of {objective.name}"
-    return f"{size_text} {word} {what} {both}"
+    counted = _is_plural(objective.unit)
+    word = "more" if after > before else "fewer" if counted else "less"
+    if not counted:
+        measure = f"{objective.unit} " if objective.unit else ""
+        return f"{grouped(size)} {measure}{word} {_name(objective)} {both}"
+    what = "" if _is_time(objective) else f" of {objective.name}"
+    return f"{grouped(size)} {word} {unit(objective, size)}{what} {both}"
 
 
 def short_change(objective: Objective, old: float, new: float) -> str:
     """ "6.3 treasure instead of 8", "a 7 % risk of death instead of 9.7 %"."""
-    before, after = user_sign(objective, old), user_sign(objective, new)
+    before, after = amount(objective, old), amount(objective, new)
     if before == 0 and never_negative(objective):
-        old_text = "none"
+        text = "none"
     elif objective.probability:
-        old_text = f"{beside(100 * before, 100 * after, _tenths)} %"
+        text = f"{beside(before, after, _tenths)} %"
     else:
-        old_text = _signed(objective, beside(before, after))
-    return f"{exact_quantity(objective, new)} instead of {old_text}"
+        text = _signed(objective, beside(before, after))
+    return f"{exact_quantity(objective, new)} instead of {text}"
 
 
 def span(objective: Objective, low: float, high: float, quoted: float | None = None, digits: int = 2) -> str | None:
@@ -109,16 +99,14 @@ def span(objective: Objective, low: float, high: float, quoted: float | None = N
 
     A quoted number that lies in the range also lies in the range that is returned.
     """
-    factor = _factor(objective)
-    least, most = sorted((factor * low + 0.0, factor * high + 0.0))
-    lowest, highest = inward(least, most, None if quoted is None else factor * quoted, digits)
+    least, most = sorted((amount(objective, low), amount(objective, high)))
+    lowest, highest = inward(least, most, None if quoted is None else amount(objective, quoted), digits)
     if not float(lowest) < float(highest):
         return None
     excess = ""
     if never_negative(objective) and float(lowest) < 0:
         if float(highest) > 0:
-            over = f"{_phrase(objective, lowest.removeprefix('-'))} {_excess(objective)}"
-            return f"from {over} to {_phrase(objective, highest)}"
+            return f"from {_signed_phrase(objective, lowest)} to {_phrase(objective, highest)}"
         lowest, highest, excess = highest.removeprefix("-"), lowest.removeprefix("-"), f" {_excess(objective)}"
     both = f"at most {highest}" if lowest == "0" and never_negative(objective) else f"{lowest} to {highest}"
     return f"{grouped(both)} % {_chance(objective)}" if objective.probability else f"{_phrase(objective, both)}{excess}"
@@ -138,9 +126,9 @@ def region(
     spans = []
     for i, objective in enumerate(objectives):
         ends = float(low[i]), float(high[i])
-        text = None if command is None else _rounded(objective, float(command[i]), *ends)
-        spans.append(span(objective, *ends, None if text is None else float(text) / _factor(objective), DIGITS))
-    wide = [(o, text) for o, text in zip(objectives, spans, strict=True) if text is not None]
+        number = None if command is None else float(_rounded(objective, float(command[i]), *ends)) / _factor(objective)
+        spans.append((objective, span(objective, *ends, number, DIGITS)))
+    wide = [(objective, text) for objective, text in spans if text is not None]
     rest = ", with the rest unchanged" if len(wide) < len(spans) else ""
     return f"{listing(wide)}{here}{rest}" if wide else ""
 
@@ -156,13 +144,10 @@ def inward(low: float, high: float, quoted: float | None = None, digits: int = 2
     ends = []
     for end, rounding in ((low, ROUND_CEILING), (high, ROUND_FLOOR)):
         number = Decimal(clean(end))  # what arithmetic left in its last digits is far below what any proof allows for
-        kept = len(number.normalize().as_tuple().digits) <= digits
-        rounded = number if kept else number.quantize(place, rounding)
-        ends.append(f"{rounded.normalize() + 0:f}")
-    if quoted is not None and float(ends[0]) > quoted:
-        ends[0] = clean(quoted)
-    if quoted is not None and float(ends[1]) < quoted:
-        ends[1] = clean(quoted)
+        is_short = len(number.normalize().as_tuple().digits) <= digits
+        ends.append(f"{(number if is_short else number.quantize(place, rounding)).normalize() + 0:f}")
+    if quoted is not None and not float(ends[0]) <= quoted <= float(ends[1]):
+        ends[0 if quoted < float(ends[0]) else 1] = clean(quoted)
     return ends[0], ends[1]
 
 
@@ -173,8 +158,7 @@ def rounded_down(number: float, digits: int = DIGITS) -> str:
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
     """Round up, and to at least 0.01: "at most" stays true."""
-    number = max(number, 0.01)
-    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(number))))
+    return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(max(number, 0.01)))))
 
 
 def short(number: float, digits: int = DIGITS) -> str:
@@ -239,9 +223,9 @@ def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
     return np.where(np.abs(numbers) <= NOISE * size, 0.0, numbers)
 
 
-def user_sign(objective: Objective, number: float) -> float:
-    """Return a number as users think of it: a cost is positive; there is no -0."""
-    return (-number if objective.cost else number) + 0.0
+def amount(objective: Objective, number: float) -> float:
+    """Return a number as users think of it: a cost is positive, a probability in percent; there is no -0."""
+    return _factor(objective) * float(number) + 0.0
 
 
 def never_negative(objective: Objective) -> bool:
@@ -279,15 +263,17 @@ def _is_horizon(objective: Objective) -> bool:
 
 
 def _factor(objective: Objective) -> float:
-    """What a number is multiplied by for users: a cost is positive, a probability in percent."""
     return (-1.0 if objective.cost else 1.0) * (100.0 if objective.probability else 1.0)
 
 
+def _brief(objective: Objective, shown: float) -> str:
+    return _tenths(shown) if objective.probability else short(shown)
+
+
 def _rounded(objective: Objective, number: float, low: float, high: float) -> str:
-    """Return the number for users, in the fewest digits that keep it between low and high."""
-    factor = _factor(objective)
-    amount, (least, most) = factor * number, sorted((factor * low, factor * high))
-    texts = [_tenths(amount) if objective.probability else short(amount), *_longer(amount)]
+    """Return the amount in the fewest digits that keep it between low and high."""
+    shown, (least, most) = amount(objective, number), sorted((amount(objective, low), amount(objective, high)))
+    texts = [_brief(objective, shown), *_longer(shown)]
     return next((text for text in texts if least <= float(text) <= most), texts[0])
 
 
@@ -295,17 +281,24 @@ def _longer(number: float) -> list[str]:
     return [short(number, digits) for digits in range(DIGITS + 1, 18)]
 
 
+def _signed_phrase(objective: Objective, text: str) -> str:
+    """ "8 treasure", "no treasure", "3 fuel over budget"."""
+    if not never_negative(objective) or text[0] not in "-0" or float(text) > 0:
+        return _phrase(objective, text)
+    return f"{_phrase(objective, text[1:])} {_excess(objective)}" if text[0] == "-" else _none(objective)
+
+
 def _phrase(objective: Objective, text: str) -> str:
     """ "8 treasure", "2 steps", "3 kWh of energy", "0.4 of ore 0", "a horizon of 4 steps", "an 8 % risk of death"."""
+    shown = with_unit(objective, text)
     if objective.probability:
         article = "an" if text.startswith("8") or re.split(r"[. ]", text)[0] in ("11", "18") else "a"
-        return f"{article} {text} % {_chance(objective)}"
-    amount = with_unit(objective, text)
+        return f"{article} {shown} {_chance(objective)}"
     if _is_horizon(objective):
-        return f"a horizon of {amount}"
+        return f"a horizon of {shown}"
     if _is_time(objective):
-        return amount
-    return f"{amount} of {objective.name}" if objective.unit else f"{amount} {_name(objective)}"
+        return shown
+    return f"{shown} of {objective.name}" if objective.unit else f"{shown} {_name(objective)}"
 
 
 def _name(objective: Objective) -> str:
@@ -316,9 +309,7 @@ def _name(objective: Objective) -> str:
 def _none(objective: Objective) -> str:
     if objective.probability:
         return f"no {_chance(objective)}"
-    if _is_time(objective):
-        return f"no {objective.unit}"
-    return f"no {objective.name}"
+    return f"no {objective.unit}" if _is_time(objective) else f"no {objective.name}"
 
 
 def _signed(objective: Objective, text: str) -> str:

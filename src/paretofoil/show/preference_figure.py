@@ -10,21 +10,20 @@ import numpy as np
 from paretofoil.core.answer import Answer, ProvenRange
 from paretofoil.core.question import Question
 from paretofoil.show.landscape import (
-    DOTS,
     IN_SLICE,
     SMALLEST_REACH,
     ZOOM,
     draw_commands,
     draw_margin_line,
+    draw_margins,
     finish,
     margins_of,
     marked,
     missing_note,
     weight_line,
-    wins_label,
 )
 from paretofoil.show.numbers import short
-from paretofoil.show.palette import INK, MARGIN_COLOURS, ORIGINAL
+from paretofoil.show.palette import INK, ORIGINAL
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,7 +121,10 @@ def draw_triangle(
     axes: "Axes", tri: Triangle, answers: Sequence[Answer], proven_range: ProvenRange | None = None
 ) -> Any:
     """Draw a triangle without its colour bar, and return the image for it."""
-    image = _draw_margins(axes, tri)
+    from matplotlib.tri import Triangulation
+
+    limit = float(max(np.quantile(np.abs(tri.margins), 0.9), tri.kappa, 1e-9))
+    image = draw_margins(axes, [Triangulation(*(tri.shares @ CORNERS).T)], tri.margins, tri.kappa, limit)
     _draw_frame(axes, tri)
     if proven_range is not None:
         _draw_range(axes, tri, proven_range)
@@ -133,28 +135,6 @@ def draw_triangle(
     sides = f"{part}ticks: weight of the corner at the anticlockwise end of each side"
     rest = "other weights as in the original command" if len(tri.command) > 3 else ""
     finish(axes, "", [sides, rest, missing_note(answers)])
-    return image
-
-
-def _draw_margins(axes: "Axes", tri: Triangle) -> Any:
-    """Draw colours, and dots where the foil wins, for readers who see no colours."""
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.patches import Rectangle
-    from matplotlib.tri import Triangulation
-
-    places, margins, kappa = tri.shares @ CORNERS, tri.margins, tri.kappa
-    grid = Triangulation(places[:, 0], places[:, 1])
-    limit = float(max(np.quantile(np.abs(margins), 0.9), kappa, 1e-9))
-    colours = LinearSegmentedColormap.from_list("margin", MARGIN_COLOURS)
-    style: dict[str, Any] = {"cmap": colours, "vmin": -limit, "vmax": limit, "shading": "gouraud", "rasterized": True}
-    image = axes.tripcolor(grid, margins, zorder=0, **style)
-    if margins.max() >= kappa:
-        highest = float(margins.max()) + limit  # tricontourf takes no infinite level
-        dots = axes.tricontourf(grid, margins, levels=[kappa, highest], colors="none", hatches=[".."], zorder=1)
-        dots.set(edgecolor=DOTS, linewidth=0)
-        axes.add_patch(Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins_label(kappa)))
-    if margins.min() < kappa < margins.max():
-        axes.tricontour(grid, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
     return image
 
 

@@ -88,23 +88,6 @@ def delivers(answer: Answer) -> bool:
     return np.array_equal(attainable.command, answer.command)
 
 
-def weights_range(answer: Answer, proven: ProvenRange, command: np.ndarray) -> str:
-    """ "All weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 also make the agent choose down." """
-    wide, rest = [], []
-    numbers = zip(answer.question.objectives, proven.low, proven.high, command, answer.question.command, strict=True)
-    for objective, low, high, new, old in numbers:
-        least, most = inward(float(low), float(high), float(new))
-        if float(least) < float(most):
-            wide.append(f"{least} to {most} for {objective.name}")
-        else:
-            rest.append(f"{objective.name} {'unchanged' if new == old else f'at {exact(float(new))}'}")
-    if len(wide) < 2:
-        return ""  # no weight changes alone
-    others = f", with {join(rest)}," if rest else ""
-    foil = action_name(answer.question.actions[answer.question.foil])
-    return f"All weights of {join(wide)} that sum to 1{others} also make the agent choose {foil} (proven)."
-
-
 def _text(sentences: Sequence[str]) -> str:
     return " ".join(filter(None, sentences))
 
@@ -288,7 +271,7 @@ class _Words:
 
     def _proven_range(self, proven: ProvenRange, command: np.ndarray) -> str:
         if self.preferences:
-            return weights_range(self.answer, proven, command)
+            return self._weights_range(proven, command)
         sides = zip(self.objectives, proven.low, proven.high, command, self.question.command, strict=True)
         # An objective that is unchanged may have a long number, which is not repeated.
         spans = [(o, span(o, float(a), float(b), float(c) if c != old else None)) for o, a, b, c, old in sides]
@@ -297,6 +280,21 @@ class _Words:
             return ""
         rest = ", and the rest as in that command," if len(wide) < len(spans) else ""
         return f"Every command with {listing(wide)}{self.here}{rest} also makes the agent choose {self.foil} (proven)."
+
+    def _weights_range(self, proven: ProvenRange, command: np.ndarray) -> str:
+        """ "All weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 also make the agent choose down." """
+        wide, rest = [], []
+        for i, objective in enumerate(self.objectives):
+            least, most = inward(float(proven.low[i]), float(proven.high[i]), float(command[i]))
+            if float(least) < float(most):
+                wide.append(f"{least} to {most} for {objective.name}")
+            else:
+                same = command[i] == self.question.command[i]
+                rest.append(f"{objective.name} {'unchanged' if same else f'at {exact(float(command[i]))}'}")
+        if len(wide) < 2:
+            return ""  # no weight changes alone
+        others = f", with {join(rest)}," if rest else ""
+        return f"All weights of {join(wide)} that sum to 1{others} also make the agent choose {self.foil} (proven)."
 
     def _consequences(self, new: Consequence, old: Consequence) -> str:
         """Return the outcome of the rollout under the quoted command, and under the original one."""
