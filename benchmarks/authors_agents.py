@@ -29,7 +29,7 @@ SETTLED = ("optimal", "infeasible")
 def main(folder: Path, count: int) -> None:
     print("| example | search | counterfactual command | in the paper's box |\n|---|---|---|---:|")
     for example in EXAMPLES:
-        if example.asked_theirs:
+        if example.authors_agent:
             agent = take(folder, example.checkpoint)
             for search, command in answers_of(example, agent).items():
                 size = agent.paper_space.distance(command, np.array(example.remaining))

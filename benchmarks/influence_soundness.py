@@ -85,12 +85,12 @@ def check_lines(
             continue
         rows = np.flatnonzero(kind_of.reshape(-1) == kind)
         some = tuple(np.flatnonzero(flags).tolist())
-        lines = contest.lines(some, leaves.low[different[rows]], leaves.high[different[rows]])
+        bounds = contest.upper_bounds(some, leaves.low[different[rows]], leaves.high[different[rows]])
         place = np.full(len(different), -1)
         place[rows] = np.arange(len(rows))
         mine = np.flatnonzero(place[inverse] >= 0)
         at = place[inverse[mine]]
-        values = (lines.slopes[at] * shares[mine][:, None, :]).sum(axis=2) + lines.offsets[at]  # (N, pairs)
+        values = (bounds.slopes[at] * shares[mine][:, None, :]).sum(axis=2) + bounds.offsets[at]  # (N, pairs)
         pairs = [(a, b) for a in some for b in some if a != b]
         ahead = scores[mine][:, [a for a, _ in pairs]] >= scores[mine][:, [b for _, b in pairs]]
         tally.claims += int((values < 0).sum())

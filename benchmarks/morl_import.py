@@ -65,26 +65,33 @@ def train(folder: Path, steps: int, seed: int) -> Path:
 def compare(agent: pf.Agent, picked: Asked) -> None:
     proven, seconds = ask(agent, picked, Exact())
     feasible = np.array([answer.found for answer in proven])
-    opened = sum(answer.certificate is None or answer.certificate.status == "gap" for answer in proven)
+    opened = sum(answer.proof is None or answer.proof.status == "gap" for answer in proven)
     print(f"{len(picked)} questions: {feasible.sum()} proven feasible, {(~feasible).sum()} infeasible, {opened} open")
-    print("\n| search | found of the feasible | share | distance to Exact's, mean | CPU s a question |")
+    print("\n| search | found of the feasible questions | share | distance to Exact's, mean | CPU s per question |")
     print("|---|---:|---:|---:|---:|")
     print(f"| exact | {feasible.sum()} | 100 % | 1.000 | {seconds:.3f} |", flush=True)
     for search in (Boundary(), CFZoo()):
         answers, seconds = ask(agent, picked, search)
         found = np.array([answer.found for answer in answers]) & feasible
-        sizes = [(a.distance, p.distance) for a, p in zip(answers, proven, strict=True) if a.found and p.found]
+        sizes = [
+            (a.quoted.distance, p.quoted.distance)
+            for a, p in zip(answers, proven, strict=True)
+            if a.quoted and p.quoted
+        ]
         ratio = np.mean([theirs / least for theirs, least in np.array(sizes, dtype=float)])
         share = f"{found.sum() / feasible.sum():.2%}"
         print(f"| {search.name} | {found.sum()} | {share} | {ratio:.3f} | {seconds:.3f} |", flush=True)
     fixed, _ = ask(agent, picked, Exact(), ["horizon"])
     alone, _ = ask(agent, picked, Exact(), [name for name in agent.space.names if name != "horizon"])
-    told = [f"{sum(answer.found for answer in answers)} of {len(picked)}" for answers in (proven, fixed, alone)]
-    print(f"\nThe foil can be had: {told[0]} times with all free, {told[1]} with the horizon kept, ", end="")
-    print(f"{told[2]} by the horizon alone.")
-    moments = {(case.front, case.step) for case, _ in picked}
-    turned = {(case.front, case.step) for (case, _), answer in zip(picked, alone, strict=True) if answer.found}
-    print(f"In {len(turned)} of {len(moments)} decisions some horizon alone changes the action.")
+    counts = [f"{sum(answer.found for answer in answers)} of {len(picked)}" for answers in (proven, fixed, alone)]
+    print(
+        f"\nA counterfactual command exists: {counts[0]} times with all free, {counts[1]} with the horizon fixed, ",
+        end="",
+    )
+    print(f"{counts[2]} with only the horizon free.")
+    decisions = {(case.front, case.step) for case, _ in picked}
+    changed = {(case.front, case.step) for (case, _), answer in zip(picked, alone, strict=True) if answer.found}
+    print(f"In {len(changed)} of {len(decisions)} decisions some horizon alone changes the action.")
 
 
 def ask(agent: pf.Agent, picked: Asked, search: pf.Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:

@@ -122,7 +122,9 @@ def visited(subject: Subject, weights: np.ndarray, seed: int) -> tuple[list[np.n
     return states, returns
 
 
-def moments(subject: Subject, episodes: int, each: int, seed: int) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
+def decisions_of(
+    subject: Subject, episodes: int, each: int, seed: int
+) -> tuple[list[tuple[np.ndarray, np.ndarray]], int]:
     """Return distinct states with the weights of their episodes, and the number of distinct returns."""
     rng, found, returns = np.random.default_rng(seed), {}, set()
     for weights in rng.dirichlet(np.ones(subject.space.dim), size=episodes):
@@ -135,7 +137,7 @@ def moments(subject: Subject, episodes: int, each: int, seed: int) -> tuple[list
 
 def sample(answer: pf.Answer, size: int, rng: np.random.Generator) -> np.ndarray:
     """Sample weights closer than the lower bound: half uniformly, half near the bound."""
-    dim, lower = len(answer.original), answer.lower_bound
+    dim, lower = len(answer.question.command), answer.lower_bound
     if np.isinf(lower):
         return rng.dirichlet(np.ones(dim), size=size)
     moved = rng.normal(size=(size, dim))
@@ -154,10 +156,12 @@ def attack(
     while counts[0] < samples:
         weights = sample(answer, CHUNK, rng)
         worth = subject.worth(state, weights).astype(np.float64)
-        lead = worth[:, answer.foil] - np.delete(worth, answer.foil, axis=1).max(axis=1)
-        broken = lead >= answer.kappa if answer.kappa > 0 else worth.argmax(axis=1) == answer.foil
-        if counts[0] == 0 and answer.kappa == 0:
-            own = [subject.agent.eval(state, w) == answer.foil for w in weights[-OWN_CHOICES:]]
+        lead = worth[:, answer.question.foil] - np.delete(worth, answer.question.foil, axis=1).max(axis=1)
+        broken = (
+            lead >= answer.question.kappa if answer.question.kappa > 0 else worth.argmax(axis=1) == answer.question.foil
+        )
+        if counts[0] == 0 and answer.question.kappa == 0:
+            own = [subject.agent.eval(state, w) == answer.question.foil for w in weights[-OWN_CHOICES:]]
             counts[2:] += len(own), sum(own)
         counts[:2] += len(weights), int(broken.sum())
     return counts
@@ -177,8 +181,8 @@ def explained(subject: Subject, asked: list[tuple[np.ndarray, np.ndarray]]) -> l
 
 def report(name: str, subject: Subject, asked: list[Any], answers: list[Any], attacked: np.ndarray) -> None:
     found = [a for _, a in answers if a.command is not None]
-    outcomes = [a.status for _, a in answers]
-    seconds = [a.certificate.seconds for _, a in answers]
+    statuses = [a.status for _, a in answers]
+    seconds = [a.proof.seconds for _, a in answers]
     weights = np.random.default_rng(0).dirichlet(np.ones(subject.space.dim), size=2000)
     chosen = [len(set(subject.worth(state, weights).argmax(axis=1).tolist())) for state, _ in asked]
     agree = sum(
@@ -188,9 +192,9 @@ def report(name: str, subject: Subject, asked: list[Any], answers: list[Any], at
         f"{len(asked)}, {np.mean(chosen):.1f} actions",
         f"{agree} of {len(asked)}",
         f"{len(answers):,}",
-        f"{outcomes.count(pf.Status.PROVEN_CLOSEST):,}",
-        f"{outcomes.count(pf.Status.PROVEN_INFEASIBLE):,}",
-        f"{sum(o not in (pf.Status.PROVEN_CLOSEST, pf.Status.PROVEN_INFEASIBLE) for o in outcomes):,}",
+        f"{statuses.count(pf.Status.PROVEN_CLOSEST):,}",
+        f"{statuses.count(pf.Status.PROVEN_INFEASIBLE):,}",
+        f"{sum(o not in (pf.Status.PROVEN_CLOSEST, pf.Status.PROVEN_INFEASIBLE) for o in statuses):,}",
         f"{np.mean(seconds):.3f} ({np.max(seconds):.2f})",
         f"{sum(a.proven_range is not None for a in found):,} of {len(found):,}",
         f"{max((abs(a.command.sum() - 1) for a in found), default=0.0):.0e}",
@@ -204,14 +208,14 @@ def main() -> None:
     parser.add_argument("--agent", choices=list(AGENTS), default="envelope-sea")
     parser.add_argument("--steps", type=int, help="training steps; by default those of the agent")
     parser.add_argument("--episodes", type=int, default=20, help="episodes, each with its own weights")
-    parser.add_argument("--moments", type=int, default=3, help="decisions per episode")
+    parser.add_argument("--decisions", type=int, default=3, help="decisions per episode")
     parser.add_argument("--samples", type=int, default=10_000_000, help="sampled weights over all questions")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
     began, (train, env, steps) = time.perf_counter(), AGENTS[options.agent]
     subject = train(env, options.steps or steps, options.seed)
-    asked, returns = moments(subject, options.episodes, options.moments, options.seed)
+    asked, returns = decisions_of(subject, options.episodes, options.decisions, options.seed)
     spent = time.perf_counter() - began
     print(
         f"{subject.policy}: {options.steps or steps:,} steps in {spent:.0f} s, {returns} different returns", flush=True
@@ -220,9 +224,9 @@ def main() -> None:
     rng, each = np.random.default_rng(options.seed), -(-options.samples // len(answers))
     attacked = np.sum([attack(subject, state, answer, each, rng) for state, answer in answers], axis=0)
     report(options.agent, subject, asked, answers, attacked)
-    found = [answer for _, answer in answers if answer.found and answer.kappa > 0]
+    found = [answer for _, answer in answers if answer.found and answer.question.kappa > 0]
     if found:
-        print(max(found, key=lambda answer: answer.distance or 0.0).paragraph())
+        print(max(found, key=lambda answer: answer.quoted.distance if answer.quoted else 0.0).paragraph())
 
 
 if __name__ == "__main__":

@@ -133,7 +133,7 @@ def before() -> Iterator[None]:
         width = max(weight.shape[0] for weight in network.weights)
         return in_chunks(partial(backwards, network), low, high, width**2)
 
-    MarginNetwork._upper_bounds = in_small_chunks  # type: ignore[method-assign]
+    MarginNetwork._upper_bounds = in_small_chunks  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
