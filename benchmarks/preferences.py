@@ -144,7 +144,9 @@ def sample(answer: pf.Answer, size: int, rng: np.random.Generator) -> np.ndarray
     moved -= moved.mean(axis=1, keepdims=True)
     share = rng.random((size, 1)) ** (1.0 / max(dim - 1, 1))
     share[size // 2 :] = 1.0 - 0.05 * (1.0 - share[size // 2 :])
-    weights = answer.original + moved / np.linalg.norm(moved, axis=1, keepdims=True) * share * lower * (1 - 1e-9)
+    weights = answer.question.command + moved / np.linalg.norm(moved, axis=1, keepdims=True) * share * lower * (
+        1 - 1e-9
+    )
     return weights[(weights >= 0).all(axis=1)]
 
 
