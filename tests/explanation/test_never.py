@@ -165,11 +165,12 @@ def test_the_outermost_states_of_a_box_belong_to_it(above: float, holds: bool, s
     assert found.proven[0] == holds
 
 
-def test_a_margin_that_rounding_could_turn_is_not_proven_to_lose() -> None:
-    agent = threshold_agent(largest(0.0, pf.load_agent("branch-path").space.high[0]) + 2e-6)
-    found = pf.never(agent, 1, states=states_around(0.0))
-    assert not found.proven.any()
-    assert pf.never(threshold_agent(0.9), 1, states=states_around(0.0)).holds
+def test_a_margin_that_rounding_to_float32_could_turn_is_proven_because_policies_compute_in_float64() -> None:
+    best = pf.load_agent("branch-path").space.high
+    agent = threshold_agent(largest(0.0, best[0]) + 2e-6)
+    assert pf.never(agent, 1, states=states_around(0.0)).holds
+    assert chosen(agent, np.array([0.0]), best[None], (0, 1)) == 0
+    assert not pf.never(threshold_agent(largest(0.0, best[0]) - 2e-6), 1, states=states_around(0.0)).holds
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import Activation, FoldedPolicy
+from paretofoil.core.policy import Activation, FoldedPolicy, Rounding
 
 
 class NotWhiteBox(Exception):
@@ -25,6 +25,14 @@ class Block:
     before: np.ndarray  # (1 + units so far, n): the constant, then the coefficient of each earlier unit
     first: int
     """The index of its first unit."""
+    error: np.ndarray  # like before: how far rounding can move what each unit is made of (see `Symbol.error`)
+    slip: float = 0.0
+    """How far the activation of the deployed module can be off, as a share of its size, which counts as 1 at least."""
+
+    @property
+    def reads(self) -> np.ndarray:
+        """(1 + units so far, n): not 0 where a unit depends on an earlier one, if only by its rounding error."""
+        return np.abs(self.before) + self.error
 
     @property
     def rows(self) -> slice:
@@ -33,32 +41,36 @@ class Block:
 
 
 def command_block(size: int) -> Block:
-    return Block(None, np.zeros((1, size)), 0)
+    return Block(None, np.zeros((1, size)), 0, np.zeros((1, size)))
 
 
-def arrange(blocks: Sequence[Block], output: np.ndarray, low: np.ndarray) -> FoldedPolicy:
+def arrange(
+    blocks: Sequence[Block], output: np.ndarray, low: np.ndarray, error: np.ndarray, unit: float, unknown: str | None
+) -> FoldedPolicy:
     """Return the folded policy of blocks, the command first, and output coefficients (1 + units, actions).
 
     ReLUs are placed as early as possible, because a sigmoid layer cannot carry their inputs. A command is carried as
     R = relu(R - low) - relu(low - R) + low, with the lowest usual command `low` (d,): for R >= low the second term is
-    0, and bounds stay tight.
+    0, and bounds stay tight. `error` (1 + units, actions) is the rounding error of the output; `unknown` says why
+    rounding errors cannot be derived.
     """
-    command, *pending = _needed(blocks, output)
-    if not all(np.isfinite(coefficients).all() for coefficients in (output, *(block.before for block in pending))):
+    used = np.abs(output) + error
+    command, *pending = _needed(blocks, used)
+    if not all(np.isfinite(block.reads).all() for block in pending) or not np.isfinite(used).all():
         raise NotWhiteBox("weights that are not finite")
     layers, done = _Layers(command, len(output), low), [command]
     while pending:
-        ready = [block for block in pending if not _uses(block.before, [b for b in pending if b.first < block.first])]
+        ready = [block for block in pending if not _uses(block.reads, [b for b in pending if b.first < block.first])]
         relus = [block for block in ready if block.activation == "relu"]
         now = relus or [block for block in ready if block.activation in _together(ready[0].activation)]
         pending = [block for block in pending if not any(block is other for other in now)]
-        readers = [output, *(block.before for block in pending)]
+        readers = [used, *(block.reads for block in pending)]
         alive = [block for block in done if any(_uses(coefficients, [block]) for coefficients in readers)]
         if alive and not relus:
             raise NotWhiteBox(_mixed(now[0].activation, alive))
         layers.append(now, alive)
         done += now
-    return layers.finish(output)
+    return layers.finish(output, error, unit, unknown)
 
 
 def _mixed(activation: Activation | None, alive: Sequence[Block]) -> str:
@@ -76,7 +88,7 @@ def _needed(blocks: Sequence[Block], output: np.ndarray) -> list[Block]:
     readers, needed = [output], []
     for block in reversed(others):
         if any(_uses(coefficients, [block]) for coefficients in readers):
-            readers.append(block.before)
+            readers.append(block.reads)
             needed.append(block)
     return [command, *reversed(needed)]
 
@@ -88,6 +100,8 @@ class _Layers:
         self.weights: list[np.ndarray] = []
         self.biases: list[np.ndarray] = []
         self.activations: list[Activation] = []
+        self.errors: list[np.ndarray] = []  # (outputs, 1 + inputs): of a constant, and of each input
+        self.slips: list[np.ndarray] = []
         self.low = low
         size = command.before.shape[1]
         self.read = np.zeros((num_rows, 1 + size))  # [1, units] = read @ [1, outputs of the last layer]
@@ -98,6 +112,8 @@ class _Layers:
         """Add a layer of new units that carries the values of the blocks `alive`."""
         activation = _shared_activation(blocks)
         rows = np.concatenate([self._affine(block.before) for block in blocks])
+        errors = np.concatenate([self._affine_error(block.error) for block in blocks])
+        slips = np.concatenate([np.full(block.before.shape[1], block.slip) for block in blocks])
         carriers, carried = self._carry(alive)
         read = np.zeros((len(self.read), 1 + len(rows) + len(carriers)))
         read[0, 0] = 1.0
@@ -107,23 +123,40 @@ class _Layers:
             read[block.rows, column : column + count] = np.eye(count)
             if block.activation != activation:  # tanh(x) = 2 sigmoid(2 x) - 1
                 rows[column - 1 : column - 1 + count] *= 2.0
+                errors[column - 1 : column - 1 + count] *= 2.0
                 read[block.rows] *= 2.0
                 read[block.rows, 0] = -1.0
             column += count
         for block in alive:
             read[block.rows, 0] = self.read[block.rows] @ carried[:, 0]
             read[block.rows, column:] = self.read[block.rows] @ carried[:, 1:]
-        self._add(np.concatenate([rows, carriers]))
+        carrier_errors = np.zeros_like(carriers)
+        if self.slips:  # by as much a deployed activation may be below its floor
+            carrier_errors[:, 0] = self.slips[-1].max(initial=0.0)
+        self._add(np.concatenate([rows, carriers]), np.concatenate([errors, carrier_errors]))
         self.activations.append(activation)
+        self.slips.append(np.concatenate([slips, np.zeros(len(carriers))]))
         self.read = read
 
-    def finish(self, output: np.ndarray) -> FoldedPolicy:
-        self._add(self._affine(output))
-        return FoldedPolicy(tuple(self.weights), tuple(self.biases), tuple(self.activations))
+    def finish(self, output: np.ndarray, error: np.ndarray, unit: float, unknown: str | None) -> FoldedPolicy:
+        self._add(self._affine(output), self._affine_error(error))
+        rounding = Rounding(
+            terms=tuple(errors[:, 1:] for errors in self.errors),
+            constants=tuple(errors[:, 0] for errors in self.errors),
+            activations=tuple(self.slips),
+            unit=unit,
+        )
+        layers = tuple(self.weights), tuple(self.biases), tuple(self.activations)
+        return FoldedPolicy(*layers, *((None, unknown) if unknown else (rounding, "")))
 
-    def _add(self, rows: np.ndarray) -> None:
+    def _add(self, rows: np.ndarray, errors: np.ndarray) -> None:
         self.biases.append(rows[:, 0].copy())
         self.weights.append(rows[:, 1:].copy())
+        self.errors.append(errors)
+
+    def _affine_error(self, error: np.ndarray) -> np.ndarray:
+        """(1 + units so far, n) -> (n, 1 + outputs of the last layer), with a little more for the sums themselves."""
+        return (1.0 + 1e-9) * (error.T @ np.abs(self.read[: len(error)]))
 
     def _affine(self, coefficients: np.ndarray) -> np.ndarray:
         """Return coefficients of units (1 + units, n) as coefficients of the last layer (n, 1 + outputs)."""

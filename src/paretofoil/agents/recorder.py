@@ -5,7 +5,8 @@ entries as an affine function of the units, which are the components of the comm
 An operation that is not supported raises `NotWhiteBox` with its name.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,24 +14,46 @@ import torch
 from torch import Tensor
 
 from paretofoil.agents.layers import Block, NotWhiteBox, command_block
-from paretofoil.core.policy import Activation
+from paretofoil.core.policy import ACTIVATIONS, IMPOSSIBLE, STEEPEST, Activation
 
 MAX_UNITS = 4096
 """The largest number of units; a proof about more takes too long."""
+SPARE_OPERATIONS = 8
+"""Roundings that each operation is allowed beside its terms: of scalars, of weights that are fused, of a bias."""
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]
 Operation = Callable[[Callable[..., Any], Arguments, Named], Any]
 """(function, arguments, keyword arguments), with at least one symbol -> symbols."""
 
 
+def unit_roundoff(dtype: torch.dtype) -> float:
+    """How far rounding to a number format can move a number, as a share of it."""
+    return torch.finfo(dtype).eps / 2
+
+
+def smallest_number(dtype: torch.dtype) -> float:
+    """How far rounding can move a number that is close to 0: float32 and float64 may flush such numbers to 0."""
+    limits = torch.finfo(dtype)
+    return limits.tiny * (limits.eps if dtype in (torch.float16, torch.bfloat16) else 1.0)
+
+
 class Recording:
-    """The activations so far, and the supported operations."""
+    """The activations so far, the supported operations, and the rounding of the module (see `Symbol.error`)."""
 
     def __init__(
         self, size: int, dtype: torch.dtype, device: torch.device, operations: Mapping[str, Operation]
     ) -> None:
         self.blocks = [command_block(size)]
         self.dtype, self.device, self.operations = dtype, device, operations
+        self.unit, self.smallest = unit_roundoff(dtype), smallest_number(dtype)
+        self.exact = False
+        """True while an identity is recorded that the module itself does not compute, so that nothing is rounded."""
+        self.unknown: str | None = None
+        """Why the rounding errors cannot be derived; None if they can."""
+        if device.type != "cpu":
+            self.unknown = f"the arithmetic of the device {device.type} is not known"
+        elif torch.get_float32_matmul_precision() != "highest":
+            self.unknown = "torch.set_float32_matmul_precision allows products of a lower precision"
 
     @property
     def units(self) -> int:
@@ -39,17 +62,46 @@ class Recording:
     def command(self) -> "Symbol":
         """Return the command as a batch of one row."""
         size = self.blocks[0].before.shape[1]
-        return Symbol(self, torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :])
+        basis = torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :]
+        return Symbol(self, basis, basis * self.unit)  # it is rounded to the module's number format
 
-    def activate(self, activation: Activation, symbol: "Symbol") -> "Symbol":
-        """Return new units: the activation of each entry of a symbol."""
-        before = symbol.basis.flatten(1)  # (1 + units, n)
+    def constant(self, tensor: Tensor) -> "Symbol":
+        """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
+        basis = constant(tensor)[None]
+        return Symbol(self, basis, torch.zeros_like(basis))
+
+    def gamma(self, terms: int) -> float:
+        """Return the largest rounding error of a sum of products, in any order, as a share of their sizes."""
+        if self.exact:
+            return 0.0
+        unit = self.unit
+        if torch.is_autocast_enabled("cpu"):
+            unit = max(unit, unit_roundoff(torch.get_autocast_dtype("cpu")))
+        share = (terms + SPARE_OPERATIONS) * unit
+        if share >= 0.5:
+            self.unknown = f"sums of {terms:,} terms are too long for numbers with a rounding error of {unit:.1g}"
+            return 1.0
+        return share / (1.0 - share) + 1e-14  # float64, in which the share itself is applied, rounds as well
+
+    def activate(self, activation: Activation, symbol: "Symbol", beyond: float = 0.0) -> "Symbol":
+        """Return new units: the activation of each entry of a symbol.
+
+        `beyond` is the error of the module's own formula, apart from rounding.
+        """
+        half_type = self.dtype in (torch.float16, torch.bfloat16)  # these compute in float32, and round once
+        slip = 0.0 if activation == "relu" else (4.0 if half_type else 32.0) * self.unit + beyond
+        if symbol.is_constant:
+            value = torch.from_numpy(np.asarray(ACTIVATIONS[activation](symbol.basis.numpy())))
+            error = symbol.error * STEEPEST[activation] + slip * value.abs().clamp(min=1.0)
+            return Symbol(self, value, error)
+        before, error = symbol.basis.flatten(1), symbol.error.flatten(1)  # (1 + units, n)
         first, count = self.units, before.shape[1]
         if first + count > MAX_UNITS:
             raise NotWhiteBox(f"more than {MAX_UNITS} activations, too many for a proof")
-        self.blocks.append(Block(activation, before.numpy().copy(), first))
+        self.blocks.append(Block(activation, before.numpy().copy(), first, error.numpy().copy(), slip))
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
-        return Symbol(self, basis.reshape(-1, *symbol.basis.shape[1:]))
+        basis = basis.reshape(-1, *symbol.basis.shape[1:])
+        return Symbol(self, basis, torch.zeros_like(basis))
 
     def is_activated(self, activation: Activation, symbol: "Symbol", output: "Symbol") -> bool:
         """Return whether an output is the activation of a symbol."""
@@ -64,9 +116,14 @@ class Recording:
                 return True
         return False
 
-    def coefficients(self, output: "Symbol") -> np.ndarray:
-        """Return the coefficients (1 + units, actions) of an output of shape (1, actions)."""
-        return _padded(output.basis, 1 + self.units)[:, 0, :].numpy()
+    def coefficients(self, output: "Symbol") -> tuple[np.ndarray, np.ndarray]:
+        """Return the coefficients (1 + units, actions) of an output of shape (1, actions), and its rounding errors."""
+        basis, error = (_padded(part, 1 + self.units)[:, 0, :].numpy().copy() for part in (output.basis, output.error))
+        masked = basis[0] <= IMPOSSIBLE
+        basis[0, masked], error[:, masked] = IMPOSSIBLE, 0.0
+        sizes = (np.abs(basis) + error)[:, ~masked].sum(axis=1, keepdims=True)
+        sizes[0] += np.log(basis.shape[1]) + 1.0
+        return basis, error + 16.0 * (self.unit if output.tail else 2.0**-53) * sizes  # the log-sum-exp behind it
 
 
 class Symbol(Tensor):
@@ -75,6 +132,9 @@ class Symbol(Tensor):
     recording: Recording
     basis: Tensor
     """(1 + units, *shape) in float64: the constant, then the coefficient of each unit."""
+    error: Tensor
+    """The rounding error, of the same shape: the deployed value differs from the combination of the deployed units by
+    at most error[0] + error[1] |unit 1| + error[2] |unit 2| + ..."""
     tail: str
     """The name of the softmax, log_softmax or logsumexp that was applied to it; few operations may follow."""
     shared: bool
@@ -82,11 +142,19 @@ class Symbol(Tensor):
     total_of: Tensor | None = None
     """Of a logsumexp: the basis of its input."""
 
-    def __new__(cls, recording: Recording, basis: Tensor, tail: str = "", shared: bool = False) -> "Symbol":
+    def __new__(
+        cls, recording: Recording, basis: Tensor, error: Tensor, tail: str = "", shared: bool = False
+    ) -> "Symbol":
         make: Any = Tensor._make_wrapper_subclass
         symbol = make(cls, basis.shape[1:], dtype=recording.dtype, device=recording.device)
-        symbol.recording, symbol.basis, symbol.tail, symbol.shared = recording, basis, tail, shared
+        symbol.recording, symbol.basis, symbol.error = recording, basis, error
+        symbol.tail, symbol.shared = tail, shared
         return symbol
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is made of the state alone."""
+        return len(self.basis) == 1
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"<Symbol: shape {tuple(self.basis.shape[1:])}>"
@@ -112,6 +180,11 @@ _PROPERTIES = {
 _READS_VALUES = {
     *("__bool__", "__float__", "__int__", "__index__", "__array__", "__contains__", "item", "tolist", "numpy"),
 }
+_EXACT = {
+    *("gt", "lt", "ge", "le", "eq", "ne", "__gt__", "__lt__", "__ge__", "__le__", "__eq__", "__ne__"),
+    *("long", "int", "bool", "isnan", "isfinite", "argmax", "argmin", "nonzero", "any", "all"),
+}
+"""Operations that are exact on numbers of the state that were not rounded."""
 _NAMES = {
     "layer_norm": "LayerNorm",
     "group_norm": "GroupNorm",
@@ -137,6 +210,9 @@ def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
     if name in _WRITES or (name.endswith("_") and name[:-1] in operations):
         name, writes = _WRITES.get(name, name[:-1]), True
         function = getattr(torch, name, function)
+    if all(symbol.is_constant and not symbol.error.any() for symbol in symbols) and name in _READS_VALUES | _EXACT:
+        deployed = _each((args, kwargs), lambda tensor: _deployed(tensor) if isinstance(tensor, Symbol) else tensor)
+        return function(*deployed[0], **deployed[1])
     if name in _READS_VALUES:
         raise NotWhiteBox("Python code that reads values that depend on the command")
     if name not in operations or kwargs.get("out") is not None:
@@ -156,8 +232,13 @@ def _write(target: Any, result: Symbol, name: str) -> Symbol:
         return result
     if not isinstance(target, Symbol) or target.shared or target.basis.shape[1:] != result.basis.shape[1:]:
         raise NotWhiteBox(f"{name.strip('_')} in place, into memory that another tensor shares")
-    target.basis, target.tail = result.basis, result.tail
+    target.basis, target.error, target.tail = result.basis, result.error, result.tail
     return target
+
+
+def _deployed(symbol: Symbol) -> Tensor:
+    """A constant as the module itself has it."""
+    return symbol.basis[0].to(symbol.recording.device, symbol.recording.dtype)
 
 
 def symbols_in(value: Any) -> list[Symbol]:
@@ -172,27 +253,97 @@ def constant(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", torch.float64) if tensor.is_floating_point() else tensor.detach().cpu()
 
 
-def linear_in_one(function: Any, args: Arguments, kwargs: Named, shared: bool = False) -> Any:
-    """Apply an operation that is linear in its only symbol to each row of coefficients."""
+def _value(tensor: Tensor) -> Tensor:
+    """Return a constant, recorded or not, in float64."""
+    return tensor.basis[0] if isinstance(tensor, Symbol) else constant(tensor)
+
+
+def _uncertainty(tensor: Tensor) -> Tensor:
+    """Return the rounding error of a constant."""
+    if isinstance(tensor, Symbol):
+        return tensor.error[0]
+    value = constant(tensor)
+    return torch.zeros_like(value) if value.is_floating_point() else value
+
+
+def _size(tensor: Tensor) -> Tensor:
+    value = _value(tensor)
+    return value.abs() if value.is_floating_point() else value
+
+
+def move(function: Any, args: Arguments, kwargs: Named, shared: bool = False) -> Any:
+    """Apply an operation that only moves the entries of its only symbol."""
+    symbol = _only_symbol(args, kwargs)
+    basis, error = (_applied(function, args, kwargs, symbol, part, _value) for part in (symbol.basis, symbol.error))
+    return _wrapped(symbol.recording, basis, error, shared)
+
+
+def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | None = None) -> Any:
+    """Apply an operation that is linear in its only symbol to each row of coefficients.
+
+    `terms` is the number of products that it sums; by default, the number of entries of the symbol.
+    """
+    symbol = _only_symbol(args, kwargs)
+    basis = _applied(function, args, kwargs, symbol, symbol.basis, _value)
+    size = _applied(function, args, kwargs, symbol, symbol.basis.abs(), _size)
+    moved = _applied(function, args, kwargs, symbol, symbol.error, lambda tensor: _size(tensor) + _uncertainty(tensor))
+    if len(symbols_in((args, kwargs))) > 1:  # the others are constants, which may be off
+        moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _uncertainty).abs()
+    recording, count = symbol.recording, symbol.basis[0].numel() if terms is None else terms
+    error = moved.abs() + recording.gamma(count) * (size.abs() + moved.abs())
+    error[0] += (count + SPARE_OPERATIONS) * recording.smallest
+    return _wrapped(recording, basis, error, shared=False)
+
+
+def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
+    """Return the symbol that depends on the command, or, of constants alone, the first."""
     symbols = symbols_in((args, kwargs))
-    if len(symbols) != 1:
+    varying = [symbol for symbol in symbols if not symbol.is_constant]
+    if len(varying) > 1:
         raise NotWhiteBox("a product of two values that both depend on the command")
+    return varying[0] if varying else symbols[0]
+
+
+def _applied(
+    function: Any, args: Arguments, kwargs: Named, symbol: Symbol, rows: Tensor, of_constant: Callable[[Tensor], Tensor]
+) -> Any:
+    """Apply a function to each of the rows (R, *shape) in the place of a symbol, and to the constants."""
 
     def at(row: Tensor) -> Any:
-        rest = _each((args, kwargs), lambda tensor: row if isinstance(tensor, Symbol) else constant(tensor))
+        rest = _each((args, kwargs), lambda tensor: row if tensor is symbol else of_constant(tensor))
         return function(*rest[0], **rest[1])
 
-    return _wrapped(symbols[0].recording, torch.vmap(at)(symbols[0].basis), shared)
+    return torch.vmap(at)(rows)
 
 
 def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Apply an operation that is linear in all its tensors; constant tensors only change the constant."""
+    """Apply an operation that only joins the entries of its tensors; constant tensors only change the constant."""
     recording = symbols_in((args, kwargs))[0].recording
-    bases: list[Tensor] = []
+    basis, error = (_together(function, args, kwargs, pick) for pick in ("basis", "error"))
+    return _wrapped(recording, basis, error, shared=False)
+
+
+def add(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """A sum or a difference; constants take part in the constant alone."""
+    recording = symbols_in((args, kwargs))[0].recording
+    basis = _together(function, args, kwargs, "basis")
+    factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
+    size, moved = (factor * _together(torch.add, args, {}, pick) for pick in ("size", "error"))
+    gamma = recording.gamma(1)
+    return _wrapped(recording, basis, moved + gamma * (size + moved), shared=False)
+
+
+def _together(function: Any, args: Arguments, kwargs: Named, pick: str) -> Any:
+    """The function of the bases, of their sizes or of the errors of all tensors, row by row."""
+    count = max(len(symbol.basis) for symbol in symbols_in((args, kwargs)))
+    rows_of: list[Tensor] = []
 
     def spread(tensor: Tensor) -> None:
-        basis = tensor.basis if isinstance(tensor, Symbol) else constant(tensor)[None]
-        bases.append(_padded(basis, 1 + recording.units))
+        basis, error = (tensor.basis, tensor.error) if isinstance(tensor, Symbol) else (constant(tensor)[None], None)
+        part = basis.abs() if pick == "size" else basis
+        if pick == "error":
+            part = torch.zeros_like(basis) if error is None else error
+        rows_of.append(_padded(part, count))
 
     _each((args, kwargs), spread)
 
@@ -201,7 +352,7 @@ def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
         rest = _each((args, kwargs), lambda _: next(following))
         return function(*rest[0], **rest[1])
 
-    return _wrapped(recording, torch.vmap(at)(*bases), shared=False)
+    return torch.vmap(at)(*rows_of)
 
 
 def _each(value: Any, change: Callable[[Tensor], Any]) -> Any:
@@ -218,14 +369,41 @@ def _padded(basis: Tensor, rows: int) -> Tensor:
     return torch.cat([basis, torch.zeros(rows - len(basis), *basis.shape[1:], dtype=basis.dtype)])
 
 
-def _wrapped(recording: Recording, bases: Any, shared: bool) -> Any:
+def _wrapped(recording: Recording, bases: Any, errors: Any, shared: bool) -> Any:
     if isinstance(bases, tuple | list):
-        return tuple(_wrapped(recording, basis, shared) for basis in bases)
-    return Symbol(recording, bases, shared=shared)
+        return tuple(_wrapped(recording, basis, error, shared) for basis, error in zip(bases, errors, strict=True))
+    return Symbol(recording, bases, errors, shared=shared)
+
+
+@contextmanager
+def _identity(recording: Recording) -> Iterator[None]:
+    """Record a formula for an operation that the module computes exactly, so that nothing is rounded."""
+    before, recording.exact = recording.exact, True
+    try:
+        yield
+    finally:
+        recording.exact = before
 
 
 def relu(x: Any) -> Any:
     return x.recording.activate("relu", x)
+
+
+def _off_by(x: Any, *limits: Any) -> Any:
+    """A symbol that may be off by as much more as limits that were made of the state."""
+    for limit in limits:
+        if isinstance(limit, Symbol):
+            error = x.error.clone()
+            error[0] = error[0] + 2.0 * limit.error[0]
+            x = Symbol(x.recording, x.basis, error, x.tail)
+    return x
+
+
+def _known(limit: Any) -> Any:
+    """A limit that does not depend on the command, as a tensor in float64, or None."""
+    if isinstance(limit, Symbol) and not limit.is_constant:
+        raise NotWhiteBox("clamp to bounds that depend on the command")
+    return _value(limit) if isinstance(limit, Tensor) else limit
 
 
 def leaky_relu(x: Symbol, slope: Any = 0.01) -> Any:
@@ -233,15 +411,22 @@ def leaky_relu(x: Symbol, slope: Any = 0.01) -> Any:
 
 
 def absolute(x: Symbol) -> Any:
-    return relu(x) * 2.0 - x
+    with _identity(x.recording):
+        return relu(x) * 2.0 - x
 
 
-def clamp(x: Symbol, low: Any = None, high: Any = None) -> Any:
-    if symbols_in((low, high)):
+def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+    """Clamp to limits that do not depend on the command; the upper one wins where they cross, as in torch."""
+    if not isinstance(x, Symbol):
         raise NotWhiteBox("clamp to bounds that depend on the command")
-    if low is None:
-        return high - relu(high - x)
-    return low + relu(x - low) - (0.0 if high is None else relu(x - high))
+    least, most = _known(low), _known(high)
+    if least is not None and most is not None:
+        least = torch.minimum(*(torch.as_tensor(limit, dtype=torch.float64) for limit in (least, most)))
+    with _identity(x.recording):
+        if least is None:
+            return x if most is None else _off_by(most - relu(most - x), high)
+        clamped = least + relu(x - least)
+        return _off_by(clamped if most is None else clamped - relu(x - most), low, high)
 
 
 def hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
@@ -249,11 +434,13 @@ def hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
 
 
 def maximum(x: Any, y: Any) -> Any:
-    return y + relu(x - y)
+    with _identity(symbols_in((x, y))[0].recording):
+        return y + relu(x - y)
 
 
 def minimum(x: Any, y: Any) -> Any:
-    return x - relu(x - y)
+    with _identity(symbols_in((x, y))[0].recording):
+        return x - relu(x - y)
 
 
 class _Extreme(NamedTuple):
@@ -303,44 +490,69 @@ def where(mask: Any, x: Any, y: Any) -> Any:
     if symbols_in(mask):
         raise NotWhiteBox("a mask that depends on the command")
     if isinstance(x, Symbol) and isinstance(y, Symbol):
-        return x * mask.to(torch.float64) + y * (~mask).to(torch.float64)
+        with _identity(x.recording):
+            return x * mask.to(torch.float64) + y * (~mask).to(torch.float64)
     return masked_fill(x, ~mask, y) if isinstance(x, Symbol) else masked_fill(y, mask, x)
 
 
 def masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
     if symbols_in((mask, value)):
         raise NotWhiteBox("a mask that depends on the command")
-    return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)
+    with _identity(x.recording):
+        return x * torch.where(mask, 0.0, 1.0) + torch.where(mask, value, 0.0)
 
 
-def run(call: Callable[[Tensor], Any], size: int, dtype: torch.dtype, device: torch.device) -> tuple[Recording, Any]:
-    """Call a function with a symbolic command (1, size); return the recording and the result."""
-    recording = Recording(size, dtype, device, OPERATIONS)
+def run(
+    call: Callable[[Tensor, Tensor], Any], states: Tensor, size: int, dtype: torch.dtype, device: torch.device
+) -> tuple[Recording, Any]:
+    """Call a function with states (1, S) and a symbolic command (1, size); return the recording and the result.
+
+    The states are symbols, too, to derive the rounding errors of their part of the network. If it has unsupported
+    operations, the module computes it, and its rounding is unknown.
+    """
     with torch.no_grad():
-        return recording, call(recording.command())
+        try:
+            recording = Recording(size, dtype, device, OPERATIONS)
+            return recording, call(recording.constant(states), recording.command())
+        except Exception:
+            recording = Recording(size, dtype, device, OPERATIONS)
+            recording.unknown = "the part of the network that reads the state has operations that are not understood"
+            return recording, call(states, recording.command())
 
 
 def _view(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Linear; the result shares the memory."""
+    """Move the entries; the result shares the memory."""
     for symbol in symbols_in(args):
         symbol.shared = True
-    return linear_in_one(Tensor.reshape if function is Tensor.view else function, args, kwargs, shared=True)
+    return move(Tensor.reshape if function is Tensor.view else function, args, kwargs, shared=True)
 
 
 def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Change precision or device; the rounding error is measured on the whole fold."""
+    """Change the number format or the device; from then on the coarsest format determines rounding errors."""
+    symbol = args[0]
     kinds = [getattr(value, "dtype", value) for value in (*args[1:], *kwargs.values())]
-    if any(isinstance(kind, torch.dtype) and not kind.is_floating_point for kind in kinds):
+    kinds += [torch.float32] if function is Tensor.float else []
+    dtypes = [kind for kind in kinds if isinstance(kind, torch.dtype)]
+    if not all(dtype.is_floating_point for dtype in dtypes):
         raise NotWhiteBox("rounding of values that depend on the command to integers")
-    args[0].shared = True
-    return Symbol(args[0].recording, args[0].basis, args[0].tail, shared=True)
+    symbol.shared, recording, error = True, symbol.recording, symbol.error
+    for dtype in dtypes:
+        recording.unit, recording.smallest = (
+            max(recording.unit, unit_roundoff(dtype)),
+            max(recording.smallest, smallest_number(dtype)),
+        )
+        error = error + unit_roundoff(dtype) * (symbol.basis.abs() + error)
+        error[0] += smallest_number(dtype)
+    return Symbol(recording, symbol.basis, error, symbol.tail, shared=True)
 
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Sum; a number counts as a constant tensor, `alpha` does not."""
     terms = [*args, kwargs.pop("other")] if "other" in kwargs else args
-    tensors = tuple(term if isinstance(term, Tensor) else torch.tensor(float(term)) for term in terms)
-    return linear_in_all(function, tensors, kwargs)
+    tensors = tuple(
+        term if isinstance(term, Tensor) else torch.tensor(float(term), dtype=torch.float64) for term in terms
+    )
+    return add(function, tensors, kwargs)
 
 
 def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -352,13 +564,26 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
         raise NotWhiteBox("logsumexp of values that depend on the command")
     if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
         raise NotWhiteBox("logsumexp of another tensor than the one it is subtracted from")
-    return Symbol(args[0].recording, args[0].basis, "log_softmax")
+    return Symbol(args[0].recording, args[0].basis, args[0].error, "log_softmax")
+
+
+def _negative(function: Any, args: Arguments, kwargs: Named) -> Any:
+    x = args[0]
+    return Symbol(x.recording, -x.basis, x.error)
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
-    if kwargs.get("rounding_mode") is not None or symbols_in((args[1:], kwargs)):
+    divisor = args[1] if len(args) > 1 else kwargs.get("other")
+    varying = isinstance(divisor, Symbol) and not divisor.is_constant
+    if kwargs.get("rounding_mode") is not None or varying:
         raise NotWhiteBox("a division by, or rounding of, values that depend on the command")
-    return linear_in_one(function, args, kwargs)
+    if not isinstance(divisor, Symbol):
+        return linear_in_one(function, args, kwargs, terms=1)
+    value, error = divisor.basis, divisor.error
+    if not (value.abs() > 2.0 * error).all():
+        raise NotWhiteBox("a division by what may be 0")
+    inverse = Symbol(divisor.recording, 1.0 / value, error / (value.abs() * (value.abs() - error)))
+    return args[0] * inverse
 
 
 def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -372,6 +597,7 @@ def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Convolution, for commands as image planes; the bias has one number per channel."""
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     result = linear_in_one(function, (*args[:2], None, *args[3:]), kwargs)
+    result.recording.unknown = "convolutions are computed in several ways, which round differently"
     return result if bias is None else result + bias.reshape(-1, *[1] * (args[1].ndim - 2))
 
 
@@ -424,7 +650,7 @@ def _softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
     """Softplus; above the default threshold its difference from the identity is below float32 precision."""
     if threshold < 20.0:
         raise NotWhiteBox(f"softplus that is linear above {threshold:g}")
-    return x.recording.activate("softplus", x * beta) / beta
+    return x.recording.activate("softplus", x * beta, beyond=float(np.exp(-threshold))) / beta
 
 
 def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -434,7 +660,7 @@ def _product(function: Any, args: Arguments, kwargs: Named) -> Any:
         for x, gate in (symbols, symbols[::-1]):
             if x.recording.is_activated("sigmoid", x, gate):
                 return x.recording.activate("silu", x)
-    return linear_in_one(function, args, kwargs)
+    return linear_in_one(function, args, kwargs, terms=1)
 
 
 def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
@@ -446,7 +672,8 @@ def _assign(function: Any, args: Arguments, kwargs: Named) -> None:
         raise NotWhiteBox("setitem in place, into memory that another tensor shares")
     mask = torch.zeros(target.shape, dtype=torch.bool)
     mask[places] = True
-    target.basis = masked_fill(target, mask, value).basis
+    filled = masked_fill(target, mask, value)
+    target.basis, target.error = filled.basis, filled.error
 
 
 def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
@@ -454,7 +681,7 @@ def _logsumexp(x: Symbol, dim: Any, keepdim: bool = False) -> Any:
     axes = [dim] if isinstance(dim, int) else list(dim)
     if not keepdim or axes not in ([-1], [x.ndim - 1]):
         raise NotWhiteBox("logsumexp of values that depend on the command")
-    total = Symbol(x.recording, x.basis[..., :1], "logsumexp")
+    total = Symbol(x.recording, x.basis[..., :1], x.error[..., :1], "logsumexp")
     total.total_of = x.basis
     return total
 
@@ -473,7 +700,7 @@ def _softmax(name: str) -> Operation:
         symbol, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim")
         if dim not in (-1, symbol.ndim - 1):
             raise NotWhiteBox(f"{name} over axis {dim}, which is not the last")
-        return Symbol(symbol.recording, symbol.basis, name)
+        return Symbol(symbol.recording, symbol.basis, symbol.error, name)
 
     return operation
 
@@ -484,7 +711,7 @@ def _turn(name: str, before: str, after: str) -> Operation:
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         if args[0].tail != before:
             raise NotWhiteBox(f"{name} of values that depend on the command")
-        return Symbol(args[0].recording, args[0].basis, after)
+        return Symbol(args[0].recording, args[0].basis, args[0].error, after)
 
     return operation
 
@@ -502,7 +729,9 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_view, "reshape view flatten unflatten squeeze unsqueeze transpose permute swapaxes movedim narrow select"),
     **_all(_view, "__getitem__ chunk split tensor_split unbind expand contiguous"),
     **_all(_cast, "to float double cpu cuda detach"),
-    **_all(linear_in_one, "sum mean neg __neg__ clone repeat repeat_interleave index_select flip roll cumsum"),
+    **_all(linear_in_one, "sum mean cumsum"),
+    **_all(move, "clone repeat repeat_interleave index_select flip roll"),
+    **_all(_negative, "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
     **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),

@@ -18,7 +18,7 @@ except ImportError:
     raise InvalidInput.missing("torch", "torch") from None
 
 from paretofoil.agents.layers import NotWhiteBox, arrange
-from paretofoil.agents.recorder import Symbol, run
+from paretofoil.agents.recorder import Symbol, run, unit_roundoff
 from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
 
@@ -167,7 +167,7 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
     try:
         with _uncompiled():
-            recording, output = run(lambda c: policy.call(states, c), policy.space.dim, *_precision(policy.module))
+            recording, output = run(policy.call, states, policy.space.dim, *_precision(policy.module))
     except NotWhiteBox:
         raise
     except Exception as error:  # the module is the user's code, which may do anything with a symbol
@@ -175,12 +175,16 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
         raise NotWhiteBox(f"{type(error).__name__} when it ran with a symbolic command: {message}") from None
     if isinstance(output, Symbol):
         _check_tail(output.tail, policy.outputs)
-        coefficients = recording.coefficients(output)
+        coefficients, errors = recording.coefficients(output)
     else:  # the output does not depend on the command
         scores = policy.log_probs(np.asarray(state)[None], policy.space.low[None])
         coefficients = np.concatenate([scores, np.zeros((recording.units, scores.shape[1]))])
+        errors = np.zeros_like(coefficients)
+        recording.unknown = recording.unknown or "the command plays no part in what the network computes"
     coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
-    folded = arrange(recording.blocks, coefficients, policy.space.low)
+    if recording.unknown and recording.unit > unit_roundoff(torch.float32):
+        raise NotWhiteBox(f"rounding to {recording.dtype}, which cannot be derived: {recording.unknown}")
+    folded = arrange(recording.blocks, coefficients, policy.space.low, errors, recording.unit, recording.unknown)
     return folded, _deviation(policy, state, folded)
 
 

@@ -128,6 +128,9 @@ class Certificate:
     """Added to the bounds of the margins to cover float64 rounding."""
     norm: Norm
     """How distance is measured."""
+    rounding: Literal["derived", "measured"] = "measured"
+    """derived: the proof includes the rounding errors of the deployed policy; measured: it assumes that they are no
+    larger than the slack, several times the largest one that was measured."""
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -141,10 +144,11 @@ class Certificate:
     @property
     def assumptions(self) -> str:
         """The assumptions of the proof, as text."""
+        if self.rounding == "derived":
+            return "None: the rounding errors of the deployed policy are derived and are part of the proof."
         return (
-            f"The policy at this state was bounded in float64, with {self.pad:.1e} added for rounding. "
-            f"The proof is for margins of {self.kappa:g} - {self.slack:g}: it holds for the deployed policy as long as "
-            f"its margins differ from the float64 ones by at most {self.slack:g} (measured: {self.deviation:.1e})."
+            f"The proof is for margins of {self.kappa:g} - {self.slack:g}. It assumes that rounding errors change the "
+            f"margins of the deployed policy by at most {self.slack:g} (largest one measured: {self.deviation:.1e})."
         )
 
     def __repr__(self) -> str:
@@ -176,6 +180,8 @@ class ProvenRange:
 
     low: np.ndarray
     high: np.ndarray
+    rounding: Literal["derived", "measured"] = "measured"
+    """Whether the rounding errors of the deployed policy are part of the proof, or assumed to be as measured."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", as_vector(self.low, "the lower side of the proven range"))

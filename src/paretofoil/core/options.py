@@ -185,6 +185,7 @@ class Stop(Enum):
     OUT_OF_QUERIES = "out of queries"
     OUT_OF_BOXES = "out of boxes"
     NOT_CONFIRMED = "not confirmed"
+    CONTRADICTED = "contradicted"
 
     @property
     def sentence(self) -> str:
@@ -204,6 +205,9 @@ _SENTENCES = {
     Stop.OUT_OF_BOXES: "The search stopped because its proof had looked at as many boxes of commands as it may.",
     Stop.NOT_CONFIRMED: (
         "The search named a command, but the policy, asked again, does not choose the foil there clearly enough."
+    ),
+    Stop.CONTRADICTED: (
+        "The proof was withdrawn: margins of the deployed policy differ from those of its network by more than allowed."
     ),
 }
 

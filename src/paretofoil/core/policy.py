@@ -1,7 +1,7 @@
 """Policies: anything that tells the log-probability of each action, given states and commands."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -130,6 +130,58 @@ def action_values(policy: Policy, scores: np.ndarray) -> np.ndarray | None:
 
 
 @dataclass(frozen=True, eq=False)
+class Rounding:
+    """How far the deployed policy can be from the real numbers, layer by layer.
+
+    What the deployed layer k gives to its activation differs from W_k h + b_k, for the deployed inputs h, by at most
+    terms_k |h| + constants_k. The deployed activation is off by at most activations_k times its size, or times 1 if
+    that is larger.
+    """
+
+    terms: tuple[np.ndarray, ...]  # each (outputs, inputs), not negative
+    constants: tuple[np.ndarray, ...]  # each (outputs,), not negative
+    activations: tuple[np.ndarray, ...]  # each (outputs,), one fewer than the layers
+    unit: float
+    """The unit roundoff of the number format: the largest relative error of one rounding."""
+
+    def first_layer(self) -> "Rounding":
+        """Return the errors of the first layer alone."""
+        terms, constants, activations = (
+            tuple(part * (k == 0) for k, part in enumerate(parts))
+            for parts in (self.terms, self.constants, self.activations)
+        )
+        return replace(self, terms=terms, constants=constants, activations=activations)
+
+    def of_outputs(self, keep: slice) -> "Rounding":
+        """Return the errors of some of the outputs."""
+        terms, constants = ((*parts[:-1], parts[-1][keep]) for parts in (self.terms, self.constants))
+        return replace(self, terms=terms, constants=constants)
+
+    def of_differences(self, first: np.ndarray, second: np.ndarray) -> "Rounding":
+        """Return the errors of the differences of outputs, given by their numbers."""
+        terms, constants = (
+            (*parts[:-1], parts[-1][first] + parts[-1][second]) for parts in (self.terms, self.constants)
+        )
+        return replace(self, terms=terms, constants=constants)
+
+    @classmethod
+    def of_layers(
+        cls, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], activations: Sequence[Activation], unit: float
+    ) -> "Rounding":
+        """Return the errors of layers that are computed as they stand, with a unit roundoff, in any order of terms."""
+        shares = [(weight.shape[1] + 8) * unit / (1.0 - (weight.shape[1] + 8) * unit) for weight in weights]
+        return cls(
+            terms=tuple(share * np.abs(weight) for share, weight in zip(shares, weights, strict=True)),
+            constants=tuple(share * np.abs(bias) for share, bias in zip(shares, biases, strict=True)),
+            activations=tuple(
+                np.full(len(bias), 0.0 if activation == "relu" else 32.0 * unit)
+                for bias, activation in zip(biases, activations, strict=False)
+            ),
+            unit=unit,
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class FoldedPolicy:
     """A policy at one state, as a function of the command alone: affine layers with activations between.
 
@@ -139,6 +191,10 @@ class FoldedPolicy:
     weights: tuple[np.ndarray, ...]  # each (outputs, inputs)
     biases: tuple[np.ndarray, ...]  # each (outputs,)
     activations: tuple[Activation, ...]  # one fewer than the layers
+    rounding: Rounding | None = None
+    """How far the deployed policy can be from this one; None if its arithmetic is not known."""
+    unknown: str = ""
+    """Why its arithmetic is not known."""
 
     def logits(self, commands: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, num_actions)."""
@@ -148,6 +204,20 @@ class FoldedPolicy:
             if activation is not None:
                 hidden = ACTIVATIONS[activation](hidden)
         return hidden
+
+    def errors(self, commands: np.ndarray) -> np.ndarray:
+        """(N, d) -> (N, num_actions): how far the deployed logits can be from `logits`; the rounding must be known."""
+        assert self.rounding is not None
+        hidden, error = commands, np.zeros_like(commands)
+        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
+            error = error @ np.abs(weight).T + (np.abs(hidden) + error) @ self.rounding.terms[k].T
+            error += self.rounding.constants[k]
+            hidden = hidden @ weight.T + bias
+            if k < len(self.activations):
+                hidden = ACTIVATIONS[self.activations[k]](hidden)
+                error = STEEPEST[self.activations[k]] * error
+                error += self.rounding.activations[k] * np.maximum(np.abs(hidden) + error, 1.0)
+        return error
 
 
 @runtime_checkable
@@ -261,6 +331,10 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
     return 0.5 * (np.tanh(0.5 * x) + 1.0)  # no overflow for large |x|
 
 
+STEEPEST: dict[Activation, float] = {
+    "sigmoid": 0.25, "tanh": 1.0, "relu": 1.0, "elu": 1.0, "softplus": 1.0, "silu": 1.1,
+}  # fmt: skip
+"""The steepest slope of each activation."""
 ACTIVATIONS: dict[Activation, Callable[[np.ndarray], np.ndarray]] = {
     "sigmoid": _sigmoid,
     "tanh": np.tanh,

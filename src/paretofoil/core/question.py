@@ -132,6 +132,7 @@ class QuestionBatch:
         self._query = _query_at(first.policy, self.states)
         self._handicaps: np.ndarray | None = None
         self._counts: dict[str, np.ndarray] = {}
+        self._evidence: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
 
     def keep_clear(self, clearance: float) -> None:
         """Make searches reach kappa and so much more, because the policy's answers are not exact."""
@@ -169,7 +170,10 @@ class QuestionBatch:
     def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
         """M_f at commands (N, d) themselves."""
         if len(rows) <= CHUNK:
-            return self.margins_of(rows, self.scores_at(rows, commands, phase))
+            margins = self.margins_of(rows, self.scores_at(rows, commands, phase))
+            if self._evidence is not None:
+                self._evidence.append((rows, commands, margins))
+            return margins
         parts = [slice(start, start + CHUNK) for start in range(0, len(rows), CHUNK)]
         return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
 
@@ -198,12 +202,27 @@ class QuestionBatch:
         def margins(z: np.ndarray) -> np.ndarray:
             nonlocal each, handicap
             each += added
-            scores = query(slice(None), commands + z * scale if self._plane is None else self.commands_at(rows, z))
+            queried = commands + z * scale if self._plane is None else self.commands_at(rows, z)
+            scores = query(slice(None), queried)
             if handicap is None:
                 handicap = self._handicap(scores.shape[1])[rows]
-            return scores[everything, foils].astype(np.float64) - (scores + handicap).max(axis=1)
+            margins = scores[everything, foils].astype(np.float64) - (scores + handicap).max(axis=1)
+            if self._evidence is not None:
+                self._evidence.append((rows, queried, margins))
+            return margins
 
         return margins
+
+    def keep_evidence(self) -> None:
+        """Remember all margins from now on, so that a proof can be compared with them."""
+        self._evidence = self._evidence or []
+
+    def evidence(self, row: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scaled changes (N, d) of a question at which the policy was queried, and its margins (N,)."""
+        parts = [(c[rows == row], m[rows == row]) for rows, c, m in self._evidence or () if (rows == row).any()]
+        commands = np.concatenate([np.zeros((0, self.dim)), *(c for c, _ in parts)])
+        margins = np.concatenate([np.zeros(0), *(m for _, m in parts)])
+        return self.changes_to(np.full(len(commands), row), commands), margins
 
     def _handicap(self, num_actions: int) -> np.ndarray:
         """(Q, num_actions): 0 for the rivals of the foil, impossibly low for the foil and invalid actions."""

@@ -1,7 +1,7 @@
 """Proofs that no command makes an agent choose an action in many states, or counterexamples."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,15 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.questions import find_action
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
-from paretofoil.proof.networks import joint_network, question_network, require_white_box
-from paretofoil.proof.slack import PROBES, deployed_claim, float32_rounding, slack_for
+from paretofoil.proof.networks import (
+    JointNetwork,
+    MarginNetwork,
+    ProductNetwork,
+    joint_network,
+    question_network,
+    require_white_box,
+)
+from paretofoil.proof.slack import PROBES, allowances, float32_rounding, slack_for
 
 _SAMPLES = 256
 """Random commands that are tried in each state before the proof."""
@@ -53,6 +60,8 @@ class Never:
     proven: np.ndarray  # (N,) bool: no command makes the agent choose it
     counterexamples: tuple[Counterexample | None, ...]
     seconds: float
+    assumed: float = 0.0
+    """The largest rounding error, in margins, that a proof assumes because it is measured; 0 if all are derived."""
 
     def __repr__(self) -> str:
         return f"<Never {self.agent!r}: {self.sentence()}>"
@@ -137,6 +146,7 @@ def never(
         proven=np.array([proven for proven, _ in results], dtype=bool),
         counterexamples=tuple(example for _, example in results),
         seconds=now() - began,
+        assumed=prover.assumed,
     )
 
 
@@ -166,7 +176,11 @@ def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> 
 class _Setting:
     """A claim about one decision, and the states and commands of its points."""
 
-    claim: Claim
+    network: MarginNetwork | ProductNetwork | JointNetwork
+    low: np.ndarray
+    high: np.ndarray
+    claims: Callable[[float], list[tuple[float, Claim]]]
+    """For a slack that covers the measured deviation: the rounding error that each claim assumes, and the claim."""
     inside: Callable[[np.ndarray], np.ndarray]
     """Return the nearest points of the search region: proofs extend a little beyond it."""
     unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -188,6 +202,7 @@ class _Prover:
         self.tries = self.space.project(np.concatenate([agent.front, low + shares * (high - low)]), low, high)
         self.places = generator.uniform(-1.0, 1.0, size=(len(self.tries), around.size)) * around
         self.places[::2] = 0.0
+        self.assumed = 0.0
 
     def settle(self, decision: Decision, seconds: float, max_boxes: int) -> tuple[bool, Counterexample | None]:
         """Return whether it is proven, and a counterexample; at most one of the two."""
@@ -201,9 +216,14 @@ class _Prover:
             example = example or self._chosen(decision, *setting.unpack(setting.inside(points)))
             return np.inf if example is None else 1.0  # with an infinite gap, any distance ends the search
 
-        claim = replace(setting.claim, level=-self._slack(decision, setting))
-        proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
-        return proof.closed and example is None, example
+        for assumed, claim in setting.claims(self._slack(decision, setting)):
+            proof = branch_and_bound(claim, Effort(np.inf, max_boxes, now() + seconds), improve)
+            if example is not None:
+                break
+            if proof.closed:
+                self.assumed = max(self.assumed, assumed)
+                return True, None
+        return False, example
 
     def _chosen(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
         """Return the first of states (N, S) and commands (N, d) at which the policy chooses the action."""
@@ -218,12 +238,12 @@ class _Prover:
 
     def _slack(self, decision: Decision, setting: _Setting) -> float:
         """Return the allowed difference between margins of the deployed policy and those of the proof."""
-        claim, own = setting.claim, decision.valid_actions.index(self.action)
-        shares = np.random.default_rng(0).random((PROBES, claim.low.size))
-        points = setting.inside(claim.low + shares * (claim.high - claim.low))
+        own, low = decision.valid_actions.index(self.action), setting.low
+        shares = np.random.default_rng(0).random((PROBES, low.size))
+        points = setting.inside(low + shares * (setting.high - low))
         scores = self._scores(decision, *setting.unpack(points))
         margins = scores[:, own] - np.delete(scores, own, axis=1).max(axis=1, initial=-np.inf)
-        off = np.abs(margins - claim.network.margins(points).min(axis=1, initial=np.inf))
+        off = np.abs(margins - setting.network.margins(points).min(axis=1, initial=np.inf))
         return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
 
     def _question(self, decision: Decision) -> Question:
@@ -244,7 +264,13 @@ class _Prover:
             commands = batch.commands_at(np.zeros(len(points), dtype=int), points)
             return np.broadcast_to(decision.state, (len(points), decision.state.size)), commands
 
-        return _Setting(deployed_claim(question, question_network(question, ""), 0.0), inside, unpack)
+        network = question_network(question, "")
+
+        def claims(measured: float) -> list[tuple[float, Claim]]:
+            allowed = allowances(question, network, measured, clearance(batch))
+            return [(each.assumed, each.claim(question, 0.0)) for each in allowed]
+
+        return _Setting(network, *question.room, claims, inside, unpack)
 
     def _box_of_states(self, decision: Decision) -> _Setting:
         """Return the claim that no command makes the action win in any state of the box."""
@@ -252,8 +278,9 @@ class _Prover:
         assert isinstance(policy, JointWhiteBoxPolicy)
         least = np.concatenate([decision.state - self.around, self.low])
         most = np.concatenate([decision.state + self.around, self.high])
-        seen = np.concatenate([float32_rounding(least[:size], most[:size]), float32_rounding(self.low, self.high)])
-        low, high = least - seen, most + seen
+        rounding = float32_rounding(least[:size], most[:size])  # states are float32 numbers
+        low, high = least.copy(), most.copy()
+        low[:size], high[:size] = low[:size] - rounding, high[:size] + rounding
         network = joint_network(policy.unfold(), self.action, self._question(decision).rivals, low, high)
 
         def inside(points: np.ndarray) -> np.ndarray:
@@ -263,4 +290,7 @@ class _Prover:
         def unpack(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             return points[:, :size], points[:, size:]
 
-        return _Setting(Claim(network, low, high, 0.0, "l2"), inside, unpack)
+        def claims(measured: float) -> list[tuple[float, Claim]]:
+            return [(measured, Claim(network, low, high, -measured, "l2"))]
+
+        return _Setting(network, low, high, claims, inside, unpack)

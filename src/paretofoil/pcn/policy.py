@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, UnfoldedPolicy
+from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStates, Rounding, UnfoldedPolicy
 
 Layer = tuple[np.ndarray, np.ndarray]
 """A weight (outputs, inputs) and a bias (outputs,), in float32."""
@@ -110,14 +110,13 @@ class PCNPolicy:
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         """Return the policy at one state as a float64 function of the command, for proofs."""
-        states, commands, head = map(_as_float64, (self.state, self.command, self.head))
-        before = _through(np.asarray(state, dtype=np.float64)[None], [(weight.T, bias) for weight, bias in states])[0]
-        embedded = 0.5 * (np.tanh(0.5 * before) + 1.0)
-        head[0] = (head[0][0] * embedded, head[0][1])
+        commands, head = map(_as_float64, (self.command, self.head))
+        embedded = 2.0 * self._embed(np.asarray(state)[None])[0]  # the deployed one, so that only the rest is rounded
+        head[0] = (head[0][0] * embedded[: head[0][0].shape[1]], head[0][1])
         weights, biases = zip(*commands, *head, strict=True)
         relus: tuple[Activation, ...] = ("relu",)
         activations = relus * (len(commands) - 1) + ("sigmoid",) + relus * (len(head) - 1)
-        return FoldedPolicy(weights=weights, biases=biases, activations=activations)
+        return FoldedPolicy(weights, biases, activations, Rounding.of_layers(weights, biases, activations, 2.0**-53))
 
     def unfold(self) -> UnfoldedPolicy:
         """Return the policy as a float64 function of state and command, for proofs about sets of states."""
@@ -133,8 +132,7 @@ class PCNPolicy:
     @cached_property
     def _padded(self) -> tuple[Layers, Layers, Layers]:
         """The layers, transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2; the weights include x / 2."""
-        half = np.float32(0.5)
-        state, command = ((*s[:-1], (s[-1][0] * half, s[-1][1] * half)) for s in (self.state, self.command))
+        state, command = ((*s[:-1], (0.5 * s[-1][0], 0.5 * s[-1][1])) for s in (self.state, self.command))
         inputs, commands = (
             tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(s)) for s in (state, command)
         )
@@ -142,7 +140,7 @@ class PCNPolicy:
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
         """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 belongs to the other sigmoid."""
-        states = np.asarray(states, dtype=np.float32)
+        states = np.asarray(states, dtype=np.float64)
         if len(states) == 1:
             return self._embed(np.concatenate([states, states]))[:1]
         embedded = _through(states, self._padded[0])
@@ -152,7 +150,7 @@ class PCNPolicy:
         return embedded
 
     def _logits(self, embedded: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        commands = np.asarray(commands, dtype=np.float32)
+        commands = np.asarray(commands, dtype=np.float64)
         if len(commands) == 1:
             return self._logits(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
         _, command_layers, head = self._padded
@@ -225,6 +223,6 @@ def _pad(weight: np.ndarray, bias: np.ndarray, pad_inputs: bool) -> Layer:
     outputs, inputs = weight.shape
     rows = -(-inputs // _COLUMNS) * _COLUMNS if pad_inputs else inputs
     columns = -(-outputs // _COLUMNS) * _COLUMNS
-    padded, shift = np.zeros((rows, columns), dtype=np.float32), np.zeros(columns, dtype=np.float32)
+    padded, shift = np.zeros((rows, columns)), np.zeros(columns)
     padded[:inputs, :outputs], shift[:outputs] = weight.T, bias
     return padded, shift

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.core.policy import Activation
+from paretofoil.core.policy import Activation, Rounding
 from paretofoil.core.question import Question
 from paretofoil.proof.relaxation import RELAXATIONS, Relaxation, output_range
 
@@ -66,6 +66,10 @@ class AffineForm:
         """Return the form after an affine layer."""
         return AffineForm(self.center @ weight.T + bias, _apply(self.slopes, weight.T), self.radius @ np.abs(weight).T)
 
+    def widened(self, error: np.ndarray | float) -> "AffineForm":
+        """Return the form of units that are off by an error (B, n) at most."""
+        return AffineForm(self.center, self.slopes, self.radius + error)
+
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the least and the largest value of each unit: (B, n), (B, n)."""
         reach = np.abs(self.slopes).sum(axis=1) + self.radius
@@ -86,20 +90,57 @@ class AffineForm:
         return AffineForm(self.center * other.center, slopes, linear + reach * other_reach)
 
 
-def relax(layers: Iterable[Layer], form: AffineForm) -> tuple[list[Relaxation], AffineForm]:
-    """Return the relaxation of each activation for inputs of a form, and the form of the last activation's input."""
+@dataclass(frozen=True, eq=False)
+class DeployedErrors:
+    """The rounding errors of the deployed policy in each box, where bounds are to hold for it as well."""
+
+    rounding: Rounding
+    sizes: np.ndarray  # (B, d): the largest size of each number of the command
+
+    def of_layer(self, k: int, sizes: np.ndarray) -> np.ndarray:
+        """Return the largest error (B, outputs) of layer k for inputs of these sizes (B, inputs)."""
+        return sizes @ self.rounding.terms[k].T + self.rounding.constants[k]
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """Relaxed layers, without the last."""
+
+    lines: list[Relaxation]
+    errors: list[np.ndarray]
+    """The deployed error (B, outputs) of each layer; empty if bounds need not hold for the deployed policy."""
+    form: AffineForm
+    """The form of the last activation's input."""
+    sizes: list[np.ndarray]
+    """The largest size (B, n) of what each activation gives, or, without any, of the inputs."""
+
+
+def relax(layers: Iterable[Layer], form: AffineForm, deployed: DeployedErrors | None = None) -> Relaxed:
+    """Return the relaxation of each activation for inputs of a form."""
     relaxed: list[Relaxation] = []
+    errors: list[np.ndarray] = []
     floor = ceiling = form.center  # the range of the inputs of a layer
-    for weight, bias, activation, pad in layers:
+    sizes = [] if deployed is None else [deployed.sizes]
+    for k, (weight, bias, activation, pad) in enumerate(layers):
         form = (form.activate(relaxed[-1]) if relaxed else form).affine(weight, bias)
+        margin = pad
+        if deployed is not None:
+            errors.append(deployed.of_layer(k, sizes[-1]))
+            form, margin = form.widened(errors[-1]), pad + errors[-1]
         least, most = form.interval()
+        least, most = least - pad, most + pad
         if relaxed:
             plain_least, plain_most = interval(weight, bias, floor, ceiling)
-            least, most = np.maximum(least, plain_least), np.minimum(most, plain_most)
-        least, most = least - pad, most + pad
+            least, most = np.maximum(least, plain_least - margin), np.minimum(most, plain_most + margin)
         relaxed.append(RELAXATIONS[activation](least, most))
         floor, ceiling = output_range(activation, least, most)
-    return relaxed, form
+        if deployed is not None:
+            size = np.maximum(np.abs(floor), np.abs(ceiling))
+            slip = deployed.rounding.activations[k] * np.maximum(size, 1.0)
+            relaxed[-1] = relaxed[-1].widened(slip)
+            floor, ceiling = floor - slip, ceiling + slip
+            sizes.append(size + slip)
+    return Relaxed(relaxed, errors, form, sizes[1:] or sizes)
 
 
 def interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -114,10 +155,12 @@ def substitute(
     biases: Sequence[np.ndarray],
     relaxed: list[Relaxation],
     rows: np.ndarray | None = None,
+    errors: Sequence[np.ndarray] = (),
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return upper bounds of the last layer, without its bias, in the inputs of the first: (B, R, d) and (B, R).
 
-    `rows` (B, R, n) replaces the weight of the last layer, where it differs between boxes.
+    `rows` (B, R, n) replaces the weight of the last layer, where it differs between boxes. `errors` are those of the
+    relaxed layers, as `relax` returns them.
     """
     slopes = weights[len(relaxed)][None] if rows is None else rows
     offsets = np.zeros(slopes.shape[:2])
@@ -131,6 +174,8 @@ def substitute(
             offsets = offsets + _rows(up, lines.offset_high) + _rows(down, lines.offset_low)
             slopes = up * lines.slope_high[:, None, :] + down * lines.slope_low[:, None, :]
         offsets = offsets + slopes @ biases[k]
+        if errors:
+            offsets = offsets + _rows(np.abs(slopes), errors[k])
         slopes = _apply(slopes, weights[k])
     return slopes, offsets
 

@@ -14,17 +14,28 @@ import numpy as np
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import (
     ACTIVATIONS,
+    STEEPEST,
     Activation,
     Branch,
     FoldedPolicy,
     FoldedValues,
     Policy,
+    Rounding,
     UnfoldedPolicy,
     WhiteBoxPolicy,
     WhiteBoxValues,
 )
 from paretofoil.core.question import Question
-from paretofoil.proof.bounds import AffineForm, HalfSpaces, choose_relaxation, in_chunks, relax, substitute
+from paretofoil.proof.bounds import (
+    AffineForm,
+    DeployedErrors,
+    HalfSpaces,
+    Relaxed,
+    choose_relaxation,
+    in_chunks,
+    relax,
+    substitute,
+)
 from paretofoil.proof.relaxation import Relaxation
 
 _ROUNDING = 16 * 2.0**-53
@@ -46,6 +57,10 @@ class MarginNetwork:
     biases: tuple[np.ndarray, ...]
     activations: tuple[Activation, ...]
     pads: tuple[np.ndarray, ...]  # of each layer (outputs,): more than the rounding errors of its bounds
+    rounding: Rounding | None = None
+    """The rounding errors of the deployed policy, which bounds then include; None if they hold for real numbers."""
+    origin: np.ndarray | None = None  # (d,): the command at z = 0, and
+    basis: np.ndarray | None = None  # (d, d): what z adds to it; both go with the rounding
 
     @property
     def num_rivals(self) -> int:
@@ -92,7 +107,8 @@ class MarginNetwork:
         keep = slice(rivals, rivals + 1) if isinstance(rivals, int) else rivals
         parts = ((*layers[:-1], layers[-1][keep]) for layers in (self.weights, self.biases, self.pads))
         weights, biases, pads = parts
-        return replace(self, weights=weights, biases=biases, pads=pads)
+        rounding = None if self.rounding is None else self.rounding.of_outputs(keep)
+        return replace(self, weights=weights, biases=biases, pads=pads, rounding=rounding)
 
     def negated(self) -> "MarginNetwork":
         """Return the network with the signs of all margins changed."""
@@ -113,16 +129,45 @@ class MarginNetwork:
         return -self.negated().upper_bounds(low, high).highest(low, high)
 
     def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
-        layers = zip(self.weights, self.biases, self.activations, self.pads, strict=False)
-        relaxed, _ = relax(layers, AffineForm.of_boxes(low, high))
+        relaxed, last_error = self.relax(low, high)
 
         def bound(lines: list[Relaxation]) -> HalfSpaces:
-            slopes, offsets = substitute(self.weights, self.biases, lines)
+            slopes, offsets = substitute(self.weights, self.biases, lines, errors=relaxed.errors)
             shape = (len(low), *slopes.shape[1:])
-            offsets = np.broadcast_to(offsets + self.biases[-1] + self.pads[-1], shape[:2])
+            offsets = np.broadcast_to(offsets + self.biases[-1] + self.pads[-1] + last_error, shape[:2])
             return HalfSpaces(np.broadcast_to(slopes, shape), offsets)
 
-        return choose_relaxation(bound, relaxed, low, high, level)
+        return choose_relaxation(bound, relaxed.lines, low, high, level)
+
+    def relax(self, low: np.ndarray, high: np.ndarray) -> tuple[Relaxed, np.ndarray | float]:
+        """Return the layers relaxed over boxes low, high (B, d), and the deployed error (B, outputs) of the last."""
+        layers = zip(self.weights, self.biases, self.activations, self.pads, strict=False)
+        if self.rounding is None or self.origin is None or self.basis is None:
+            return relax(layers, AffineForm.of_boxes(low, high)), 0.0
+        center, radius = (low + high) / 2, (high - low) / 2
+        sizes = np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
+        deployed = DeployedErrors(self.rounding, sizes)
+        relaxed = relax(layers, AffineForm.of_boxes(low, high), deployed)
+        return relaxed, deployed.of_layer(len(self.weights) - 1, relaxed.sizes[-1])
+
+    def with_rounding(self, rounding: Rounding | None) -> "MarginNetwork":
+        """Return the network whose bounds include other rounding errors, or none."""
+        return replace(self, rounding=rounding)
+
+    def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return how far the deployed margins (rivals,) can be from `margins` in the box low, high (d,).
+
+        Infinite if the rounding of the deployed policy is not known.
+        """
+        if self.rounding is None:
+            return np.full(self.num_rivals, np.inf)
+        relaxed, last_error = self.relax(low[None], high[None])
+        error = np.zeros_like(low[None])
+        for k, weight in enumerate(self.weights[:-1]):
+            error = STEEPEST[self.activations[k]] * (error @ np.abs(weight).T + relaxed.errors[k])
+            error = error + self.rounding.activations[k] * np.maximum(relaxed.sizes[k], 1.0)
+        largest: np.ndarray = (error @ np.abs(self.weights[-1]).T + last_error)[0] + self.pads[-1]
+        return largest
 
 
 _DERIVATIVES = {
@@ -149,7 +194,14 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
     pads = rounding_pads(weights, biases, command_reach(question))
     biases[0] = weights[0] @ question.command + biases[0]
     weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
-    return MarginNetwork(tuple(weights), tuple(biases), folded.activations, pads)
+    rounding = None
+    if folded.rounding is not None:
+        numbers = np.arange(len(folded.biases[-1])).reshape(-1, outputs_per_action)
+        rounding = folded.rounding.of_differences(
+            np.tile(numbers[question.foil], len(rivals)), numbers[rivals].reshape(-1)
+        )
+    layers = tuple(weights), tuple(biases), folded.activations, pads
+    return MarginNetwork(*layers, rounding, question.command, question.basis)
 
 
 def command_reach(question: Question) -> np.ndarray:
@@ -248,23 +300,44 @@ class ProductNetwork:
         width = max(weight.shape[0] for weight in self.gains.weights)
         return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
 
+    def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
+        return -self.negated().upper_bounds(low, high).highest(low, high)
+
     def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         layers = self.gains
-        hidden = zip(layers.weights, layers.biases, layers.activations, layers.pads, strict=False)
-        relaxed, form = relax(hidden, AffineForm.of_boxes(low, high))
-        form = (form.activate(relaxed[-1]) if relaxed else form).affine(layers.weights[-1], layers.biases[-1])
+        relaxed, last_error = layers.relax(low, high)
+        form = relaxed.form.activate(relaxed.lines[-1]) if relaxed.lines else relaxed.form
+        form = form.affine(layers.weights[-1], layers.biases[-1]).widened(last_error)
         center, radius = (low + high) / 2, (high - low) / 2
         weights, last = self._weights(center), self._by_rival(layers.weights[-1].T)
         rows = np.einsum("bd,nkd->bkn", weights, last)
         tilt = self._by_rival(form.center) @ self.basis
         rest = weights @ self._by_rival(layers.biases[-1][None])[0].T - (tilt @ center[:, :, None])[:, :, 0]
         rest = rest + self._quadratic(form, radius) + self.pad
+        if np.ndim(last_error):
+            rest = rest + (self._by_rival(last_error) @ np.abs(weights)[:, :, None])[:, :, 0]  # type: ignore[arg-type]
 
         def bound(lines: list[Relaxation]) -> HalfSpaces:
-            slopes, offsets = substitute(layers.weights, layers.biases, lines, rows)
+            slopes, offsets = substitute(layers.weights, layers.biases, lines, rows, relaxed.errors)
             return HalfSpaces(slopes + tilt, offsets + rest)
 
-        return choose_relaxation(bound, relaxed, low, high, level)
+        return choose_relaxation(bound, relaxed.lines, low, high, level)
+
+    @property
+    def rounding(self) -> Rounding | None:
+        return self.gains.rounding
+
+    def with_rounding(self, rounding: Rounding | None) -> "ProductNetwork":
+        """Return the network whose bounds include other rounding errors, or none."""
+        return replace(self, gains=self.gains.with_rounding(rounding))
+
+    def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return how far the deployed margins (rivals,) can be from `margins` in the box low, high (d,)."""
+        if self.rounding is None:
+            return np.full(self.num_rivals, np.inf)
+        largest = np.abs(self._weights((low + high)[None] / 2)[0]) + np.abs(self.basis) @ ((high - low) / 2)
+        return self._by_rival(self.gains.largest_error(low, high)[None])[0] @ largest + self.pad
 
     def _quadratic(self, form: AffineForm, radius: np.ndarray) -> np.ndarray:
         """Return the largest product (B, rivals) of what the position in a box adds to the weights and to the gains."""
@@ -367,7 +440,7 @@ class JointNetwork:
         )
         pads = self.pads[2]
         hidden = zip(self.head_weights, self.head_biases, self.head_activations, pads, strict=False)
-        relaxed, _ = relax(hidden, product)
+        relaxed = relax(hidden, product)
 
         def bound(lines: list[Relaxation]) -> HalfSpaces:
             rows, offsets = substitute(self.head_weights, self.head_biases, lines)
@@ -376,12 +449,12 @@ class JointNetwork:
             offsets = offsets + (rows @ product.center[:, :, None] + np.abs(rows) @ product.radius[:, :, None])[:, :, 0]
             return _in_own_units(rows @ product.slopes.transpose(0, 2, 1), offsets, low, high)
 
-        return choose_relaxation(bound, relaxed, low, high, level)
+        return choose_relaxation(bound, relaxed.lines, low, high, level)
 
     def _embed(self, branch: Branch, number: int, low: np.ndarray, high: np.ndarray) -> AffineForm:
         layers = zip(branch.weights, branch.biases, branch.activations, self.pads[number], strict=True)
-        relaxed, form = relax(layers, AffineForm.of_boxes(low, high))
-        return form.activate(relaxed[-1])
+        relaxed = relax(layers, AffineForm.of_boxes(low, high))
+        return relaxed.form.activate(relaxed.lines[-1])
 
 
 def joint_network(

@@ -13,15 +13,16 @@ from paretofoil.core.command import least
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
-from paretofoil.proof.networks import MarginNetwork, margin_network, question_network
+from paretofoil.proof.networks import margin_network, question_network
 from paretofoil.proof.slack import (
     RANGE_CAUTION,
     RANGE_SLACK,
-    deployed_claim,
-    deviation,
+    Allowance,
+    Network,
+    RoundingKind,
+    allowances,
     probe_shares,
     range_clearance,
-    scaled_rounding,
 )
 
 _SHARES = 0.5 ** np.arange(12)
@@ -58,12 +59,25 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
-    level = question.kappa + range_clearance(batch)
-    spare = float(network.margins(point[None]).min(initial=np.inf)) - level
-    slack = min(RANGE_SLACK, spare / 2)
-    if slack < _LEAST_SLACK:
-        return None
-    growth = _BoxGrowth(network, level + slack, low, high, scaled_rounding(question))
+    spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa - range_clearance(batch)
+    for allowed in allowances(question, network, min(RANGE_SLACK, spare / 2), batch.clearance):
+        ends = _widen_box(batch, row, allowed, point, (low, high))
+        if ends is not None:
+            range_low, range_high = question.command + ends[0] * scale, question.command + ends[1] * scale
+            range_low = np.where(ends[0] <= low, question.low, range_low)  # exactly the limit, without rounding
+            range_high = np.where(ends[1] >= high, question.high, range_high)
+            return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command), allowed.rounding)
+    return None
+
+
+def _widen_box(batch: QuestionBatch, row: int, allowed: Allowance, point: np.ndarray, limits: Ends) -> Ends | None:
+    """Return the largest box around a point (d,) that can be proven with an allowance, if there is any."""
+    level = batch.questions[row].kappa + allowed.slack
+    if allowed.rounding == "measured":
+        if allowed.slack < _LEAST_SLACK:
+            return None
+        level += range_clearance(batch)
+    growth = _BoxGrowth(allowed.network, level, *limits, allowed.around)
     ends = growth.from_corner(point)
     for axis in np.argsort(ends[1] - ends[0], kind="stable"):  # the shortest sides first
         for side in (-1, 1):
@@ -71,12 +85,10 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     if not (ends[1] > ends[0]).any():
         return None
     probes = ends[0] + probe_shares(len(ends[0])) * (ends[1] - ends[0])
-    if RANGE_CAUTION * deviation(batch, row, network, probes, "range") > slack:
-        return None
-    range_low, range_high = question.command + ends[0] * scale, question.command + ends[1] * scale
-    range_low = np.where(ends[0] <= low, question.low, range_low)  # exactly the limit, without rounding
-    range_high = np.where(ends[1] >= high, question.high, range_high)
-    return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command))
+    deployed = batch.margins(np.full(len(probes), row), probes, "range")
+    if allowed.rounding == "measured":
+        allowed = replace(allowed, slack=allowed.slack / RANGE_CAUTION)
+    return None if allowed.contradicted_by(probes, deployed) else ends
 
 
 def _join(ends: Ends, low: np.ndarray, high: np.ndarray) -> Ends:
@@ -87,9 +99,7 @@ def _join(ends: Ends, low: np.ndarray, high: np.ndarray) -> Ends:
 class _BoxGrowth:
     """Moves the sides of a box outwards while all margins in it are proven to be at least the level."""
 
-    def __init__(
-        self, network: MarginNetwork, level: float, low: np.ndarray, high: np.ndarray, around: np.ndarray
-    ) -> None:
+    def __init__(self, network: Network, level: float, low: np.ndarray, high: np.ndarray, around: np.ndarray) -> None:
         self.network, self.level = network, level
         self.low, self.high = low, high  # (d,): the limits of the box
         self.around = around  # (d,): how far around the box the margins are proven, too
@@ -182,7 +192,8 @@ def _widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> P
     deployed = batch.margins_at(np.full(len(weights), row), weights, "range")
     if not (high > low).any() or RANGE_CAUTION * np.abs(deployed - scores.margins(weights)).max() > slack:
         return None
-    return ProvenRange(np.minimum(low, command), np.maximum(high, command))
+    rounding: RoundingKind = "derived" if scores.error <= slack else "measured"
+    return ProvenRange(np.minimum(low, command), np.maximum(high, command), rounding)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +204,8 @@ class _Scores:
     """(N, d) -> (N, num_actions)."""
     foil: int
     rivals: Sequence[int]
+    error: float
+    """The rounding error that the slack must cover; 0 if bounds include it, infinite if it is not known."""
     table: ValueTable | None = None
 
     @classmethod
@@ -200,11 +213,13 @@ class _Scores:
         policy, state, foil, rivals = question.policy, question.state, question.foil, question.rivals
         if isinstance(policy, TabularPolicy):
             table = policy.table(state)
-            return cls(table.values, foil, rivals, table)
+            return cls(table.values, foil, rivals, table.rounding, table)
         if isinstance(policy, WhiteBoxValues):
-            return cls(policy.fold_values(state).values, foil, rivals)
+            values = policy.fold_values(state)
+            return cls(values.values, foil, rivals, np.inf if values.network.rounding is None else 0.0)
         if isinstance(policy, WhiteBoxPolicy):
-            return cls(policy.fold(state).logits, foil, rivals)
+            folded = policy.fold(state)
+            return cls(folded.logits, foil, rivals, np.inf if folded.rounding is None else 0.0)
         return None
 
     def margins(self, weights: np.ndarray) -> np.ndarray:
@@ -261,7 +276,8 @@ class _WeightGrowth:
             return self._proves_by_table(self.scores.table, low, high)
         region = replace(self.question, command=self.command, low=low, high=high, norm="l2")
         network = question_network(region, " for a proven range").negated()
-        return all(_empty(deployed_claim(region, network.only(k), -self.level)) for k in range(network.num_rivals))
+        rivals = (network.only(k) for k in range(network.num_rivals))
+        return all(_empty(allowances(region, rival, 0.0)[0].claim(region, -self.level)) for rival in rivals)
 
     def _proves_by_table(self, table: ValueTable, low: np.ndarray, high: np.ndarray) -> bool:
         """Return whether one vector of the foil is worth more than all vectors of the rivals, everywhere."""

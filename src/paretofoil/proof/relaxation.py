@@ -36,6 +36,12 @@ class Relaxation:
         """The offset of the lower line that is parallel to the upper one; that of a ReLU passes through 0."""
         return self.offset_low if self.parallel else np.zeros_like(self.offset_low)
 
+    def widened(self, error: np.ndarray) -> "Relaxation":
+        """Return the relaxation of an activation that is off by an error (B, n) at most; a ReLU never is."""
+        if not self.parallel:
+            return self
+        return replace(self, offset_low=self.offset_low - error, offset_high=self.offset_high + error)
+
     def flat_below(self) -> "Relaxation":
         """Return the relaxation with slope 0 below each unstable ReLU; the same object if nothing changes."""
         unstable = (self.slope_low > 0.0) & (self.slope_high < 1.0)

@@ -12,12 +12,12 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.options import Stop, now
-from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
+from paretofoil.core.policy import FoldedPolicy, Rounding, WhiteBoxPolicy
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
 from paretofoil.proof.networks import MarginNetwork, rounding_pads
-from paretofoil.proof.slack import float32_rounding, probe_shares, slack_for
+from paretofoil.proof.slack import CAUTION, DERIVED_SLACK, RoundingKind, float32_rounding, probe_shares, slack_for
 
 _SUMMING = 1e-9
 """More than the rounding error of a sum of volumes."""
@@ -75,6 +75,8 @@ class ProvenShares:
     """Allowance for the difference between the deployed policy and its network, in margins."""
     deviation: float
     """Largest measured difference."""
+    rounding: RoundingKind
+    """Whether the slack and the bounds cover the rounding errors of the policy, or these are only measured."""
     leaves: Leaves
     """The boxes of the region."""
 
@@ -95,7 +97,7 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
     assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
     measured = _deviation(batch, row, folded)
-    contest = Contest.of(folded, question, slack_for(measured, batch.clearance))
+    contest = Contest.of(folded, question, measured, batch.clearance)
     return _Partition(contest).run(effort, measured)
 
 
@@ -116,24 +118,36 @@ class Contest:
     low: np.ndarray  # (d,): lower corner of the region, as a command
     scale: np.ndarray  # (d,): width of the region, or 1 without width
     high: np.ndarray  # (d,): upper corner of the region, 1 or, without width, 0
-    rounding: np.ndarray  # (d,): largest error of a command in float32
+    around: np.ndarray  # (d,): largest error of a command, if the rounding of the policy is not known
     slack: float
+    rounding: Rounding | None
+    """The rounding errors of the policy, if they are part of the bounds."""
     _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folded: FoldedPolicy, question: Question, slack: float) -> "Contest":
+    def of(cls, folded: FoldedPolicy, question: Question, measured: float, clearance: float = 0.0) -> "Contest":
+        """Return the contest of a question's valid actions, for a measured deviation and a clearance for noise."""
         low, width = question.low, question.high - question.low
         scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
-        rounding = float32_rounding(low, question.high) / scale
-        return cls(folded, question.valid_actions, low, scale, high, rounding, slack)
+        parts = folded, question.valid_actions, low, scale, high
+        unknown = cls(*parts, float32_rounding(low, question.high) / scale, slack_for(measured, clearance), None)
+        if folded.rounding is None:
+            return unknown
+        around = np.zeros_like(low)
+        derived = cls(*parts, around, 0.0, folded.rounding)
+        network = derived._network(tuple(range(len(question.valid_actions))))
+        error = float(network.largest_error(np.zeros_like(high), high).max(initial=0.0))
+        if max(measured, clearance / CAUTION) > error:  # then its arithmetic is not what it says
+            return unknown
+        return cls(*parts, around, error, None) if error <= DERIVED_SLACK else derived
 
     def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
 
         `some` are indices of valid actions. The first action of the pairs changes slowest.
         """
-        bounds = self._network(some).upper_bounds(low - self.rounding, high + self.rounding)
-        return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.rounding + self.slack)
+        bounds = self._network(some).upper_bounds(low - self.around, high + self.around)
+        return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.around + self.slack)
 
     def _network(self, some: tuple[int, ...]) -> MarginNetwork:
         """Return the network of the differences of the logits of all ordered pairs."""
@@ -142,11 +156,13 @@ class Contest:
             weights, biases = list(self.folded.weights), list(self.folded.biases)
             for parts in (weights, biases):
                 parts[-1] = parts[-1][ahead] - parts[-1][behind]
-            reach = np.abs(self.low) + (self.high + self.rounding) * self.scale
+            reach = np.abs(self.low) + (self.high + self.around) * self.scale
             pads = rounding_pads(weights, biases, reach)
             biases[0] = weights[0] @ self.low + biases[0]
             weights[0] = weights[0] * self.scale
-            self._networks[some] = MarginNetwork(tuple(weights), tuple(biases), self.folded.activations, pads)
+            errors = self.rounding and self.rounding.of_differences(np.array(ahead), np.array(behind))
+            layers = tuple(weights), tuple(biases), self.folded.activations, pads
+            self._networks[some] = MarginNetwork(*layers, errors, self.low, np.diag(self.scale))
         return self._networks[some]
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
@@ -244,7 +260,8 @@ class _Partition:
         if not leaves.settled.all():  # else the volumes are powers of 1/2, and their sums exact
             sure, most = np.maximum(sure - _SUMMING, 0.0), np.where(most > 0, most + _SUMMING, 0.0)
         most = np.minimum(most, 1.0 - (sure.sum() - sure))
-        return ProvenShares(sure, most, stop, self.num_boxes, self.contest.slack, measured, leaves)
+        rounding: RoundingKind = "measured" if self.contest.around.any() else "derived"
+        return ProvenShares(sure, most, stop, self.num_boxes, self.contest.slack, measured, rounding, leaves)
 
 
 def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -1,8 +1,13 @@
-"""The difference between the deployed policy and the float64 network that proofs are about.
+"""What proofs allow for the rounding of the deployed policy.
 
-Margins: the difference is measured at probes, and proofs hold for a slack of several times as much. Inputs: a policy in
-float32 rounds its commands, and proofs cover a region that is wider by this rounding.
+Where the arithmetic of a policy is known, its rounding errors are derived: bounded over the whole search region if they
+are tiny there (float64), or box by box as part of the bounds. Where that is too wide to settle a question, or the
+arithmetic is not known, the difference between policy and network is measured at probes, and proofs hold for a slack of
+several times as much. Such a proof rests on an assumption, which its certificate states.
 """
+
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -21,8 +26,70 @@ RANGE_SLACK = 1e-4
 """Proven ranges hold for margins of kappa and this much more, if the answer has it."""
 RANGE_CAUTION = 1.5
 """The slack of a proven range is at least this many times the measured deviation."""
+DERIVED_SLACK = 1e-6
+"""Derived errors up to this size over the whole region are a slack; larger ones become part of the bounds."""
 _FLOAT32 = 2.0**-24
 """Largest relative error of rounding to float32."""
+_FACET_ROUNDING = 1e-12
+"""More than the rounding error of a weight in float64."""
+
+Network = MarginNetwork | ProductNetwork
+RoundingKind = Literal["derived", "measured"]
+
+
+@dataclass(frozen=True, eq=False)
+class Allowance:
+    """What a proof allows for the difference between the deployed policy and its network."""
+
+    rounding: RoundingKind
+    network: Network
+    """Its bounds include derived errors, box by box, where there are any."""
+    slack: float
+    """The largest other difference, in margins."""
+    around: np.ndarray
+    """How far (d,) a command may be off, in scaled changes, beside that."""
+
+    @property
+    def assumed(self) -> float:
+        """The rounding error that is assumed; 0 if it is derived."""
+        return self.slack if self.rounding == "measured" else 0.0
+
+    def claim(self, question: Question, level: float) -> Claim:
+        """Return the claim that some command of the region makes the deployed margins reach the level."""
+        low, high = question.room
+        facets = region_facets(question, command_rounding(question) if self.around.any() else _FACET_ROUNDING)
+        return Claim(self.network, low - self.around, high + self.around, level - self.slack, question.norm, facets)
+
+    def contradicted_by(self, z: np.ndarray, margins: np.ndarray) -> bool:
+        """Return whether deployed margins (N,) at changes z (N, d) differ by more than the proof allows."""
+        if not self.network.num_rivals:
+            return False
+        off = np.abs(margins - self.network.margins(z).min(axis=1)) > self.slack
+        low, high, margins = z[off] - self.around, z[off] + self.around, margins[off]
+        upper = self.network.upper_bounds(low, high).highest(low, high).min(axis=1, initial=np.inf)
+        lower = self.network.lower_bounds(low, high).min(axis=1, initial=np.inf)
+        return bool(((margins > upper + self.slack) | (margins < lower - self.slack)).any())
+
+
+def allowances(question: Question, network: Network, measured: float, clearance: float = 0.0) -> list[Allowance]:
+    """Return what a proof may allow for, the best first.
+
+    `measured` is the slack for the measured deviation, and `clearance` that for the noise of the policy: if the policy
+    is noisier than its rounding can be, its arithmetic is not what it says.
+    """
+    exact, none = network.with_rounding(None), np.zeros(question.space.dim)
+    error = float(network.largest_error(*question.room).max(initial=0.0))
+    if clearance > CAUTION * error:
+        return [Allowance("measured", exact, measured, scaled_rounding(question))]
+    if error <= DERIVED_SLACK:
+        return [Allowance("derived", exact, error, none)]
+    if network.rounding is None:
+        return [Allowance("measured", exact, measured, scaled_rounding(question))]
+    derived = [Allowance("derived", network, 0.0, none)]
+    if network.rounding.unit > _FLOAT32:  # probes say too little about such coarse numbers
+        return derived
+    # Even then the errors of the first layer are derived: where the rest is steep, no probe would show them.
+    return [*derived, Allowance("measured", network.with_rounding(network.rounding.first_layer()), measured, none)]
 
 
 def deviation(
@@ -52,13 +119,6 @@ def range_clearance(batch: QuestionBatch) -> float:
     It is half the clearance of searches, because answers lie at the edge of the whole clearance.
     """
     return batch.clearance / 2
-
-
-def deployed_claim(question: Question, network: MarginNetwork | ProductNetwork, level: float) -> Claim:
-    """Return the claim that some change of the region, as float32 policies see it, reaches the level."""
-    (low, high), around = question.room, scaled_rounding(question)
-    facets = region_facets(question, command_rounding(question))
-    return Claim(network, low - around, high + around, level, question.norm, facets)
 
 
 def scaled_rounding(question: Question) -> np.ndarray:

@@ -13,12 +13,12 @@ from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues
-from paretofoil.core.question import QuestionBatch
+from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.bounds import region_facets
 from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.networks import question_network, require_white_box
-from paretofoil.proof.slack import PROBES, SLACK, deployed_claim, deviation, scaled_rounding, slack_for
+from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, deviation, slack_for
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.budget import Budget
@@ -72,6 +72,7 @@ class Exact(Search):
             return [_prove_by_table(batch, row, policy, limits) for row in range(batch.num_questions)]
         if not isinstance(policy, WhiteBoxValues):
             require_white_box(policy, " for Exact (for a black-box policy use Boundary())")
+        batch.keep_evidence()
         before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
         began, starts = now(), self._warm_start(batch, limits)
         seconds = (now() - began) / batch.num_questions
@@ -103,19 +104,13 @@ class Exact(Search):
         slack = slack_for(measured, batch.clearance, self.slack)
         safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
-        claim = deployed_claim(question, network, kappa - slack)
         left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
         budget = Budget(batch, rows=np.array([row]), most=left)
-        allowance = float(length(scaled_rounding(question), batch.norm))
-        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9), allowance=allowance)
+        effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9))
         incumbent = _Incumbent(budget, safe, bare, measured, effort)
-        proof = Proof(0.0, 0, Stop.COMPLETE)
-        if start is None:
-            proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK_BOXES, self.max_boxes)))
-        if not proof.closed:
-            incumbent.begin(start, np.random.default_rng(self.seed))
-            proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
-        lower, tolerance = max(0.0, proof.lower - allowance), min(self.gap, self.share * incumbent.distance)
+        allowed, proof = self._branch_and_bound(allowances(question, network, slack, batch.clearance), incumbent, start)
+        lower = max(0.0, proof.lower - float(length(allowed.around, batch.norm)))
+        tolerance = min(self.gap, self.share * incumbent.distance)
         certificate = Certificate(
             status=_status(proof.closed, lower, incumbent.distance, tolerance),
             lower=lower,
@@ -124,12 +119,57 @@ class Exact(Search):
             boxes=proof.boxes,
             seconds=now() - began,
             kappa=kappa,
-            slack=slack,
+            slack=allowed.slack,
             deviation=incumbent.deviation,
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
+            rounding=allowed.rounding,
         )
+        if _contradicted(batch, row, allowed, lower):
+            return Finding(incumbent.scaled_change, Stop.CONTRADICTED)
         return Finding(incumbent.scaled_change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
+
+    def _branch_and_bound(
+        self, candidates: list[Allowance], incumbent: "_Incumbent", start: np.ndarray | None
+    ) -> tuple[Allowance, Proof]:
+        """Return the first proof that closes and what it allows for; if none does, the one with the best bound."""
+        question, best, boxes = incumbent.question, (candidates[0], Proof(0.0, 0, Stop.COMPLETE)), 0
+        for number, allowed in enumerate(candidates):
+            claim = allowed.claim(question, question.kappa)
+            distance = float(length(allowed.around, question.norm))
+            effort = replace(incumbent.effort, allowance=distance, max_boxes=max(1, self.max_boxes - boxes))
+            proof = Proof(0.0, 0, Stop.COMPLETE)
+            if start is None and number == 0:
+                proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK_BOXES, self.max_boxes)))
+            if not proof.closed:
+                if number == 0:
+                    incumbent.begin(start, np.random.default_rng(self.seed))
+                if number + 1 < len(candidates):
+                    if incumbent.undecidable(claim):
+                        continue
+                    effort = _half(effort)
+                proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
+            boxes += proof.boxes
+            proof = replace(proof, boxes=boxes)
+            if proof.closed:
+                return allowed, proof
+            if proof.lower >= best[1].lower:
+                best = allowed, proof
+        return best
+
+
+def _half(effort: Effort) -> Effort:
+    """Return half of the boxes and of the time that are left."""
+    deadline = effort.deadline if np.isinf(effort.deadline) else (now() + effort.deadline) / 2
+    return replace(effort, max_boxes=max(1, effort.max_boxes // 2), deadline=deadline)
+
+
+def _contradicted(batch: QuestionBatch, row: int, allowed: Allowance, lower: float) -> bool:
+    """Return whether any margin of the deployed policy that was queried contradicts the proof."""
+    z, margins = batch.evidence(row)
+    valid = (margins >= batch.questions[row].kappa) & batch.holds(np.full(len(z), row), z)
+    closer = batch.distances(z[valid]).min(initial=np.inf) < lower * (1 - 1e-12)
+    return bool(closer) or allowed.contradicted_by(z, margins)
 
 
 def _plus_queries(limits: Limits, queries: int) -> Limits:
@@ -163,8 +203,19 @@ class _Incumbent:
         self.missed = False  # whether a query was refused without which the proof cannot close
 
     @property
+    def question(self) -> Question:
+        return self.budget.batch.questions[self.budget.rows[0]]
+
+    @property
     def distance(self) -> float:
         return float(self.budget.distance[0])
+
+    def undecidable(self, claim: Claim) -> bool:
+        """Return whether rounding errors keep a proof from closing: a point at the goal cannot be excluded."""
+        if self.scaled_change is None:
+            return False
+        point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]
+        return bool((claim.upper_bounds(point, point).highest(point, point) >= claim.level).all())
 
     @property
     def worth(self) -> float:
@@ -177,7 +228,7 @@ class _Incumbent:
 
     def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
         """Walk from the warm start, the front and random commands."""
-        question, claim = self.budget.batch.questions[self.budget.rows[0]], self.safe
+        question, claim = self.question, self.safe
         num_front, num_random = (8, 24) if start is None else (2, 2)
         batch, rows = self.budget.batch, np.full(len(question.front), self.budget.rows[0])
         front = batch.project(rows, batch.changes_to(rows, question.front))
@@ -270,6 +321,7 @@ def _prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limit
         deviation=measured,
         pad=max((float(polytope.errors.max()) for polytope in ordered), default=0.0),
         norm=batch.norm,
+        rounding="derived",  # the slack covers the rounding errors of the table's sums
     )
     [finding] = budget.findings()
     stop = finding.stop if status == "gap" else Stop.PROVEN

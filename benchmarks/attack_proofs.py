@@ -1,0 +1,279 @@
+"""Try to refute proofs about networks that are hard to round, and print a table by kind of network.
+
+python benchmarks/attack_proofs.py [--answers 2000] [--commands 5000] [--seed 0] [--kinds clamp half ...]
+
+Answer number n has seed n. For each proof, commands that it excludes are given to the deployed module: anywhere in the
+search region, in its corners, near the surface of the ball below the lower bound, near the closest command, and beside
+the numbers of coarse number formats. A command that makes the foil win by kappa refutes the proof. Exits with 1 if any
+proof was refuted.
+"""
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from rich.progress import track
+from threadpoolctl import threadpool_limits
+from torch import Tensor, nn
+
+import paretofoil as pf
+from paretofoil.core.policy import Policy
+from paretofoil.core.question import QuestionBatch
+
+SECONDS = 2.0
+"""Time limit per question."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A policy, a state, a command and a foil."""
+
+    policy: Policy
+    state: np.ndarray
+    command: np.ndarray
+    foil: int
+
+
+class Clamped(nn.Module):
+    """A network with a unit whose lower limit, which the state sets, exceeds its upper limit.
+
+    torch returns the upper limit then, whatever the unit is. Action 1 wins in a small corner of the region alone.
+    """
+
+    def __init__(self, corner: np.ndarray, inwards: np.ndarray, share: float, limit: float) -> None:
+        super().__init__()
+        weight = torch.tensor(1.0 / inwards, dtype=torch.float32)
+        self.way = nn.Linear(len(corner), 1)  # 0 in the corner, 1 at the far end of each objective
+        with torch.no_grad():
+            self.way.weight[0] = weight
+            self.way.bias[0] = -(weight @ torch.tensor(corner, dtype=torch.float32))
+        self.share, self.limit = share, limit
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        way = self.way(commands) / self.share
+        lower, upper = states[:, :1] ** 2 * self.limit, -(states[:, :1] ** 2)
+        unit = torch.clamp(way - 1.0, lower, upper)
+        wins = 4.0 * torch.relu(1.0 - way) - 1.0 - 3.0 * (unit - upper)
+        return torch.cat([0.0 * wins, wins, 0.0 * wins - 1.0], dim=1)
+
+
+class Steep(nn.Module):
+    """Tanh units that are saturated nearly everywhere, so that a margin jumps where a unit changes its sign."""
+
+    def __init__(self, rng: np.random.Generator, low: np.ndarray, high: np.ndarray, gain: float, state: Tensor) -> None:
+        super().__init__()
+        units, dim = int(rng.integers(1, 9)), len(low)
+        self.first, self.last = nn.Linear(len(state) + dim, units), nn.Linear(units, 3)
+        weight = rng.normal(size=(units, dim)) * gain / (high - low)
+        through = rng.uniform(low, high, size=(units, dim))  # a command at which each unit is 0
+        with torch.no_grad():
+            self.first.weight[:, : len(state)] = torch.tensor(rng.normal(size=(units, len(state))) * gain)
+            self.first.weight[:, len(state) :] = torch.tensor(weight)
+            self.first.bias[:] = -(self.first.weight[:, : len(state)].double() @ state.double())
+            self.first.bias.sub_(torch.tensor((weight * through).sum(axis=1)))
+            self.last.weight[:] = torch.tensor(rng.integers(-4, 5, size=(3, units)))  # exact in every number format
+            self.last.bias[:] = torch.tensor(rng.integers(-2, 3, size=3))
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        return self.last(torch.tanh(self.first(torch.cat([states, commands], dim=1))))
+
+
+class Dense(nn.Module):
+    """Linear layers of the state and the command side by side, with an activation between them."""
+
+    def __init__(self, sizes: Sequence[int], activation: nn.Module, gain: float) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for inputs, outputs in pairwise(sizes):
+            layer = nn.Linear(inputs, outputs)
+            layer.weight.data *= gain
+            layers += [layer, activation]
+        self.layers = nn.Sequential(*layers[:-1])
+
+    def forward(self, states: Tensor, commands: Tensor) -> Tensor:
+        return self.layers(torch.cat([states, commands], dim=1))
+
+
+def clamp_case(rng: np.random.Generator) -> Case:
+    """Clamps whose lower limit exceeds the upper one."""
+    low, high = _region(rng, int(rng.integers(1, 4)))
+    lower = rng.random(len(low)) < 0.5
+    corner, inwards = np.where(lower, low, high), np.where(lower, high - low, low - high)
+    module = Clamped(corner, inwards, share=10.0 ** rng.uniform(-3, -1), limit=float(rng.choice([-2.0, 0.0, 1.0])))
+    return _case(module, rng, low, high, rng.normal(size=2), foil=1)
+
+
+def half_case(rng: np.random.Generator) -> Case:
+    """Saturated tanh layers in float16 or bfloat16."""
+    low, high = _region(rng, int(rng.integers(1, 4)))
+    state = torch.tensor(rng.normal(size=2))
+    module = Steep(rng, low, high, 10.0 ** rng.uniform(0, 4), state)
+    dtype = (torch.float16, torch.bfloat16)[int(rng.integers(2))]
+    return _case(module.to(dtype), rng, low, high, state.numpy(), near=10.0 ** rng.uniform(-5, -1))
+
+
+def large_state_case(rng: np.random.Generator) -> Case:
+    """Terms of the state and of the bias, in float32, that are far larger than those of the command."""
+    low, high = _region(rng, int(rng.integers(1, 4)))
+    state = torch.tensor(rng.normal(size=2) * 10.0 ** rng.uniform(3, 8), dtype=torch.float32)
+    module = Steep(rng, low, high, 10.0 ** rng.uniform(0, 3), state)
+    return _case(module, rng, low, high, state.numpy(), near=10.0 ** rng.uniform(-6, -1))
+
+
+def saturated_case(rng: np.random.Generator) -> Case:
+    """Steep networks in float32 and float64, with a command close to where the choice changes."""
+    dim = int(rng.integers(1, 5))
+    sizes = [2 + dim, *[int(rng.integers(4, 33))] * int(rng.integers(1, 3)), 3]
+    module = Dense(sizes, _activation(rng), gain=float(rng.choice([3.0, 10.0, 30.0])))
+    dtype = (torch.float32, torch.float64)[int(rng.integers(2))]
+    return _case(module.to(dtype), rng, *_region(rng, dim), rng.normal(size=2), near=10.0 ** rng.uniform(-6, -1))
+
+
+def ordinary_case(rng: np.random.Generator) -> Case:
+    """Networks as people write them."""
+    dim = int(rng.integers(1, 5))
+    return _case(Dense([2 + dim, 32, 32, 3], _activation(rng), gain=2.0), rng, *_region(rng, dim), rng.normal(size=2))
+
+
+def _activation(rng: np.random.Generator) -> nn.Module:
+    kinds = (nn.Tanh, nn.Sigmoid, nn.ReLU, nn.ELU, nn.Softplus, nn.SiLU)
+    return kinds[int(rng.integers(len(kinds)))]()
+
+
+KINDS: dict[str, Callable[[np.random.Generator], Case]] = {
+    "clamp": clamp_case,
+    "half": half_case,
+    "large-state": large_state_case,
+    "saturated": saturated_case,
+    "ordinary": ordinary_case,
+}
+
+
+def _region(rng: np.random.Generator, dim: int) -> tuple[np.ndarray, np.ndarray]:
+    width = 10.0 ** rng.uniform(-1, 2, size=dim)
+    low = np.where(rng.random(dim) < 0.5, -width, 10.0 ** rng.uniform(-2, 2, size=dim))
+    return low, low + width
+
+
+def _case(
+    module: nn.Module,
+    rng: np.random.Generator,
+    low: np.ndarray,
+    high: np.ndarray,
+    state: np.ndarray,
+    *,
+    foil: int | None = None,
+    near: float | None = None,
+) -> Case:
+    """A question about a random command, or about one at this share of the way from where the choice changes."""
+    space = pf.CommandSpace(low=low, high=high, objectives=[f"objective {i}" for i in range(len(low))])
+    policy = pf.from_torch(module.eval(), state, space, outputs="logits")
+
+    def scores(commands: np.ndarray) -> np.ndarray:
+        return policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
+
+    commands = rng.uniform(low, high, size=(256, len(low)))
+    choices = scores(commands).argmax(axis=1)
+    command, others = commands[0], commands[choices != choices[0]]
+    if near is not None and len(others):
+        here, there = command, others[0]
+        for _ in range(40):
+            middle = (here + there) / 2
+            here, there = (middle, there) if scores(middle[None]).argmax() == choices[0] else (here, middle)
+        foil, command = int(scores(there[None]).argmax()), here + near * (command - here)
+    if foil is None:
+        foil = int(np.argsort(-scores(command[None])[0])[rng.choice([1, 1, 2])])
+    return Case(policy, np.asarray(state), command, foil)
+
+
+def attack(case: Case, count: int, rng: np.random.Generator) -> tuple[str, int, float]:
+    """Return the status of the answer, how many commands were tried, and the largest margin among them."""
+    try:
+        answer = pf.explain(
+            case.policy, state=case.state, command=case.command, foil=case.foil, limits=pf.Limits(seconds=SECONDS)
+        )
+    except pf.InvalidInput:  # rounding decides which of two actions is chosen, and here it is the foil
+        return "refused", 0, -np.inf
+    lower = answer.lower_bound
+    if not lower > 0:
+        return answer.status.value, 0, -np.inf
+    assert answer.live is not None
+    question = answer.live.question
+    batch = QuestionBatch([question])
+    z = _excluded_changes(batch, lower, answer, count, rng)
+    margins = batch.margins(np.zeros(len(z), dtype=np.int64), z, "attack")
+    return answer.status.value, len(z), float((margins - question.kappa).max(initial=-np.inf))
+
+
+def _excluded_changes(
+    batch: QuestionBatch, lower: float, answer: pf.Answer, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Scaled changes (N, d) inside the region that are closer than the lower bound."""
+    low, high, dim, fifth = batch.low[0], batch.high[0], batch.dim, count // 5
+    anywhere = rng.uniform(low, high, size=(fifth, dim))
+    corners = np.where(rng.random((fifth, dim)) < 0.5, low, high) * (1 - 1e-3 * rng.random((fifth, dim)) ** 4)
+    if np.isfinite(lower):
+        direction = rng.normal(size=(2 * fifth, dim))
+        direction /= batch.distances(direction)[:, None]
+        surface = direction * lower * (1 - 10.0 ** rng.uniform(-9, 0, size=(2 * fifth, 1)))
+        if answer.closest is not None:
+            closest = batch.changes_to(np.zeros(1, dtype=np.int64), answer.closest.command[None])
+            shrink = lower / batch.distances(closest)[0] * (1 - 10.0 ** rng.uniform(-9, -1, size=(fifth, 1)))
+            surface[:fifth] = closest * shrink + rng.normal(size=(fifth, dim)) * lower * 10.0 ** rng.uniform(
+                -8, -1, size=(fifth, 1)
+            )
+    else:
+        surface = rng.uniform(low, high, size=(2 * fifth, dim))
+    z = np.clip(np.concatenate([anywhere, corners, surface, _representable(batch, surface[:fifth], rng)]), low, high)
+    return z[batch.distances(z) < lower]
+
+
+def _representable(batch: QuestionBatch, z: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Changes that lead to commands just beside the numbers of a coarse format, where rounding jumps."""
+    commands = batch.commands_at(np.zeros(len(z), dtype=np.int64), z)
+    bits = rng.choice([8, 11, 24], size=(len(z), 1))
+    step = 2.0 ** (np.floor(np.log2(np.maximum(np.abs(commands), 1e-30))) + 1 - bits)
+    jump = (np.round(commands / step) + 0.5 * rng.choice([-1, 0, 1], size=commands.shape)) * step
+    beside = jump * (1 + rng.choice([-1e-12, 0.0, 1e-12], size=commands.shape))
+    return batch.changes_to(np.zeros(len(z), dtype=np.int64), beside)
+
+
+def main(arguments: argparse.Namespace) -> int:
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in arguments.kinds}
+    refuted = []
+    with threadpool_limits(1):
+        torch.set_num_threads(1)
+        for n in track(range(arguments.seed, arguments.seed + arguments.answers), "Attacking proofs"):
+            kind = arguments.kinds[n % len(arguments.kinds)]
+            torch.manual_seed(n)
+            rng = np.random.default_rng(n)
+            status, tried, worst = attack(KINDS[kind](rng), arguments.commands, rng)
+            counts[kind].update({"answers": 1, status: 1, "commands": tried, "refuted": int(worst >= 0)})
+            if worst >= 0:
+                refuted.append(
+                    f"refuted: --seed {n} --answers 1 --kinds {' '.join(arguments.kinds)} ({kind}, margin {worst:+.3g})"
+                )
+    print("\n".join(refuted))
+    columns = ["answers", "proven closest", "proven infeasible", "found", "not found", "refused", "commands", "refuted"]
+    print(f"| kind | {' | '.join(columns)} |\n|---{'|---:' * len(columns)}|")
+    for kind, row in {**counts, "all": sum(counts.values(), Counter())}.items():
+        print(f"| {kind} | {' | '.join(f'{row[column]:,}' for column in columns)} |")
+    return int(bool(refuted))
+
+
+def read_arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--answers", type=int, default=2000, help="Number of answers to attack.")
+    parser.add_argument("--commands", type=int, default=5000, help="Number of commands per answer.")
+    parser.add_argument("--seed", type=int, default=0, help="Seed of the first answer.")
+    parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main(read_arguments()))
