@@ -62,11 +62,11 @@ def overhead() -> None:
         if not installed(engine):
             print(f"| {engine} | {workers} | not installed | |")
             continue
-        started, moments = time.perf_counter(), []
+        started, arrivals = time.perf_counter(), []
         for _ in run_all(count, [chunk] * CHUNKS, engine=engine, workers=workers):
-            moments.append(time.perf_counter())
-        each = 1000 * (moments[-1] - moments[0]) / (CHUNKS - 1)
-        print(f"| {engine} | {workers} | {moments[0] - started:.2f} | {each:.1f} |", flush=True)
+            arrivals.append(time.perf_counter())
+        each = 1000 * (arrivals[-1] - arrivals[0]) / (CHUNKS - 1)
+        print(f"| {engine} | {workers} | {arrivals[0] - started:.2f} | {each:.1f} |", flush=True)
 
 
 def disk() -> None:
