@@ -37,7 +37,7 @@ def main(count: int, names: Sequence[str]) -> None:
     print(f"| {' | '.join(head)} |\n|---|---|" + "---:|" * (len(head) - 2), flush=True)
     totals = {search.name: np.zeros(7) for search in SEARCHES}
     for name in names:
-        feasible, proven = feasible(name, count)
+        feasible, proven = feasible_questions(name, count)
         if not feasible:
             continue
         module = TorchPolicy(feasible[0].policy)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def main(count: int, names: Sequence[str]) -> None:
         tell("all", label, row)
 
 
-def feasible(name: str, count: int) -> tuple[list[Question], list[float]]:
+def feasible_questions(name: str, count: int) -> tuple[list[Question], list[float]]:
     """Return evenly spread feasible questions of an agent, with their proven distances."""
     agent = load_agent(name)
     cases = list(enumerate_cases(agent))
