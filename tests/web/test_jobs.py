@@ -1,9 +1,10 @@
-"""Jobs: computed once for all who ask, kept within limits, and really stopped when nobody waits."""
+"""Jobs: computed once for all clients, kept within limits, and stopped when no client waits."""
 
 import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,6 +17,23 @@ from paretofoil.web.cache import ENTRY_BYTES, SizedCache
 
 SLOW = {"agents": ("slow_agent:patient", "deep-sea-treasure")}
 ENDLESS = {**QUESTION, "agent": "slow_agent:patient", "seconds": 60.0, "search": "cf-zoo:thorough"}
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Visitor]:
+    """A server with a slow agent and one worker."""
+    with visiting(**SLOW) as client:
+        yield client
+
+
+@pytest.fixture
+def slow(shared: Visitor) -> Iterator[Visitor]:
+    """That server, with nothing left to do at the end of the test."""
+    yield shared
+    for job in list(jobs_of(shared)._open.values()):
+        while job.state in ("waiting", "running"):
+            shared.request("DELETE", f"/api/jobs/{job.key}")
+    wait_until(lambda: shared.get("/api/health").json()["running"] == 0)
 
 
 def jobs_of(visitor: Visitor) -> Any:
@@ -39,7 +57,7 @@ def wait_until(true: Any) -> None:
         time.sleep(0.02)
 
 
-def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
+def test_an_answer_is_that_of_the_library(visitor: Visitor) -> None:
     agent = pf.load_agent("deep-sea-treasure")
     options = {"k": 2, "norm": "l1", "ranges": {"treasure": [1.0, 20.0]}, "kappa": 0.1}
     asked = {**QUESTION, "options": options}
@@ -58,7 +76,7 @@ def test_an_answer_is_the_librarys(visitor: Visitor) -> None:
     assert len(got.alternatives) == len(expected.alternatives)
 
 
-def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -> None:
+def test_a_flip_map_is_that_of_the_library_and_comes_in_parts(visitor: Visitor) -> None:
     heard: list[dict[str, Any]] = []
     original = jobs_of(visitor)._update
 
@@ -77,81 +95,76 @@ def test_a_flip_map_is_the_librarys_and_comes_piece_by_piece(visitor: Visitor) -
     assert (job["progress"], job["partial"]) == (1.0, [])
 
 
-def test_the_moments_of_a_flip_map_are_those_asked_for(visitor: Visitor) -> None:
+def test_a_flip_map_has_the_requested_steps(visitor: Visitor) -> None:
     key = visitor.ask("/api/flip-maps", {"agent": "branch-path", "command": [1.0, 1.0], "steps": [3, 1, 3]})
     assert set(visitor.wait(key)["result"]["flip_map"]["steps"]) == {1, 3}
 
 
-def test_a_question_that_was_answered_is_answered_at_once(visitor: Visitor) -> None:
+def test_the_same_question_is_answered_at_once(visitor: Visitor) -> None:
     first = visitor.wait(visitor.ask("/api/answers", QUESTION))
     again = visitor.post("/api/answers", {**QUESTION, "foil": 1, "search": "auto"})  # the same, spelt otherwise
     assert again.status_code == 200
     assert again.json() == first
 
 
-def test_what_two_ask_is_computed_once_and_stops_when_both_give_up() -> None:
-    with visiting(**SLOW) as visitor:
-        first, second = (visitor.ask("/api/answers", ENDLESS) for _ in range(2))
-        assert first == second
-        visitor.wait(first, "running")
-        [worker] = pids(visitor)
-        assert visitor.get("/api/health").json()["running"] == 1
-        assert visitor.request("DELETE", f"/api/jobs/{first}").json()["state"] == "running"
-        assert alive(worker)
-        assert visitor.request("DELETE", f"/api/jobs/{first}").json()["state"] == "cancelled"
-        wait_until(lambda: not alive(worker))
-        assert visitor.get("/api/health").json()["running"] == 0
-        assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"  # by a new process
+def test_a_question_of_two_clients_is_computed_once_and_stops_when_both_cancel(slow: Visitor) -> None:
+    first, second = (slow.ask("/api/answers", ENDLESS) for _ in range(2))
+    assert first == second
+    slow.wait(first, "running")
+    [worker] = pids(slow)
+    assert slow.get("/api/health").json()["running"] == 1
+    assert slow.request("DELETE", f"/api/jobs/{first}").json()["state"] == "running"
+    assert alive(worker)
+    assert slow.request("DELETE", f"/api/jobs/{first}").json()["state"] == "cancelled"
+    wait_until(lambda: not alive(worker))
+    assert slow.get("/api/health").json()["running"] == 0
+    assert slow.wait(slow.ask("/api/answers", QUESTION))["state"] == "done"  # by a new process
 
 
-def test_a_question_that_was_given_up_can_be_asked_again() -> None:
-    with visiting(**SLOW) as visitor:
-        key = visitor.ask("/api/answers", ENDLESS)
-        visitor.request("DELETE", f"/api/jobs/{key}")
-        assert visitor.job(key)["state"] == "cancelled"
-        assert visitor.ask("/api/answers", ENDLESS) == key
-        assert visitor.wait(key, "running")["error"] is None
+def test_a_cancelled_question_can_be_asked_again(slow: Visitor) -> None:
+    key = slow.ask("/api/answers", ENDLESS)
+    slow.request("DELETE", f"/api/jobs/{key}")
+    assert slow.job(key)["state"] == "cancelled"
+    assert slow.ask("/api/answers", ENDLESS) == key
+    assert slow.wait(key, "running")["error"] is None
 
 
-def test_a_waiting_question_that_is_given_up_is_never_computed() -> None:
-    with visiting(**SLOW) as visitor:
-        running = visitor.ask("/api/answers", ENDLESS)
-        visitor.wait(running, "running")
-        waiting = visitor.ask("/api/answers", QUESTION)
-        assert visitor.request("DELETE", f"/api/jobs/{waiting}").json()["state"] == "cancelled"
-        assert visitor.job(running)["state"] == "running"
-        assert visitor.get("/api/health").json()["waiting"] == 0
+def test_a_question_that_is_cancelled_while_it_waits_is_not_computed(slow: Visitor) -> None:
+    running = slow.ask("/api/answers", ENDLESS)
+    slow.wait(running, "running")
+    waiting = slow.ask("/api/answers", {**QUESTION, "step": 3})
+    assert slow.request("DELETE", f"/api/jobs/{waiting}").json()["state"] == "cancelled"
+    assert slow.job(running)["state"] == "running"
+    assert slow.get("/api/health").json()["waiting"] == 0
 
 
-def test_a_worker_that_is_lost_fails_its_job_and_is_replaced() -> None:
-    with visiting(**SLOW) as visitor:
-        key = visitor.ask("/api/answers", ENDLESS)
-        visitor.wait(key, "running")
-        [worker] = pids(visitor)
-        os.kill(worker, signal.SIGKILL)
-        job = visitor.wait(key)
-        assert (job["state"], job["error"]) == ("failed", "the worker process ended; please ask again")
-        assert visitor.wait(visitor.ask("/api/answers", QUESTION))["state"] == "done"
-        assert pids(visitor) != [worker]
+def test_a_worker_that_dies_fails_its_job_and_is_replaced(slow: Visitor) -> None:
+    key = slow.ask("/api/answers", ENDLESS)
+    slow.wait(key, "running")
+    [worker] = pids(slow)
+    os.kill(worker, signal.SIGKILL)
+    job = slow.wait(key)
+    assert (job["state"], job["error"]) == ("failed", "the worker process ended; please ask again")
+    assert slow.wait(slow.ask("/api/answers", QUESTION))["state"] == "done"
+    assert pids(slow) != [worker]
 
 
-def test_a_worker_that_died_while_it_was_idle_fails_nothing() -> None:
-    with visiting(**SLOW) as visitor:
-        visitor.wait(visitor.ask("/api/answers", QUESTION))
-        [worker] = pids(visitor)
-        os.kill(worker, signal.SIGKILL)
-        wait_until(lambda: jobs_of(visitor)._workers[0]._process.poll() is not None)
-        assert visitor.wait(visitor.ask("/api/answers", {**QUESTION, "step": 2}))["state"] == "done"
+def test_a_worker_that_dies_while_idle_fails_no_job(slow: Visitor) -> None:
+    slow.wait(slow.ask("/api/answers", QUESTION))
+    [worker] = pids(slow)
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: jobs_of(slow)._workers[0]._process.poll() is not None)
+    assert slow.wait(slow.ask("/api/answers", {**QUESTION, "step": 2}))["state"] == "done"
 
 
-def test_work_without_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs_module, "JOB_SECONDS", 0.2)
     with visiting(**SLOW) as visitor:
         job = visitor.wait(visitor.ask("/api/answers", ENDLESS))
         assert job["error"] == "the task exceeded 0.2 seconds and was stopped; please ask again"
 
 
-def test_a_worker_is_replaced_after_so_many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_replaced_after_a_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs_module, "TASKS_PER_PROCESS", 1)
     with visiting() as visitor:
         seen = set(pids(visitor))
@@ -161,7 +174,7 @@ def test_a_worker_is_replaced_after_so_many_tasks(monkeypatch: pytest.MonkeyPatc
         assert len(seen) == 3
 
 
-def test_what_a_search_refuses_is_told_in_its_words() -> None:
+def test_an_error_of_the_search_is_reported() -> None:
     with visiting(agents=("slow_agent:blunt",)) as visitor:
         job = visitor.wait(visitor.ask("/api/answers", {**QUESTION, "agent": "slow_agent:blunt", "search": "exact"}))
         assert job["state"] == "failed"
@@ -169,7 +182,7 @@ def test_what_a_search_refuses_is_told_in_its_words() -> None:
         assert job["result"] is None
 
 
-def test_a_full_queue_says_when_to_come_again() -> None:
+def test_a_full_queue_says_when_to_retry() -> None:
     with visiting(**SLOW, queue=1) as visitor:
         running = visitor.ask("/api/answers", ENDLESS)
         visitor.wait(running, "running")
@@ -181,7 +194,7 @@ def test_a_full_queue_says_when_to_come_again() -> None:
         assert visitor.post("/api/answers", QUESTION).status_code == 202  # it waits already: no further room is needed
 
 
-def test_long_work_leaves_a_worker_to_short_questions() -> None:
+def test_long_jobs_leave_a_worker_to_short_ones() -> None:
     with visiting(**SLOW, workers=2) as visitor:
         long = {"agent": "slow_agent:patient", "command": [8.0, -8.0], "search": "cf-zoo:thorough", "seconds": 60.0}
         first, second = (visitor.ask("/api/flip-maps", {**long, "steps": [time_]}) for time_ in (0, 1))
@@ -190,7 +203,7 @@ def test_long_work_leaves_a_worker_to_short_questions() -> None:
         assert visitor.job(second)["state"] == "waiting"
 
 
-def test_results_are_forgotten_when_there_are_too_many() -> None:
+def test_old_results_are_dropped() -> None:
     with visiting(memory=12_000) as visitor:
         keys = [visitor.ask("/api/answers", {**QUESTION, "step": t}) for t in (1, 2, 5)]
         for key in keys:
@@ -200,7 +213,7 @@ def test_results_are_forgotten_when_there_are_too_many() -> None:
         assert jobs_of(visitor)._finished.used <= 12_000
 
 
-def test_memory_forgets_what_was_not_asked_for_longest() -> None:
+def test_the_cache_drops_what_was_not_used_for_longest() -> None:
     memory: SizedCache[str] = SizedCache(3 * (ENTRY_BYTES + 100))
     for key in "abc":
         memory.put(key, key, 100)
@@ -214,12 +227,11 @@ def test_memory_forgets_what_was_not_asked_for_longest() -> None:
     assert memory.used == 3 * (ENTRY_BYTES + 100) - 50
 
 
-def test_the_event_loop_stays_free_while_workers_prove() -> None:
-    with visiting(**SLOW) as visitor:
-        key = visitor.ask("/api/answers", ENDLESS)
-        visitor.wait(key, "running")
-        for _ in range(20):
-            assert visitor.get("/api/health").json()["running"] == 1
+def test_the_server_responds_while_workers_prove(slow: Visitor) -> None:
+    key = slow.ask("/api/answers", ENDLESS)
+    slow.wait(key, "running")
+    for _ in range(20):
+        assert slow.get("/api/health").json()["running"] == 1
 
 
 def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
@@ -231,15 +243,15 @@ def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
     assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("jobs ")]
 
 
-def test_a_desk_that_is_lost_is_replaced() -> None:
+def test_the_process_of_quick_tasks_is_replaced_when_it_dies() -> None:
     with visiting(agents=("deep-sea-treasure",)) as visitor:
-        desk = visitor.app.state.server.quick._process
-        os.kill(desk.pid, signal.SIGKILL)
-        wait_until(lambda: desk._process.poll() is not None)
+        worker = visitor.app.state.server.quick._process
+        os.kill(worker.pid, signal.SIGKILL)
+        wait_until(lambda: worker._process.poll() is not None)
         assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
 
 
-def test_quick_work_that_is_not_quick_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quick_task_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool_module, "QUICK_SECONDS", 0.01)
     with visiting(agents=("slow_agent:patient",)) as visitor:
         many = {"state": [0.0] * 22, "valid_actions": [0], "commands": [[8.0, -8.0]] * 10}

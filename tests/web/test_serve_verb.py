@@ -5,13 +5,15 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+Run = Callable[..., tuple[int, str, str]]
 
 
 @contextmanager
@@ -45,10 +47,9 @@ def test_the_page_is_served_until_it_is_interrupted() -> None:
         assert "Traceback" not in process.stderr.read()  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("module", ["own_agents", "own_agents.py"])
-def test_an_agent_of_ones_own_is_found_where_one_stands(tmp_path: Path, module: str) -> None:
+def test_your_own_agents_are_found_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "own_agents.py").write_text("import paretofoil as pf\nagent = pf.load_agent('branch-path')\n")
-    with typed(f"{module}:agent", cwd=tmp_path) as process:
+    with typed("own_agents.py:agent", cwd=tmp_path) as process:
         asked = {"agent": "own_agents:agent", "command": [1.0, 1.0]}  # by another process, which finds it as well
         assert httpx.post(f"{address_of(process)}api/episodes", json=asked, timeout=60).status_code == 200
 
@@ -57,7 +58,7 @@ def test_a_server_that_others_can_reach_warns() -> None:
     with typed("deep-sea-treasure", "--host", "0.0.0.0") as process:
         httpx.get(f"{address_of(process)}api/health")  # by then it listens to signals, even if its parent ignores them
         process.send_signal(signal.SIGINT)
-        assert "warning: whoever can reach this machine" in process.stderr.read()  # type: ignore[union-attr]
+        assert "warning: everyone who can reach this machine" in process.stderr.read()  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -70,9 +71,8 @@ def test_a_server_that_others_can_reach_warns() -> None:
         (["--host", "300.1.1.1"], "error:"),
     ],
 )
-def test_what_cannot_be_served_is_one_line(arguments: list[str], words: str) -> None:
-    with typed(*arguments) as process:
-        told, error = process.communicate()
-        assert (process.returncode, told) == (2, "")
-        assert words in error
-        assert "Traceback" not in error
+def test_what_cannot_be_served_is_one_line(run: Run, arguments: list[str], words: str) -> None:
+    code, out, error = run("serve", "--workers", "1", "--port", "0", *arguments)
+    assert (code, out) == (2, "")
+    assert words in error
+    assert "Traceback" not in error

@@ -39,7 +39,7 @@ def test_an_uploaded_agent_can_be_asked_and_goes_with_the_server() -> None:
         job = visitor.wait(visitor.ask("/api/answers", {**QUESTION, "agent": "mine"}))
         twin = visitor.wait(visitor.ask("/api/answers", QUESTION))
         assert job["result"]["sentence"] == twin["result"]["sentence"]
-        assert job["result"]["answer"]["agent"] == "mine"
+        assert job["result"]["answer"]["question"]["agent"] == "mine"
     assert not folder.parent.exists()
 
 
@@ -112,14 +112,16 @@ def test_names_keep_their_meaning_when_a_folder_has_the_same(tmp_path: Path) -> 
         )
 
 
-@pytest.mark.parametrize("name", ["my agent", "a#b?c&d", "50%", "ä<b>"])
-def test_a_folder_may_have_any_name(tmp_path: Path, name: str) -> None:
-    pf.save_agent(pf.load_agent("branch-path"), tmp_path / name)
+def test_a_folder_may_have_any_name(tmp_path: Path) -> None:
+    names = ["my agent", "a#b?c&d", "50%", "ä<b>"]
+    for name in names:
+        pf.save_agent(pf.load_agent("branch-path"), tmp_path / name)
     with visiting(folders=(tmp_path,)) as visitor:
-        [shown] = [agent for agent in visitor.get("/api/agents").json() if agent["name"] == name]
-        assert visitor.get(shown["picture"]).headers["content-type"] == "image/png"
-        episode = visitor.post("/api/episodes", {"agent": name, "command": [1.0, 1.0]}).json()
-        assert visitor.get(episode["end_picture"]).headers["content-type"] == "image/png"
+        pictures = {agent["name"]: agent["picture"] for agent in visitor.get("/api/agents").json()}
+        for name in names:
+            assert visitor.get(pictures[name]).headers["content-type"] == "image/png"
+            episode = visitor.post("/api/episodes", {"agent": name, "command": [1.0, 1.0]}).json()
+            assert visitor.get(episode["end_picture"]).headers["content-type"] == "image/png"
 
 
 def test_one_broken_agent_does_not_hide_the_others(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -15,12 +16,15 @@ from paretofoil.web.user_study.replies import Replies
 EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
 
 
-def typed(*arguments: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "paretofoil", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=False)
+Run = Callable[..., tuple[int, str, str]]
 
 
-def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: Path) -> None:
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_study_is_served_and_its_replies_go_into_the_current_folder(run: Run, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "paretofoil", "serve", "--port", "0", "--workers", "1", "--study", str(EXAMPLE)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdout is not None
@@ -34,9 +38,10 @@ def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: 
         process.send_signal(signal.SIGINT)
         process.wait()
         assert "Traceback" not in process.stderr.read()
-    exported = typed("user-study", "export", "user-study.sqlite", folder=tmp_path)
-    assert exported.stdout.startswith("participant,condition,counterfactuals,")
-    assert exported.stdout.count("\n") == 1
+    code, out, _ = run("user-study", "export", "user-study.sqlite")
+    assert code == 0
+    assert out.startswith("participant,condition,counterfactuals,")
+    assert out.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -50,35 +55,35 @@ def test_a_study_is_served_and_its_replies_go_beside_where_one_stands(tmp_path: 
 )
 @pytest.mark.parametrize("verb", [["serve", "--study"], ["user-study", "check"]])
 def test_a_study_that_cannot_be_read_is_one_line(
-    tmp_path: Path, verb: list[str], content: str | None, words: str
+    run: Run, tmp_path: Path, verb: list[str], content: str | None, words: str
 ) -> None:
     if content is not None:
         (tmp_path / "study.json").write_text(content)
-    done = typed(*verb, "study.json", folder=tmp_path)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert words in done.stderr
-    assert "study.json" in done.stderr
-    assert "Traceback" not in done.stderr
+    code, out, error = run(*verb, "study.json")
+    assert (code, out) == (2, "")
+    assert words in error
+    assert "study.json" in error
+    assert "Traceback" not in error
 
 
-def test_a_study_is_checked_without_being_served(tmp_path: Path) -> None:
-    done = typed("user-study", "check", str(EXAMPLE), folder=tmp_path)
-    assert done.returncode == 0
-    assert "4 conditions, 4 tasks, 4 ratings: ready to serve." in done.stdout
+def test_a_study_is_checked_without_being_served(run: Run, tmp_path: Path) -> None:
+    code, out, _ = run("user-study", "check", str(EXAMPLE))
+    assert code == 0
+    assert "4 conditions, 4 tasks, 4 ratings: ready to serve." in out
     assert list(tmp_path.iterdir()) == []
 
 
-def test_replies_are_exported_into_a_file(tmp_path: Path) -> None:
+def test_replies_are_exported_into_a_file(run: Run, tmp_path: Path) -> None:
     Replies(tmp_path / "some.sqlite", read_user_study(EXAMPLE)).close()
-    done = typed("user-study", "export", "some.sqlite", "--out", "deep/some.csv", folder=tmp_path)
-    assert "Wrote 0 replies into deep/some.csv." in done.stdout
+    _, out, _ = run("user-study", "export", "some.sqlite", "--out", "deep/some.csv")
+    assert "Wrote 0 replies to deep/some.csv." in out
     assert (tmp_path / "deep" / "some.csv").read_text().startswith("participant,")
 
 
-def test_an_export_of_something_else_is_one_line(tmp_path: Path) -> None:
+def test_an_export_of_another_file_is_one_line(run: Run, tmp_path: Path) -> None:
     (tmp_path / "words.sqlite").write_text("no database " * 100)
     for name, words in (("words.sqlite", "to hold the replies of a user study"), ("none.sqlite", "no such file")):
-        done = typed("user-study", "export", name, folder=tmp_path)
-        assert (done.returncode, done.stdout) == (2, "")
-        assert words in done.stderr
-        assert "Traceback" not in done.stderr
+        code, out, error = run("user-study", "export", name)
+        assert (code, out) == (2, "")
+        assert words in error
+        assert "Traceback" not in error

@@ -16,7 +16,6 @@ from paretofoil.core.influence import Influence
 from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
-from paretofoil.explanation.influence import influence_episode
 from paretofoil.explanation.questions import find_action, make_question
 from paretofoil.search.registry import choose_search
 from paretofoil.web.agent_store import AgentSource
@@ -178,6 +177,8 @@ def _cell(answer: Answer) -> dict[str, Any]:
 
 
 def _influence(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+    from paretofoil.explanation.influence import influence_episode  # it imports scipy.stats, which takes a second
+
     influences: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])
     steps = range(len(episode)) if request["steps"] is None else request["steps"]
