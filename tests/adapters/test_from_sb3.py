@@ -89,7 +89,10 @@ def test_images_and_numbers_of_a_state_are_seen_as_the_model_sees_them() -> None
 @pytest.mark.parametrize("parts", [None, ["desired_goal"]])
 def test_what_vec_normalize_does_is_taken_along_and_proven(parts: list[str] | None) -> None:
     env = VecNormalize(DummyVecEnv([Plane]), clip_obs=1.0, epsilon=0.1, norm_obs_keys=parts)
-    model = trained("PPO", env, 512)
+    model = trained("PPO", env)
+    env.reset()
+    for action in np.random.default_rng(0).integers(4, size=128):  # gathers the statistics
+        env.step([action])
     seen = observations(20)
     policy = pf.from_sb3(model, seen[0])
     assert policy.is_white_box
@@ -158,7 +161,7 @@ def test_the_space_is_that_of_the_goal_unless_another_is_given() -> None:
 def test_a_goal_without_bounds_needs_a_space() -> None:
     env = Plane(wish=spaces.Box(-np.inf, np.inf, (1,)))
     model, [seen] = trained("PPO", env), observations(1, env)
-    with pytest.raises(InvalidInput, match=r"expected the space of commands \(space=\), .* got Box\(-inf"):
+    with pytest.raises(InvalidInput, match=r"expected space=.*, because the command has no bounds .* got Box\(-inf"):
         pf.from_sb3(model, seen, command="wish")
     mine = pf.CommandSpace([0.0], [1.0], ["wish"])
     assert pf.from_sb3(model, seen, mine, command="wish").is_white_box
@@ -168,7 +171,9 @@ def test_a_model_that_chooses_in_another_way_than_its_network_is_refused(monkeyp
     model, [seen] = trained("PPO", Plane()), observations(1)
     other = (model.predict(seen, deterministic=True)[0] + 1) % 4
     monkeypatch.setattr(model, "predict", lambda observation, deterministic: (np.array([other]), None))
-    with pytest.raises(InvalidInput, match="a model that chooses by its logits or Q-values, got action"):
+    with pytest.raises(
+        InvalidInput, match="a model that chooses by its logits or Q-values, got one that chooses action"
+    ):
         pf.from_sb3(model, seen)
 
 
@@ -196,7 +201,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
         (model, seen["observation"], {}, "expected an observation with the parts achieved_goal, .* got ndarray"),
         (model, {"observation": seen["observation"]}, {}, "the parts achieved_goal, .* got observation"),
         (model, seen | {"observation": np.zeros(5)}, {}, "expected an observation of the model's environment, got"),
-        (model, several, {}, "expected one observation, got several"),
+        (model, several, {}, "expected one observation, got a batch of"),
     ]
     for subject, observation, options, message in cases:
         with pytest.raises(InvalidInput, match=message):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from tiers import long_except
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from torch.nn import functional as F  # noqa: N812
@@ -151,7 +152,7 @@ def test_the_fold_of_a_common_form_agrees_with_the_module_in_any_state(name: str
         assert_fold_agrees(policy, state)
 
 
-@pytest.mark.parametrize("name", COMMON)
+@pytest.mark.parametrize("name", long_except(COMMON, ("PCN", "LeakyReLU", "SiLU", "Q-values")))
 def test_exact_answers_about_a_common_form_are_proven_and_hold(name: str) -> None:
     _, policy = common(name)
     for rank in (1, 2):
@@ -664,7 +665,7 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
             {"inputs": "concatenated", "state": [[[1.0]]]},
             r"finite vectors \(flatten images and dicts\), got shape",
         ),
-        (LOGITS, {"inputs": "concatenated", "state": {"map": [1.0]}}, "is flattened first\\), got dict"),
+        (LOGITS, {"inputs": "concatenated", "state": {"map": [1.0]}}, "flatten images and dicts\\), got dict"),
         (Module(lambda m, s, c: m.output(m.command(c))[:, 0]), {}, r"returns the shape \(1, actions\), got the shape"),
         (Module(lambda m, s, c: m.output(m.command(c)).squeeze()), {}, r"got the shape \(3,\)"),
         (Module(lambda m, s, c: (c, c)), {}, r"returns one tensor \(.*head=0.*\), got a tuple of 2"),
