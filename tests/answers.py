@@ -105,7 +105,7 @@ def certificate(status: Any = "optimal", lower: float = 0.1241, upper: float = 0
         "pad": 3e-9,
         "norm": "l2",
     }
-    return Certificate(**{**values, **changes})
+    return Certificate(**{**values, "rounding": "derived", **changes})
 
 
 def proven(command: Any = None, **changes: Any) -> Answer:

@@ -40,7 +40,7 @@ def influence(**changes: Any) -> Influence:
         "deviation": 2e-6,
         "seconds": 0.1,
     }
-    return Influence(**(values | changes))
+    return Influence(**({"assumed": 0.0} | values | changes))
 
 
 def inert(**changes: Any) -> Influence:

@@ -142,6 +142,11 @@ class Certificate:
         return 0.0 if np.isinf(self.lower) else self.upper - self.lower
 
     @property
+    def assumed(self) -> float:
+        """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
+        return self.slack if self.rounding == "measured" else 0.0
+
+    @property
     def assumptions(self) -> str:
         """The assumptions of the proof, as text."""
         if self.rounding == "derived":
@@ -180,8 +185,8 @@ class ProvenRange:
 
     low: np.ndarray
     high: np.ndarray
-    rounding: Literal["derived", "measured"] = "measured"
-    """Whether the rounding errors of the deployed policy are part of the proof, or assumed to be as measured."""
+    assumed: float = 0.0
+    """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", as_vector(self.low, "the lower side of the proven range"))

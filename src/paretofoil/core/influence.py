@@ -115,6 +115,8 @@ class Influence(Document):
     """Allowed difference between margins of the deployed policy and of its float64 version ..."""
     deviation: float
     """... and the largest one that was measured."""
+    assumed: float
+    """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
     seconds: float
     preferences: bool = False
     """Whether commands are weights that sum to 1."""
@@ -160,7 +162,7 @@ class Influence(Document):
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
         if values.get("schema") != "paretofoil/influence/1":
             return values
-        return {**values, "schema": cls.SCHEMA, "step": values.get("time")}
+        return {**values, "schema": cls.SCHEMA, "step": values.get("time"), "assumed": values.get("slack")}
 
     def check(self) -> None:
         """Every action must have a name, every number its objective, and shares must be possible together."""

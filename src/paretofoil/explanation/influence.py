@@ -177,6 +177,7 @@ class _Bounds:
     boxes: int = 0
     slack: float = 0.0
     deviation: float = 0.0
+    assumed: float = 0.0
     leaves: Leaves | None = None
 
 
@@ -222,6 +223,7 @@ class _Computation:
             boxes=bounds.boxes,
             slack=bounds.slack,
             deviation=bounds.deviation,
+            assumed=bounds.assumed,
             seconds=now() - began,
             preferences=question.space.simplex,
         )
@@ -289,7 +291,8 @@ class _Computation:
         proof = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
         if proof.inert and known:  # the deployed policy refutes the proof
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
-        how = (proof.stop, proof.boxes, proof.slack, proof.deviation, proof.leaves)
+        assumed = proof.slack if proof.rounding == "measured" else 0.0
+        how = (proof.stop, proof.boxes, proof.slack, proof.deviation, assumed, proof.leaves)
         return _Bounds(proof.lower, proof.upper, proof.inert, True, *how)
 
     def _prove_inert(self) -> _Bounds:
@@ -311,6 +314,7 @@ class _Computation:
             sum(certificate.boxes for certificate in certificates),
             max((certificate.slack for certificate in certificates), default=0.0),
             max((certificate.deviation for certificate in certificates), default=0.0),
+            max((certificate.assumed for certificate in certificates), default=0.0),
         )
 
 

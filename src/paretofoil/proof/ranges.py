@@ -19,7 +19,6 @@ from paretofoil.proof.slack import (
     RANGE_SLACK,
     Allowance,
     Network,
-    RoundingKind,
     allowances,
     probe_shares,
     range_clearance,
@@ -66,7 +65,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
             range_low, range_high = question.command + ends[0] * scale, question.command + ends[1] * scale
             range_low = np.where(ends[0] <= low, question.low, range_low)  # exactly the limit, without rounding
             range_high = np.where(ends[1] >= high, question.high, range_high)
-            return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command), allowed.rounding)
+            return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command), allowed.assumed)
     return None
 
 
@@ -192,8 +191,8 @@ def _widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> P
     deployed = batch.margins_at(np.full(len(weights), row), weights, "range")
     if not (high > low).any() or RANGE_CAUTION * np.abs(deployed - scores.margins(weights)).max() > slack:
         return None
-    rounding: RoundingKind = "derived" if scores.error <= slack else "measured"
-    return ProvenRange(np.minimum(low, command), np.maximum(high, command), rounding)
+    assumed = 0.0 if scores.error <= slack else slack
+    return ProvenRange(np.minimum(low, command), np.maximum(high, command), assumed)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from paretofoil.show.numbers import (
     join,
     name_of,
     number_of,
+    proven,
     quantities,
     region,
     short_change,
@@ -60,7 +61,9 @@ def influence_sentence(influence: Influence) -> str:
         return f"The agent chooses {action} in this state under every command: no other action is valid."
     if influence.verdict == "inert":
         all_of_them = f"All {commands} make" if influence.preferences else f"Every {commands} makes"
-        return f"{all_of_them} the agent choose {action} in this state (proven).{_region(influence)}"
+        return (
+            f"{all_of_them} the agent choose {action} in this state ({proven(influence.assumed)}).{_region(influence)}"
+        )
     if influence.verdict == "open":
         none = f"None of {influence.samples:,} sampled {_plural(commands)} changes this, but it is not proven"
         return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"
@@ -101,8 +104,8 @@ def share_text(share: Share, samples: int) -> str:
     if share.upper - share.lower <= WIDE:
         return percent_span(share.lower, share.upper)
     sampled = f"{percent_span(share.likely_low, share.likely_high)}, sampled"
-    proven = f"; {percent_span(share.lower, share.upper)}, proven" if share.upper - share.lower <= USELESS else ""
-    return f"about {100 * share.sampled / samples:.0f} % ({sampled}{proven})"
+    bounds = f"; {percent_span(share.lower, share.upper)}, proven" if share.upper - share.lower <= USELESS else ""
+    return f"about {100 * share.sampled / samples:.0f} % ({sampled}{bounds})"
 
 
 def percent_span(low: float, high: float) -> str:
@@ -160,7 +163,7 @@ def _shares(influence: Influence) -> str:
     first = f"{share} of the {_plural(_commands(influence))} make the agent choose {name}"
     text = join([first, *(f"{share} {name}" for name, share in others), *(f"none {name}" for name in none)])
     is_proven = all(share.upper - share.lower <= WIDE for share in ordered)
-    return f"{text} (proven)" if is_proven else text
+    return f"{text} ({proven(influence.assumed)})" if is_proven else text
 
 
 def _alone(influence: Influence) -> str:
@@ -170,8 +173,9 @@ def _alone(influence: Influence) -> str:
         return " ".join(_turns(influence, line) for line in turning)
     if not influence.alone:
         return _together(influence)
-    proven = all(line.upper == 0 for line in influence.alone)
-    none = "No objective alone changes the action (proven)" if proven else "No objective was found to change it alone"
+    settled = all(line.upper == 0 for line in influence.alone)
+    never = f"No objective alone changes the action ({proven(influence.assumed)})"
+    none = never if settled else "No objective was found to change it alone"
     return f"{none}. {_together(influence)}".rstrip()
 
 
@@ -243,11 +247,11 @@ def _draw_band(axes: "Axes", band: Sequence[Influence], across: int) -> None:
 def _draw_bar(axes: "Axes", place: int, influence: Influence) -> None:
     foot = 0.0
     for share, height in stacked(influence):
-        proven = min(share.lower, height)
+        sure = min(share.lower, height)
         colour, hatch = look(share.action)
         style: dict[str, Any] = {"width": 0.82, "color": colour, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
-        axes.bar(place, proven, bottom=foot, **style)
-        axes.bar(place, height - proven, bottom=foot + proven, **{**style, "alpha": PALE})
+        axes.bar(place, sure, bottom=foot, **style)
+        axes.bar(place, height - sure, bottom=foot + sure, **{**style, "alpha": PALE})
         foot += height
         if share.action == influence.chosen and height < 1:
             axes.plot([place - 0.41, place + 0.41], [foot, foot], color=INK, linewidth=1.6, solid_capstyle="butt")

@@ -1,7 +1,7 @@
 """What was proven about an action in many states, in words."""
 
 from paretofoil.explanation.never import Never
-from paretofoil.show.numbers import region, short
+from paretofoil.show.numbers import proven, region, short
 
 
 def never_sentence(claim: Never) -> str:
@@ -23,10 +23,10 @@ def never_sentence(claim: Never) -> str:
     choose = f"{makes} the agent choose {action}"
     if claim.proven.all():
         where = f"{states} where it" if count == 1 else f"any of {states} where it"
-        return f"No {inside} {choose} in {where} is valid (proven).{searched}"
+        return f"No {inside} {choose} in {where} is valid ({proven(claim.assumed)}).{searched}"
     verdicts = (
         (claim.refuted, f"some {commands} {choose}"),
-        (claim.proven, f"no {inside} {does} (proven)"),
+        (claim.proven, f"no {inside} {does} ({proven(claim.assumed)})"),
         (claim.open, f"it is undecided whether any {commands} {choose}"),
     )
     (first, verdict), *others = ((int(flags.sum()), text) for flags, text in verdicts if flags.any())

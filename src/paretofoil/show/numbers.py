@@ -169,6 +169,13 @@ def short(number: float, digits: int = DIGITS) -> str:
     return f"{number:.0f}" if abs(float(text)) >= 10**digits else text
 
 
+def proven(assumed: float = 0.0, margin: float = 0.0) -> str:
+    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if it does."""
+    words = ["proven", f"for a margin of {exact(margin)}" if margin > 0 else ""]
+    words += [f"assuming rounding errors below {assumed:.1g}, as measured"] if assumed > 0 else []
+    return ", ".join(word for word in words if word)
+
+
 def beside(old: float, new: float, write: Callable[[float], str] = short) -> str:
     """Return the old number in as many digits as show how the new one differs."""
     texts = (write(old), *_longer(old))

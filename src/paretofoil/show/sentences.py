@@ -38,6 +38,7 @@ from paretofoil.show.numbers import (
     name_of,
     number_of,
     percent,
+    proven,
     quantity,
     region,
     rounded_down,
@@ -128,8 +129,7 @@ class _Words:
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.actions[self.question.foil])
         self.chosen = action_name(self.question.actions[self.question.chosen])
-        kappa = self.question.kappa
-        self.proven = f"proven, for a margin of {exact(kappa)}" if kappa > 0 else "proven"
+        self.proven = proven(0.0 if answer.proof is None else answer.proof.assumed, self.question.kappa)
         self.reason = answer.search.stop.sentence if answer.search.stop.early else ""
 
     def one_line(self) -> str:
@@ -269,23 +269,24 @@ class _Words:
             return "With a larger limit, the search would find it or prove that there is none."
         return ""
 
-    def _proven_range(self, proven: ProvenRange, command: np.ndarray) -> str:
+    def _proven_range(self, region: ProvenRange, command: np.ndarray) -> str:
         if self.preferences:
-            return self._weights_range(proven, command)
-        sides = zip(self.objectives, proven.low, proven.high, command, self.question.command, strict=True)
+            return self._weights_range(region, command)
+        sides = zip(self.objectives, region.low, region.high, command, self.question.command, strict=True)
         # An objective that is unchanged may have a long number, which is not repeated.
         spans = [(o, span(o, float(a), float(b), float(c) if c != old else None)) for o, a, b, c, old in sides]
         wide = [(o, text) for o, text in spans if text is not None]
         if not wide:
             return ""
         rest = ", and the rest as in that command," if len(wide) < len(spans) else ""
-        return f"Every command with {listing(wide)}{self.here}{rest} also makes the agent choose {self.foil} (proven)."
+        foil = f"the agent choose {self.foil} ({proven(region.assumed)})"
+        return f"Every command with {listing(wide)}{self.here}{rest} also makes {foil}."
 
-    def _weights_range(self, proven: ProvenRange, command: np.ndarray) -> str:
+    def _weights_range(self, region: ProvenRange, command: np.ndarray) -> str:
         """ "All weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 also make the agent choose down." """
         wide, rest = [], []
         for i, objective in enumerate(self.objectives):
-            least, most = inward(float(proven.low[i]), float(proven.high[i]), float(command[i]))
+            least, most = inward(float(region.low[i]), float(region.high[i]), float(command[i]))
             if float(least) < float(most):
                 wide.append(f"{least} to {most} for {objective.name}")
             else:
@@ -294,7 +295,8 @@ class _Words:
         if len(wide) < 2:
             return ""  # no weight changes alone
         others = f", with {join(rest)}," if rest else ""
-        return f"All weights of {join(wide)} that sum to 1{others} also make the agent choose {self.foil} (proven)."
+        foil = f"the agent choose {self.foil} ({proven(region.assumed)})"
+        return f"All weights of {join(wide)} that sum to 1{others} also make {foil}."
 
     def _consequences(self, new: Consequence, old: Consequence) -> str:
         """Return the outcome of the rollout under the quoted command, and under the original one."""
