@@ -147,17 +147,19 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 @router.get("/health", tags=["server"])
 async def health(server: ServerDep) -> models.Health:
     """Return the version and the number of jobs."""
-    return models.Health(version=__version__, waiting=server.jobs.num_waiting, running=server.jobs.num_running)
+    return models.Health(
+        version=__version__, waiting=server.jobs.count("waiting"), running=server.jobs.count("running")
+    )
 
 
-@router.get("/agents", response_model=list[models.AgentSummary], tags=["agents"])
-async def list_agents(server: ServerDep) -> Any:
+@router.get("/agents", tags=["agents"])
+async def list_agents(server: ServerDep) -> list[dict[str, Any]]:
     """List the agents."""
     return [agent_summary(server.agents, name) for name in server.agents.names()]
 
 
-@router.get("/agents/{name}", response_model=models.AgentDetails, tags=["agents"])
-async def show_agent(name: Name, server: ServerDep) -> Any:
+@router.get("/agents/{name}", tags=["agents"])
+async def show_agent(name: Name, server: ServerDep) -> dict[str, Any]:
     """Return an agent with its command space, its front and its provenance."""
     return agent_document(server.agents, name)
 
@@ -168,15 +170,15 @@ async def show_environment(name: Name, server: ServerDep) -> Response:
     return await _picture(server, "start-picture", {"agent": name})
 
 
-@router.post("/agents", response_model=models.AgentDetails, status_code=201, tags=["agents"])
-async def upload_agent(request: models.Upload, server: ServerDep) -> Any:
-    """models.Upload an agent in the library's format. It exists until the server stops."""
+@router.post("/agents", status_code=201, tags=["agents"])
+async def upload_agent(request: models.Upload, server: ServerDep) -> dict[str, Any]:
+    """Upload an agent in the library's format. It exists until the server stops."""
     await asyncio.to_thread(server.agents.upload, request.name, request.description, request.weights)
     return agent_document(server.agents, request.name)
 
 
-@router.get("/searches", response_model=list[models.SearchSummary], tags=["agents"])
-async def list_searches() -> Any:
+@router.get("/searches", tags=["agents"])
+async def list_searches() -> list[dict[str, Any]]:
     """List the searches."""
     return await asyncio.to_thread(searches_document)
 
@@ -187,13 +189,13 @@ async def list_options() -> list[OptionInfo]:
     return list(describe_options())
 
 
-@router.post("/folded", response_class=Response, responses={200: {"model": models.FoldedNetwork}}, tags=["agents"])
+@router.post("/folded", response_class=Response, responses=LIBRARY_JSON, tags=["agents"])
 async def fold(request: models.FoldedRequest, server: ServerDep) -> Response:
     """Return the policy at a state as a small network of the command, which the page computes."""
     return _json(await server.run_quick("folded", request.model_dump()))
 
 
-@router.post("/probabilities", response_class=Response, responses={200: {"model": list[list[float]]}}, tags=["agents"])
+@router.post("/probabilities", response_class=Response, responses=LIBRARY_JSON, tags=["agents"])
 async def list_probabilities(request: models.ProbabilitiesRequest, server: ServerDep) -> Response:
     """Return the probabilities of the actions at a state under each command. The page uses it for black boxes."""
     return _json(await server.run_quick("probabilities", request.model_dump()))

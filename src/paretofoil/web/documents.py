@@ -1,4 +1,7 @@
-"""Agents, episodes and policies as JSON documents for the page: the library's own JSON, with texts and links added."""
+"""Agents, episodes and policies as JSON documents for the page: the library's own JSON, with texts and links added.
+
+`page/js/types.d.ts` declares their fields.
+"""
 
 import base64
 from dataclasses import asdict

@@ -128,13 +128,11 @@ async def _read_body(scope: Scope, headers: Headers, receive: Receive) -> tuple[
 async def _receive_body(receive: Receive, limit: int) -> bytes | None:
     """Return the body, or None as soon as it exceeds the limit."""
     body = bytearray()
-    while True:
-        message = await receive()
-        body += message.get("body", b"")
+    async for part in Request({"type": "http"}, receive).stream():
+        body += part
         if len(body) > limit:
             return None
-        if message["type"] != "http.request" or not message.get("more_body", False):
-            return bytes(body)
+    return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -102,8 +102,8 @@ class JobQueue:
             finished = self._finished.get(key)
             if finished is not None and finished.state == "done":
                 return finished
-            if self.num_waiting >= self._settings.queue:
-                raise Busy(f"the server has {self.num_waiting} questions waiting; please ask again in a few seconds")
+            if self.count("waiting") >= self._settings.queue:
+                raise Busy(f"{self.count('waiting')} questions are waiting; please ask again in a few seconds")
             self._open[key] = Job(key, kind, task)
             self._changed.notify_all()
             return self._open[key]
@@ -130,13 +130,9 @@ class JobQueue:
                 self._finish(job, "cancelled")
         return job
 
-    @property
-    def num_waiting(self) -> int:
-        return sum(job.state == "waiting" for job in list(self._open.values()))
-
-    @property
-    def num_running(self) -> int:
-        return sum(job.state == "running" for job in list(self._open.values()))
+    def count(self, state: State) -> int:
+        """Return how many jobs are waiting, or running."""
+        return sum(job.state == state for job in list(self._open.values()))
 
     def _serve(self, worker: WorkerProcess) -> None:
         """Give a worker one job after another until the queue closes."""

@@ -1,4 +1,4 @@
-"""The JSON of requests and responses, as pydantic models. OpenAPI is derived from them.
+"""The JSON of requests, as pydantic models. OpenAPI is derived from them.
 
 They check types and sizes. The library checks what the values mean.
 """
@@ -8,11 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, FiniteFloat, model_validator
 
-from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import MAX_NUMBER, brief
 from paretofoil.core.options import DEFAULTS, Options, describe_options
-from paretofoil.core.policy import Activation
 
 MAX_COMMAND = 64
 """Numbers of a command."""
@@ -168,70 +166,6 @@ class Health(BaseModel):
     version: str
     waiting: int = Field(description="Jobs that wait for a worker.")
     running: int
-
-
-class AgentSummary(BaseModel):
-    """An agent in the list of agents."""
-
-    name: str
-    title: str
-    environment: str
-    about: str
-    objectives: list[Objective]
-    actions: list[str]
-    front_size: int
-    early: bool = Field(description="Whether it is the under-trained twin of another agent.")
-    uploaded: bool
-    siblings: list[str] = Field(description="Other agents of the same environment.")
-    picture: str = Field(description="Link to the picture of its environment.")
-
-
-class CommandSpaceShape(BaseModel):
-    """The commands that an agent accepts."""
-
-    kind: Literal["box", "simplex"]
-    low: list[float]
-    high: list[float]
-    scale: list[float]
-
-
-class AgentDetails(AgentSummary):
-    """An agent with its command space and its front."""
-
-    phrases: list[str]
-    space: CommandSpaceShape
-    front: list[list[float]]
-    front_texts: list[str]
-    achieved: list[list[float]] | None
-    reached: list[bool] | None
-    stochastic: bool
-    step_limit: int
-    horizon: bool
-    values: bool = Field(description="Whether the policy returns values instead of probabilities.")
-    paper_box: bool = Field(description="Whether the paper's search region can be chosen.")
-    provenance: dict[str, Any]
-    white_box: bool = Field(description="Whether the page can compute the policy (POST /api/folded).")
-
-
-class Layer(BaseModel):
-    outputs: int
-    inputs: int
-    weight: str = Field(description="(outputs, inputs) row by row: float32, little-endian, base64.")
-    bias: str
-    activation: Activation | Literal["none"]
-
-
-class FoldedNetwork(BaseModel):
-    """The layers that compute the logits from the command, first to last."""
-
-    layers: list[Layer]
-
-
-class SearchSummary(BaseModel):
-    name: str
-    about: str
-    needs: Literal["queries", "gradients", "white-box"]
-    proves: bool
 
 
 class JobStatus(BaseModel):
