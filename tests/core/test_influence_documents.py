@@ -31,9 +31,11 @@ def test_what_follows_from_the_rest_is_written_and_not_read() -> None:
 def test_documents_of_the_first_schema_are_read() -> None:
     values = influence().to_dict()
     first = {**values, "schema": "paretofoil/influence/1", "time": values["step"]}
-    del first["step"], first["preferences"]
-    assert Influence.from_dict(first).to_dict() == values
-    whole = profile(influence()).to_dict()
+    del first["step"], first["preferences"], first["assumed"]
+    read = Influence.from_dict(first)
+    assert read.assumed == read.slack  # the first schema had measured rounding errors only
+    assert read.to_dict() == influence(assumed=read.slack).to_dict()
+    whole = profile(read).to_dict()
     first_whole = {**whole, "schema": "paretofoil/influence-profile/1", "moments": [first]}
     del first_whole["steps"]
     assert InfluenceProfile.from_json(json.dumps(first_whole)).to_dict() == whole
