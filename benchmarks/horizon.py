@@ -10,8 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.pcn.train import TrainResult
 from paretofoil_paper.paper_tables import ENVIRONMENTS

@@ -24,7 +24,7 @@ from paretofoil.agents import load_agent, save_agent
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.import_agent import import_agent
 from paretofoil.agents.onnx import from_onnx
-from paretofoil.agents.storage import DESCRIPTION, WEIGHTS
+from paretofoil.agents.store import DESCRIPTION, WEIGHTS
 from paretofoil.core.answer import Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode

@@ -7,7 +7,7 @@ import pytest
 from studies import saved_agent, small_agent
 
 from paretofoil.agents import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.explanation.attainable import consequence
 from paretofoil.search import CFZoo, Exact

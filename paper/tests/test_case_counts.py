@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.study.case import enumerate_cases
 from paretofoil_paper import Plan
 from paretofoil_paper.authors_data import PUBLISHED

@@ -9,7 +9,7 @@ import pytest
 from studies import saved_agent, small_agent
 
 from paretofoil.agents import Agent, load_agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.attainable import consequence
 from paretofoil.search import CFZoo, Exact

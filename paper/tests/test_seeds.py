@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from paretofoil.agents.storage import read_agent
+from paretofoil.agents.store import read_agent
 from paretofoil.core.answer import Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import CHECKPOINT

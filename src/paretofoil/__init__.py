@@ -10,15 +10,15 @@ from paretofoil.core.display import lazy_names, register_displays
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent as Agent
+    from paretofoil.agents.agent import decision_in as decision_in
+    from paretofoil.agents.agent import rollout as rollout
+    from paretofoil.agents.agent import rollouts as rollouts
     from paretofoil.agents.import_agent import import_agent as import_agent
     from paretofoil.agents.onnx import from_onnx as from_onnx
-    from paretofoil.agents.rollout import decision_in as decision_in
-    from paretofoil.agents.rollout import rollout as rollout
-    from paretofoil.agents.rollout import rollouts as rollouts
     from paretofoil.agents.sb3 import from_sb3 as from_sb3
-    from paretofoil.agents.storage import save_agent as save_agent
     from paretofoil.agents.store import list_agents as list_agents
     from paretofoil.agents.store import load_agent as load_agent
+    from paretofoil.agents.store import save_agent as save_agent
     from paretofoil.agents.torch_policy import from_q_module as from_q_module
     from paretofoil.agents.torch_policy import from_torch as from_torch
     from paretofoil.agents.training import train as train
@@ -68,13 +68,11 @@ if TYPE_CHECKING:
 __getattr__, _names = lazy_names(
     __name__,
     {
-        "paretofoil.agents.agent": ("Agent",),
+        "paretofoil.agents.agent": ("Agent", "decision_in", "rollout", "rollouts"),
         "paretofoil.agents.import_agent": ("import_agent",),
         "paretofoil.agents.onnx": ("from_onnx",),
-        "paretofoil.agents.rollout": ("decision_in", "rollout", "rollouts"),
         "paretofoil.agents.sb3": ("from_sb3",),
-        "paretofoil.agents.store": ("list_agents", "load_agent"),
-        "paretofoil.agents.storage": ("save_agent",),
+        "paretofoil.agents.store": ("list_agents", "load_agent", "save_agent"),
         "paretofoil.agents.torch_policy": ("from_q_module", "from_torch"),
         "paretofoil.agents.training": ("train",),
         "paretofoil.agents.value_policy": ("from_q_table", "from_q_values"),

@@ -7,15 +7,14 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.agents import load_agent
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.agents.store import shipped_folder
 from paretofoil.agents.training import HORIZON, make_agent, make_trainer, preset
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.front import known_front
-from paretofoil.envs.tabular import Table, tabulate
+from paretofoil.envs.tabular import TransitionTable, tabulate
 from paretofoil.explanation.questions import make_question
 
 SHIPPED = sorted(path.name for path in shipped_folder().iterdir())
@@ -23,7 +22,7 @@ FINITE = [name for name in SHIPPED if load_agent(name).environment.finite]
 ROUNDING = 1e-9
 
 
-def extreme_returns(table: Table, steps: int, sign: int, lucky: bool) -> np.ndarray:
+def extreme_returns(table: TransitionTable, steps: int, sign: int, lucky: bool) -> np.ndarray:
     """(states, d): the best (or worst, for sign -1) expected return of each objective from each running state.
 
     With `lucky`, the best that an episode can realise. Each objective is pursued by itself, for every number of steps

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.agents.store import shipped_folder
 from paretofoil.core.pareto import hypervolume, nondominated
 from paretofoil.envs.episode import greedy, run_episodes

@@ -7,7 +7,7 @@ from answers import changed
 
 import paretofoil.explanation.explain as verb
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import rollout
+from paretofoil.agents.agent import rollout
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.explain import explain_episode
 from paretofoil.explanation.flip_map import FlipMap

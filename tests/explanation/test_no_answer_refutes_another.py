@@ -7,7 +7,7 @@ import reading
 from arguments import arguments
 
 import paretofoil as pf
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 
 AGENTS = ("branch-path", "collect-two", "deep-sea-treasure", "deep-sea-treasure-early", "reward-line")
 RESTRICTIONS: tuple[dict[str, Any], ...] = (

@@ -5,7 +5,7 @@ import pytest
 from weighing import agent as weighing
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import decision_in
+from paretofoil.agents.agent import decision_in
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput

@@ -11,7 +11,7 @@ from arguments import arguments
 from tiers import long_except
 
 import paretofoil as pf
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.command import length
 from paretofoil.explanation.questions import reachable_region
 from paretofoil.search import Boundary

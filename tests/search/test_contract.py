@@ -14,7 +14,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from valued import envelope_question, random_envelope, value_question
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.agents.value_policy import from_q_table
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import Limits, Stop

@@ -11,8 +11,7 @@ from ordinary import KINDS, NumpyPolicy, Rebuild, dropout_left_on
 from policies import random_pcn, random_question
 
 from paretofoil.agents import load_agent
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout
+from paretofoil.agents.agent import Agent, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Limits

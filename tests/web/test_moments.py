@@ -91,7 +91,7 @@ def test_the_same_command_issued_again_changes_nothing_even_where_chance_plays(v
 
 
 def test_a_decision_that_was_read_from_a_file_cannot_be_rolled_on_from() -> None:
-    from paretofoil.agents.rollout import rollout_from
+    from paretofoil.agents.agent import rollout_from
 
     agent = pf.load_agent("deep-sea-treasure")
     read = pf.Decision.from_json(pf.decision_in(agent, (8, -8), 5).to_json())

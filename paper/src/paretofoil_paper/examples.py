@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout
+from paretofoil.agents.agent import Agent, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.stats import rankdata, spearmanr
 
 from paretofoil.agents import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options
 from paretofoil.core.question import Question, QuestionBatch

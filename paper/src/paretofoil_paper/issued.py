@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.policy import Policy, greedy_actions, query
 from paretofoil.envs.episode import Act, Episodes, greedy, run_episodes

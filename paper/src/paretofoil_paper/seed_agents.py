@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil import envs
-from paretofoil.agents.storage import DESCRIPTION, read_agent, save_agent
+from paretofoil.agents.store import DESCRIPTION, read_agent, save_agent
 from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import CHECKPOINT

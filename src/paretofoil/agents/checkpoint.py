@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from paretofoil.agents.storage import read_bytes
+from paretofoil.agents.store import read_bytes
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.pcn.policy import Layer

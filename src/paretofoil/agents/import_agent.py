@@ -14,7 +14,7 @@ import numpy as np
 from paretofoil import envs
 from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
-from paretofoil.agents.storage import read_bytes
+from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput

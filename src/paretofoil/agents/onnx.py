@@ -18,7 +18,7 @@ except ImportError:
 
 from paretofoil.agents.layers import NotWhiteBox
 from paretofoil.agents.recorder import Symbol, symbols_in
-from paretofoil.agents.storage import read_bytes
+from paretofoil.agents.store import read_bytes
 from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.json import brief_words

@@ -1,15 +1,252 @@
-"""Where agents are loaded from: the package, the local folder, or a module of the user."""
+"""Agents on disk: a folder with `weights.safetensors` and `agent.json`, shipped with the package or local.
+
+Nothing is unpickled.
+"""
 
 import os
 import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.storage import DESCRIPTION, read_agent
+import msgspec
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as load_tensors
+from safetensors.numpy import save as save_tensors
+
+from paretofoil import envs
+from paretofoil.agents.agent import Agent, check_commands
+from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.json import brief_words
+from paretofoil.core.files import write_whole
+from paretofoil.core.json import Document, brief, brief_words, read_document
+from paretofoil.pcn.policy import PCNPolicy
+
+WEIGHTS, DESCRIPTION = "weights.safetensors", "agent.json"
+MAX_BYTES = 64 << 20
+"""The largest file that is read."""
+MAX_ARGUMENT = 1_000_000
+"""The largest number in the arguments of an environment, which may allocate memory for it."""
+BOX_ORIGIN = (
+    "the extremes of every remaining return that training relabelled (the final replay's suffixes and the archive), "
+    "within the natural limits of the objectives"
+)
+_RESERVED = {"id", "gym_id", "name", "max_steps", "max_episode_steps", "disable_env_checker", "render_mode"}
+"""Arguments of Gymnasium and of the catalogue. A file must not set them: render_mode can open a window."""
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+Numbers = Annotated[list[float], msgspec.Meta(min_length=1)]
+Rows = Annotated[list[Numbers], msgspec.Meta(max_length=10_000)]
+
+
+@dataclass(frozen=True)
+class EnvironmentRecord:
+    """The environment of a stored agent."""
+
+    name: str
+    gym_id: str
+    kwargs: dict[str, Any]
+    max_steps: Size
+
+
+@dataclass(frozen=True)
+class NetworkShape:
+    """The sizes of a PCN."""
+
+    state_size: Size
+    command_size: Size
+    hidden: Size
+    num_actions: Size
+
+    @classmethod
+    def of(cls, policy: PCNPolicy) -> "NetworkShape":
+        return cls(policy.state_size, policy.command_size, policy.hidden_size, policy.num_actions)
+
+
+@dataclass(frozen=True)
+class CommandBox:
+    """The range of the commands of a stored agent, and where it comes from."""
+
+    low: Numbers
+    high: Numbers
+    origin: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class AgentDocument(Document):
+    """The content of agent.json."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/agent/1"
+
+    name: str
+    environment: EnvironmentRecord
+    objectives: Annotated[tuple[Objective, ...], msgspec.Meta(max_length=1000)]
+    actions: Annotated[tuple[str, ...], msgspec.Meta(max_length=10_000)]
+    network: NetworkShape
+    command_box: CommandBox
+    front: Rows
+    achieved: Rows | None
+    error: Rows | None
+    provenance: dict[str, Any]
+
+    @classmethod
+    def of(cls, agent: Agent, policy: PCNPolicy) -> "AgentDocument":
+        entry, space = agent.environment, agent.space
+        origin = str(agent.provenance.get("command_box", BOX_ORIGIN))
+        return cls(
+            name=agent.name,
+            environment=EnvironmentRecord(entry.name, entry.gym_id, dict(entry.kwargs), entry.max_steps),
+            objectives=tuple(space.objectives),  # type: ignore[arg-type]
+            actions=agent.actions,
+            network=NetworkShape.of(policy),
+            command_box=CommandBox(space.low.tolist(), space.high.tolist(), origin),
+            front=agent.front.tolist(),
+            achieved=None if agent.achieved is None else agent.achieved.tolist(),
+            error=None if agent.error is None else agent.error.tolist(),
+            provenance=dict(agent.provenance),
+        )
+
+    @classmethod
+    def from_dict(cls, values: Any) -> "AgentDocument":
+        """Read a document. Texts of the provenance may have several lines, all others are single lines."""
+        provenance = values.get("provenance") if isinstance(values, Mapping) else None
+        if not isinstance(provenance, Mapping):
+            return super().from_dict(values)
+        document = super().from_dict({**values, "provenance": _on_one_line(provenance)})
+        return replace(document, provenance=dict(provenance))
+
+    def check(self) -> None:
+        for name, value in self.environment.kwargs.items():
+            if name in _RESERVED:
+                raise InvalidInput.expected("arguments of the environment itself", name)
+            _check_argument(value)
+
+
+def _on_one_line(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _on_one_line(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_on_one_line(item) for item in value]
+    return value.replace("\n", " ").replace("\t", " ") if isinstance(value, str) else value
+
+
+def _check_argument(value: Any) -> None:
+    if isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            _check_argument(item)
+    elif isinstance(value, int | float) and abs(value) > MAX_ARGUMENT:
+        raise InvalidInput.expected(f"arguments from {-MAX_ARGUMENT:,} to {MAX_ARGUMENT:,}", f"{value:,}")
+
+
+def save_agent(agent: Agent, folder: str | Path) -> Path:
+    """Write an agent to a folder, each file atomically; return the folder."""
+    if not isinstance(agent.policy, PCNPolicy):
+        raise InvalidInput(
+            f"expected an agent with a PCN policy, got one with a {type(agent.policy).__name__}: only PCN weights can "
+            "be stored as safetensors. Keep your policy in its own file, and make the agent around it each time: "
+            "pf.Agent(name, policy, environment, space, front)"
+        )
+    document = AgentDocument.of(agent, agent.policy).to_json(indent=1)
+    AgentDocument.from_json(document)  # an agent that cannot be read is not written
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    write_whole(target / WEIGHTS, save_tensors(dict(agent.policy.arrays())))
+    write_whole(target / DESCRIPTION, (document + "\n").encode())
+    return target
+
+
+def read_agent(folder: str | Path) -> Agent:
+    """Read an agent from its folder; the error of a wrong file names the file."""
+    path = Path(folder)
+    values = read_document(read_bytes(path / DESCRIPTION), f"{path / DESCRIPTION}")
+    policy = _read_policy(path / WEIGHTS)
+    try:
+        return _assemble(AgentDocument.from_dict(values), policy)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+
+
+def read_bytes(path: Path, what: str = "an agent's file") -> bytes:
+    """Return the content of a file of at most MAX_BYTES. Devices and pipes are refused: they may never end."""
+    try:
+        if not path.is_file():
+            kind = "a folder" if path.is_dir() else "a device or a pipe" if path.exists() else "no file"
+            raise InvalidInput.expected(f"{what} at {path}", kind)
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput.expected(f"{what} at {path}", error) from None
+    if len(content) > MAX_BYTES:
+        raise InvalidInput.expected(f"{path} of at most {MAX_BYTES:,} bytes", f"{path.stat().st_size:,} bytes")
+    return content
+
+
+def _read_policy(path: Path) -> PCNPolicy:
+    try:
+        arrays: Mapping[str, np.ndarray] = load_tensors(read_bytes(path))
+    except InvalidInput:
+        raise
+    except (SafetensorError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as error:
+        got = f"a file that cannot be read ({brief_words(error)})"
+        raise InvalidInput.expected(f"{path} to be a safetensors file", got) from None
+    try:
+        return PCNPolicy.from_arrays(arrays)
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {brief_words(error)}") from None
+
+
+def _assemble(document: AgentDocument, policy: PCNPolicy) -> Agent:
+    environment, box = _environment(document), document.command_box
+    space = CommandSpace(np.array(box.low), np.array(box.high), document.objectives)
+    check_commands(space, environment)
+    expected = NetworkShape(environment.observation_size, space.dim, document.network.hidden, len(document.actions))
+    if not NetworkShape.of(policy) == document.network == expected:
+        raise InvalidInput.expected(f"a network of {asdict(expected)}", asdict(NetworkShape.of(policy)))
+    if document.actions != environment.actions:
+        got = brief(list(document.actions))
+        raise InvalidInput.expected(f"the actions {list(environment.actions)} of {environment.name}", got)
+    shape = (len(document.front), len(environment.objectives))
+    return Agent(
+        name=document.name,
+        policy=policy,
+        environment=environment,
+        space=space,
+        front=_returns(document.front, "front", (shape[0], space.dim)),
+        achieved=None if document.achieved is None else _returns(document.achieved, "achieved", shape),
+        error=None if document.error is None else _returns(document.error, "error", shape),
+        provenance=document.provenance,
+    )
+
+
+def _returns(rows: list[list[float]], what: str, shape: tuple[int, int]) -> np.ndarray:
+    if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
+        raise InvalidInput.expected(f"{what} returns of shape {shape}", brief(rows[:2]))
+    return np.array(rows, dtype=np.float64).reshape(shape)
+
+
+def _environment(document: AgentDocument) -> envs.CatalogueEntry:
+    """Return the entry of the catalogue, or describe the stored Gymnasium id with the stored names."""
+    stored, objectives, actions = document.environment, document.objectives, document.actions
+    if stored.name in envs.names():
+        return envs.entry(stored.name)
+    try:
+        entry = envs.describe(stored.gym_id, name=stored.name, max_steps=stored.max_steps, **stored.kwargs)
+    except InvalidInput:
+        raise
+    except Exception as error:  # an environment may raise any error for wrong arguments
+        got = f"{type(error).__name__} ({brief_words(error)})"
+        raise InvalidInput.expected(f"{stored.gym_id} to be made with {brief(stored.kwargs)}", got) from error
+    if len(actions) != len(entry.actions) or len(objectives) < len(entry.objectives):
+        counts = f"{len(entry.actions)} actions and {len(entry.objectives)} objectives of {entry.name}"
+        raise InvalidInput.expected(counts, f"{len(actions)} and {len(objectives)}")
+    return replace(entry, objectives=objectives[: len(entry.objectives)], actions=actions)
+
 
 _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")
 

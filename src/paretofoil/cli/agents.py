@@ -34,7 +34,7 @@ def agents(
 
 def check_free(folder: Path) -> None:
     """Raise an error if the folder holds an agent or a stopped training."""
-    from paretofoil.agents.storage import DESCRIPTION
+    from paretofoil.agents.store import DESCRIPTION
 
     if (folder / CHECKPOINT).exists():
         raise InvalidInput.expected(

@@ -46,7 +46,7 @@ def episode(
     quiet: Quiet = False,
 ) -> None:
     """Find the smallest change of the command for every step of an episode and every foil."""
-    from paretofoil.agents.rollout import rollout
+    from paretofoil.agents.agent import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_options, read_steps
     from paretofoil.core.options import Limits

@@ -115,7 +115,7 @@ def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str
 def _decide(
     agent: "Agent", issued: "np.ndarray | None", at: int, seed: int, state: str | None, remaining: str | None
 ) -> "Decision":
-    from paretofoil.agents.rollout import decision_in
+    from paretofoil.agents.agent import decision_in
     from paretofoil.cli.typed import read_command, read_numbers
 
     if issued is not None:

@@ -26,7 +26,7 @@ def influence(
     allow_import: AllowImport = None,
 ) -> None:
     """Show how much the command matters: the proven share of all commands that lead to each action."""
-    from paretofoil.agents.rollout import rollout
+    from paretofoil.agents.agent import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.explanation.influence import influence_episode

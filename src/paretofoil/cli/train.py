@@ -51,8 +51,7 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train an agent. Ctrl-C saves a checkpoint; --resume continues from it."""
-    from paretofoil.agents.storage import save_agent
-    from paretofoil.agents.store import local_folder
+    from paretofoil.agents.store import local_folder, save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
     entry = find_environment(environment, objectives, actions, max_steps)

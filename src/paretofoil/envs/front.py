@@ -6,7 +6,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import nondominated
 from paretofoil.envs.catalogue import CatalogueEntry, entry
 from paretofoil.envs.episode import DECIMALS
-from paretofoil.envs.tabular import RARE, USUAL, Table, tabulate
+from paretofoil.envs.tabular import RARE, USUAL, TransitionTable, tabulate
 
 MAX_POINTS = 20_000
 """The largest number of candidate returns of one state."""
@@ -21,7 +21,7 @@ def known_front(name: str | CatalogueEntry) -> np.ndarray | None:
     return exhaustive_front(tabulate(item), item.max_steps) if item.finite else None
 
 
-def exhaustive_front(table: Table, max_steps: int, gamma: float = 1.0) -> np.ndarray:
+def exhaustive_front(table: TransitionTable, max_steps: int, gamma: float = 1.0) -> np.ndarray:
     """Return the nondominated expected returns (n, d) of all deterministic policies, in lexicographic order.
 
     Backward induction over sets: the returns of a state with t steps left are the rewards of its actions plus the
@@ -44,7 +44,7 @@ def exhaustive_front(table: Table, max_steps: int, gamma: float = 1.0) -> np.nda
     return fronts[0]
 
 
-def _front_from(table: Table, state: int, after: list[np.ndarray], gamma: float) -> np.ndarray:
+def _front_from(table: TransitionTable, state: int, after: list[np.ndarray], gamma: float) -> np.ndarray:
     """Return the front of a state, given the fronts (n, d) of all states with one step less."""
     candidates = []
     for action in np.flatnonzero(table.masks[state]):
@@ -61,7 +61,7 @@ def _front_from(table: Table, state: int, after: list[np.ndarray], gamma: float)
     return points[nondominated(points)] + 0.0  # no negative zeros
 
 
-def _distances(table: Table) -> np.ndarray:
+def _distances(table: TransitionTable) -> np.ndarray:
     """Return the smallest number of steps (S,) in which each state can be reached."""
     distance = np.full(len(table.states), len(table.states))
     distance[0] = 0

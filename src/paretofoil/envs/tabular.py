@@ -17,7 +17,7 @@ USUAL, RARE = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TransitionTable:
     """The S states and the transitions. A step has the outcome USUAL or, with probability `rare`, RARE."""
 
     observations: np.ndarray  # (S, observation size) float32
@@ -107,7 +107,7 @@ def set_attributes(env: Any, attributes: dict[str, Any]) -> None:
 
 
 @cache
-def tabulate(entry: CatalogueEntry) -> Table:
+def tabulate(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of all states that can be reached from the start; it is cached."""
     if not entry.finite:
         raise InvalidInput.expected("an environment whose entry names its `state` attributes", entry.name)
@@ -121,7 +121,7 @@ def tabulate(entry: CatalogueEntry) -> Table:
         stay = _Transition(state, np.zeros(len(entry.objectives)))
         open_actions = masks[-1] & (not explorer.final[state])
         outcomes.append([explorer.outcomes(state, a) if ok else (stay, stay, 0.0) for a, ok in enumerate(open_actions)])
-    return Table(
+    return TransitionTable(
         observations=np.array(explorer.observations, dtype=np.float32),
         masks=np.array(masks),
         final=np.array(explorer.final),

@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import as_command
+from paretofoil.agents.agent import Agent, as_command
 from paretofoil.core.answer import DELIVERED, Attainable, Consequence
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput

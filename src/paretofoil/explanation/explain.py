@@ -8,8 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout, rollouts
+from paretofoil.agents.agent import Agent, rollout, rollouts
 from paretofoil.core.answer import Answer, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import beta
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout
+from paretofoil.agents.agent import Agent, rollout
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.display import show

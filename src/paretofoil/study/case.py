@@ -6,8 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count

@@ -11,7 +11,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from paretofoil.agents import Agent, list_agents, load_agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import rollouts
 from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value

@@ -13,8 +13,15 @@ from typing import Any
 
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
-from paretofoil.agents.storage import DESCRIPTION, WEIGHTS, AgentDocument, read_agent
-from paretofoil.agents.store import list_agents, module_address, own_agent
+from paretofoil.agents.store import (
+    DESCRIPTION,
+    WEIGHTS,
+    AgentDocument,
+    list_agents,
+    module_address,
+    own_agent,
+    read_agent,
+)
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words, write_document
 from paretofoil.web.errors import Conflict, NotFound

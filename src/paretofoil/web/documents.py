@@ -10,8 +10,7 @@ from urllib.parse import quote, urlencode
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import as_command
+from paretofoil.agents.agent import Agent, as_command
 from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollout, rollout_from
+from paretofoil.agents.agent import Agent, rollout, rollout_from
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import write_document

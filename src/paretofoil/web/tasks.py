@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import as_command, decision_in, rollout
+from paretofoil.agents.agent import Agent, as_command, decision_in, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence

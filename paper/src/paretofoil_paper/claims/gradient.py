@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.networks import margin_network, require_white_box
 from paretofoil.study import Case, Row

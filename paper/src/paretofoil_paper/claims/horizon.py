@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import rollouts
+from paretofoil.agents.agent import Agent, rollouts
 from paretofoil.agents.training import make_agent, make_trainer, preset
 from paretofoil.core.decision import Episode
 from paretofoil.study.statistics import Proportion

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.agents.rollout import as_command, rollout
+from paretofoil.agents.agent import Agent, as_command, rollout
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief

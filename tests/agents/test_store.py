@@ -157,7 +157,7 @@ def test_a_folder_without_an_agent_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_huge_file_is_refused_before_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("paretofoil.agents.storage.MAX_BYTES", 100)
+    monkeypatch.setattr("paretofoil.agents.store.MAX_BYTES", 100)
     with pytest.raises(InvalidInput, match="of at most 100 bytes, got"):
         load_agent(folder)
 
