@@ -13,8 +13,8 @@ from paretofoil.agents.training import HORIZON, make_agent, make_trainer, preset
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.envs.front import known_front
-from paretofoil.envs.tabular import TransitionTable, tabulate
 from paretofoil.explanation.questions import make_question
 
 SHIPPED = sorted(path.name for path in shipped_folder().iterdir())

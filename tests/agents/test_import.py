@@ -31,7 +31,7 @@ from paretofoil.agents.checkpoint import MAX_LAYERS, read_checkpoint, read_pickl
 from paretofoil.agents.import_agent import AUTHORS, _find_front
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import CallablePolicy
-from paretofoil.envs.tabular import tabulate
+from paretofoil.envs.batch import tabulate
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
 SEA, PATH = envs.entry("deep-sea-treasure"), envs.entry("branch-path")

@@ -5,9 +5,7 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.batches import GymnasiumBatch
-from paretofoil.envs.tabular import TabularBatch, tabulate
+from paretofoil.envs.batch import BatchEnv, GymnasiumBatch, TabularBatch, tabulate
 
 FINITE = [name for name in envs.names() if envs.entry(name).finite]
 KINDS = ["tabular", "gymnasium"]

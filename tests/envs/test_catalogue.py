@@ -13,7 +13,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import catalogue
-from paretofoil.envs.batches import GymnasiumBatch
+from paretofoil.envs.batch import GymnasiumBatch
 from paretofoil.envs.checker import EnvironmentCheckError, check_environment
 
 PAPER = [

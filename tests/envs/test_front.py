@@ -9,9 +9,9 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.batch import tabulate
 from paretofoil.envs.catalogue import make_raw
 from paretofoil.envs.front import exhaustive_front, known_front
-from paretofoil.envs.tabular import tabulate
 
 
 def twin(env: gymnasium.Env) -> gymnasium.Env:

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from paretofoil import envs
-from paretofoil.envs.batches import clone
+from paretofoil.envs.batch import clone, set_attributes, tabulate
 from paretofoil.envs.catalogue import make_raw
-from paretofoil.envs.tabular import set_attributes, tabulate
 
 FINITE = [name for name in envs.names() if envs.entry(name).finite]
 CARTS = ["minecart", "minecart-stochastic"]

@@ -6,7 +6,7 @@ import pytest
 
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batches import GymnasiumBatch
+from paretofoil.envs.batch import GymnasiumBatch
 from paretofoil.envs.pictures import AGENT, GREEN, PURPLE, RED, WALL, YELLOW, picture_of
 
 

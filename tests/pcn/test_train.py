@@ -10,7 +10,7 @@ from tiers import long_except
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.threads import one_thread
-from paretofoil.envs.batches import make_batch
+from paretofoil.envs.batch import make_batch
 from paretofoil.envs.catalogue import entry
 from paretofoil.envs.episode import evaluate
 from paretofoil.pcn.config import PLAIN, PRESETS, REALISED, TrainConfig

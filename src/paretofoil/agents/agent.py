@@ -13,9 +13,8 @@ from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed
 from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy, as_policy, greedy_actions, probabilities, query
-from paretofoil.envs.batch import BatchEnv
+from paretofoil.envs.batch import BatchEnv, locate
 from paretofoil.envs.episode import EXACT, Episodes, greedy, run_episodes
-from paretofoil.envs.tabular import locate
 
 HORIZON = Objective("horizon", "steps", natural_low=1.0)
 """The last component of a command, for agents that are also conditioned on the remaining steps."""

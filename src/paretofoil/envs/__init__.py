@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 from gymnasium.envs.registration import WrapperSpec
 
-from paretofoil.envs.batches import make_batch
+from paretofoil.envs.batch import make_batch
 from paretofoil.envs.catalogue import CatalogueEntry, describe, entry, make, names, register
 from paretofoil.envs.gridworld import BranchPath, CollectTwo, RewardLine
 from paretofoil.envs.shipped import SHIPPED

@@ -1,10 +1,19 @@
-"""The contract of a batch: many copies of one environment, stepped together."""
+"""Batches: many episodes of one environment, stepped together.
 
-from typing import Any, NamedTuple, Protocol
+`make_batch` returns a vectorised implementation if there is one. Finite environments are tabulated: all reachable states
+are visited once, then a step is an array look-up. Of any other Gymnasium environment, copies are stepped one by one.
+"""
 
+import copy
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple, Protocol, TypedDict
+
+import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.catalogue import CatalogueEntry, entry, make, make_raw, reward_vector
 
 
 class Observed(NamedTuple):
@@ -112,3 +121,283 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
         key = _mix(key + steps.astype(np.uint64) * _GOLDEN)
         bits = _mix(key[:, None] + (np.arange(draws, dtype=np.uint64) + np.uint64(1)) * _GOLDEN)
     return ((bits >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+MAX_STATES = 200_000
+"""The search for states stops at this number."""
+USUAL, RARE = 0, 1
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionTable:
+    """The S states and the transitions. A step has the outcome USUAL or, with probability `rare`, RARE."""
+
+    observations: np.ndarray  # (S, observation size) float32
+    masks: np.ndarray  # (S, A) bool
+    final: np.ndarray  # (S,) bool: the episode has ended
+    rare: np.ndarray  # (S, A) the probability of the rare outcome
+    next_states: np.ndarray  # (S, A, 2) int
+    rewards: np.ndarray  # (S, A, 2, d)
+    states: tuple[dict[str, Any], ...]
+    """The attributes of the environment in each state. The first state is the start."""
+
+    @property
+    def num_objectives(self) -> int:
+        return int(self.rewards.shape[-1])
+
+
+class _FixedGenerator:
+    """A random generator that always returns the same number, and counts its calls."""
+
+    def __init__(self, number: float) -> None:
+        self.number, self.calls = number, 0
+
+    def random(self) -> float:
+        self.calls += 1
+        return self.number
+
+
+class _Transition(NamedTuple):
+    next_state: int
+    reward: np.ndarray
+
+
+class _Explorer:
+    """Visits all states of an environment and records their transitions."""
+
+    def __init__(self, entry: CatalogueEntry) -> None:
+        self.entry = entry
+        self.env: Any = make_raw(entry).unwrapped
+        self.index: dict[tuple[bytes, bool], int] = {}
+        self.observations: list[np.ndarray] = []
+        self.final: list[bool] = []
+        self.states: list[dict[str, Any]] = []
+        self.record(self.env.reset(seed=0)[0], final=False)
+
+    def record(self, raw_observation: Any, final: bool) -> int:
+        """Return the index of the environment's current state; a new state gets the next index."""
+        observation = self.entry.encode(raw_observation)
+        key = (observation.tobytes(), final)
+        if key not in self.index:
+            if len(self.states) == MAX_STATES:
+                raise InvalidInput.expected(
+                    f"{self.entry.name} to have at most {MAX_STATES:,} states", f"more than {MAX_STATES:,}"
+                )
+            self.index[key] = len(self.states)
+            self.observations.append(observation)
+            self.final.append(final)
+            self.states.append({name: copy.deepcopy(getattr(self.env, name)) for name in self.entry.state})
+        return self.index[key]
+
+    def outcomes(self, state: int, action: int) -> tuple[_Transition, _Transition, float]:
+        """Return the usual transition, the rare one, and the probability of the rare one."""
+        usual, is_random = self._attempt(state, action, 1.0)
+        if not is_random:
+            return usual, usual, 0.0
+        if not 0.0 < self.entry.chance < 1.0:
+            raise InvalidInput.expected(
+                f"a `chance` between 0 and 1 for the random {self.entry.name}", self.entry.chance
+            )
+        return usual, self._attempt(state, action, 0.0)[0], self.entry.chance
+
+    def _attempt(self, state: int, action: int, number: float) -> tuple[_Transition, bool]:
+        set_attributes(self.env, self.states[state])
+        generator = _FixedGenerator(number)
+        self.env.np_random = generator
+        raw, reward, terminated, _, _ = self.env.step(action)
+        if generator.calls > 1:
+            raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
+        return _Transition(
+            self.record(raw, bool(terminated)), reward_vector(reward, self.entry.name)
+        ), generator.calls == 1
+
+
+def set_attributes(env: Any, attributes: dict[str, Any]) -> None:
+    """Set an unwrapped environment to a state of the table."""
+    for name, value in attributes.items():
+        setattr(env, name, copy.deepcopy(value))
+
+
+@cache
+def tabulate(entry: CatalogueEntry) -> TransitionTable:
+    """Return the table of all states that can be reached from the start; it is cached."""
+    if not entry.finite:
+        raise InvalidInput.expected("an environment whose entry names its `state` attributes", entry.name)
+    explorer = _Explorer(entry)
+    masks: list[np.ndarray] = []
+    outcomes: list[list[tuple[_Transition, _Transition, float]]] = []  # per state, per action
+    while len(masks) < len(explorer.states):
+        state = len(masks)
+        set_attributes(explorer.env, explorer.states[state])
+        masks.append(entry.valid_actions(explorer.env))
+        stay = _Transition(state, np.zeros(len(entry.objectives)))
+        open_actions = masks[-1] & (not explorer.final[state])
+        outcomes.append([explorer.outcomes(state, a) if ok else (stay, stay, 0.0) for a, ok in enumerate(open_actions)])
+    return TransitionTable(
+        observations=np.array(explorer.observations, dtype=np.float32),
+        masks=np.array(masks),
+        final=np.array(explorer.final),
+        rare=np.array([[p for _, _, p in row] for row in outcomes]),
+        next_states=np.array([[(usual.next_state, rare.next_state) for usual, rare, _ in row] for row in outcomes]),
+        rewards=np.array([[(usual.reward, rare.reward) for usual, rare, _ in row] for row in outcomes]),
+        states=tuple(explorer.states),
+    )
+
+
+class TabularSnapshot(TypedDict):
+    """The state of one row."""
+
+    state: int
+    elapsed: int
+
+
+class TabularBatch:
+    """Many episodes of a finite environment (implements `BatchEnv`)."""
+
+    def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
+        self.table = tabulate(entry)
+        self.max_steps = max_steps
+        self.stochastic = bool(self.table.rare.any())
+        self.observation_size = entry.observation_size
+        self.num_actions = len(entry.actions)
+        self.num_objectives = len(entry.objectives)
+        self._start(np.zeros(0, dtype=np.int64), TabularSnapshot(state=0, elapsed=0))
+
+    def _start(self, seeds: np.ndarray, snapshot: TabularSnapshot) -> Observed:
+        self._seeds = check_seeds(seeds)
+        self._state = np.full(len(seeds), snapshot["state"], dtype=np.int64)
+        self._elapsed = np.full(len(seeds), snapshot["elapsed"], dtype=np.int64)
+        self._finished = np.full(len(seeds), self.table.final[snapshot["state"]])
+        return Observed(self.table.observations[self._state], self.table.masks[self._state])
+
+    def reset(self, seeds: np.ndarray) -> Observed:
+        return self._start(seeds, TabularSnapshot(state=0, elapsed=0))
+
+    def restore(self, snapshot: TabularSnapshot, seeds: np.ndarray) -> Observed:
+        return self._start(seeds, snapshot)
+
+    def snapshot(self, row: int) -> TabularSnapshot:
+        return TabularSnapshot(state=int(self._state[row]), elapsed=int(self._elapsed[row]))
+
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+        table = self.table
+        rows, actions = check_step(rows, actions, self._finished, table.masks[self._state])
+        before = self._state[rows]
+        outcome = np.zeros(len(rows), dtype=np.int64)
+        if self.stochastic:
+            draws = uniforms(self._seeds[rows], self._elapsed[rows], 1)[:, 0]
+            outcome[draws < table.rare[before, actions]] = RARE
+        after = table.next_states[before, actions, outcome]
+        self._state[rows] = after
+        self._elapsed[rows] += 1
+        terminated = table.final[after]
+        truncated = (self._elapsed[rows] >= self.max_steps) & ~terminated
+        self._finished[rows] = terminated | truncated
+        rewards = table.rewards[before, actions, outcome]
+        return Stepped(table.observations[after], table.masks[after], rewards, terminated, truncated)
+
+
+def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, TabularSnapshot]:
+    """Return the valid actions (num_actions,) and a snapshot of the running state with this flat observation."""
+    table = tabulate(entry)
+    same = (table.observations == observation).all(axis=1) & ~table.final
+    if not same.any():
+        raise InvalidInput.expected(f"a state of {entry.name} in which an episode is still running", observation)
+    state = int(np.argmax(same))
+    return table.masks[state], TabularSnapshot(state=state, elapsed=0)
+
+
+@dataclass(frozen=True, eq=False)
+class GymnasiumSnapshot:
+    """A copy of one row's environment, and its last observation."""
+
+    env: Any
+    observation: np.ndarray  # (observation size,)
+    finished: bool
+
+
+class GymnasiumBatch:
+    """Copies of one Gymnasium environment (implements `BatchEnv`). The seed of a row seeds its environment."""
+
+    def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
+        self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
+        self.max_steps = max_steps
+        self.stochastic = entry.stochastic
+        self.observation_size = entry.observation_size
+        self.num_actions = len(entry.actions)
+        self.num_objectives = len(entry.objectives)
+        self._envs: list[Any] = []
+        self._allocate(0)
+
+    def _allocate(self, rows: int) -> None:
+        self._observations = np.zeros((rows, self.observation_size), dtype=np.float32)
+        self._masks = np.zeros((rows, self.num_actions), dtype=bool)
+        self._finished = np.zeros(rows, dtype=bool)
+
+    def reset(self, seeds: np.ndarray) -> Observed:
+        seeds = check_seeds(seeds)
+        self._allocate(len(seeds))
+        while len(self._envs) < len(seeds):
+            self._envs.append(make(self._entry))
+        for row, seed in enumerate(seeds):
+            observation, info = self._envs[row].reset(seed=int(seed))
+            self._observations[row], self._masks[row] = observation, info["action_mask"]
+        return Observed(self._observations.copy(), self._masks.copy())
+
+    def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
+        rows, actions = check_step(rows, actions, self._finished, self._masks)
+        rewards = np.zeros((len(rows), self.num_objectives))
+        terminated, truncated = np.zeros(len(rows), dtype=bool), np.zeros(len(rows), dtype=bool)
+        for i, (row, action) in enumerate(zip(rows, actions, strict=True)):
+            observation, rewards[i], terminated[i], truncated[i], info = self._envs[row].step(int(action))
+            self._observations[row], self._masks[row] = observation, info["action_mask"]
+        self._finished[rows] = terminated | truncated
+        return Stepped(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
+
+    def snapshot(self, row: int) -> GymnasiumSnapshot:
+        env, observation = self._copy(self._envs[row]), self._observations[row].copy()
+        return GymnasiumSnapshot(env, observation, bool(self._finished[row]))
+
+    def restore(self, snapshot: GymnasiumSnapshot, seeds: np.ndarray) -> Observed:
+        seeds = check_seeds(seeds)
+        self._allocate(len(seeds))
+        self._envs = [self._copy(snapshot.env) for _ in seeds]
+        for env, seed in zip(self._envs, seeds, strict=True):
+            env.unwrapped.np_random = np.random.default_rng(int(seed))
+            env.share_generator()
+        self._observations[:] = snapshot.observation
+        self._masks[:] = snapshot.env.action_masks()
+        self._finished[:] = snapshot.finished
+        return Observed(self._observations.copy(), self._masks.copy())
+
+    def _copy(self, env: Any) -> Any:
+        try:
+            return clone(env)
+        except TypeError as error:
+            raise InvalidInput.expected(f"{self._entry.name} to be an environment that can be copied", error) from None
+
+
+def clone(env: Any) -> Any:
+    """Return a deep copy of an environment in its current state.
+
+    `copy.deepcopy` does not work: many environments inherit Gymnasium's EzPickle, whose copies start anew.
+    """
+    memo: dict[int, Any] = {}
+    twin = object.__new__(type(env))
+    memo[id(env)] = twin
+    inner = vars(env).get("env")
+    if isinstance(inner, gymnasium.Env):
+        memo[id(inner)] = clone(inner)
+    twin.__dict__.update(copy.deepcopy(vars(env), memo))
+    return twin
+
+
+def make_batch(name: str | CatalogueEntry, max_steps: int | None = None) -> BatchEnv:
+    """Return a batch of an environment in its fastest implementation: vectorised, tabulated, or one by one."""
+    item = entry(name)
+    limit = item.max_steps if max_steps is None else max_steps
+    if limit < 1:
+        raise InvalidInput.expected("a step limit of at least 1", limit)
+    if item.batch is not None:
+        return item.batch(limit)
+    return TabularBatch(item, limit) if item.finite else GymnasiumBatch(item, limit)

@@ -6,14 +6,16 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.envs.batch import BatchEnv
+
+if TYPE_CHECKING:
+    from paretofoil.envs.batch import BatchEnv
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +59,7 @@ class CatalogueEntry:
     """The probability of the rare outcome of a step that calls `np_random.random()` (at most once)."""
     share_generator: Callable[[Any], None] | None = None
     """Makes the unwrapped environment use its own seeded generator instead of a global one."""
-    batch: Callable[[int], BatchEnv] | None = None
+    batch: "Callable[[int], BatchEnv] | None" = None
     """Step limit -> a vectorised implementation."""
     locate: Callable[[np.ndarray], Any] | None = None
     """Flat observation -> a snapshot of `batch` in a running state with this observation."""

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import BatchEnv
-from paretofoil.envs.batches import GymnasiumBatch, clone, make_batch
+from paretofoil.envs.batch import BatchEnv, GymnasiumBatch, clone, make_batch
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make
 
 TOLERANCE = 1e-6

@@ -4,9 +4,9 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.pareto import nondominated
+from paretofoil.envs.batch import RARE, USUAL, TransitionTable, tabulate
 from paretofoil.envs.catalogue import CatalogueEntry, entry
 from paretofoil.envs.episode import DECIMALS
-from paretofoil.envs.tabular import RARE, USUAL, TransitionTable, tabulate
 
 MAX_POINTS = 20_000
 """The largest number of candidate returns of one state."""

@@ -117,9 +117,9 @@ class GridWorld(gymnasium.Env):
 
     def pareto_front(self, gamma: float) -> list[np.ndarray]:
         """Return the nondominated discounted returns within the step limit, by exhaustive search."""
+        from paretofoil.envs.batch import tabulate
         from paretofoil.envs.catalogue import entry
         from paretofoil.envs.front import exhaustive_front
-        from paretofoil.envs.tabular import tabulate
 
         item = entry(self.catalogue_name)
         limit = (self.spec.max_episode_steps if self.spec else None) or item.max_steps

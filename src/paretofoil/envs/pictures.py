@@ -9,9 +9,8 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batches import GymnasiumSnapshot, clone
+from paretofoil.envs.batch import GymnasiumSnapshot, clone, set_attributes, tabulate
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make_raw
-from paretofoil.envs.tabular import set_attributes, tabulate
 
 if TYPE_CHECKING:
     from paretofoil.envs.gridworld import Cell, GridWorld
