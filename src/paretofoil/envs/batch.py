@@ -1,7 +1,7 @@
 """Batches: many episodes of one environment, stepped together.
 
-`make_batch` returns a vectorised implementation if there is one. Finite environments are tabulated: all reachable states
-are visited once, then a step is an array look-up. Of any other Gymnasium environment, copies are stepped one by one.
+`make_batch` returns a vectorised implementation if there is one. Finite environments are tabulated: all reachable
+states are visited once, then a step is an array look-up. Of other environments, copies are stepped one by one.
 """
 
 import copy
