@@ -14,7 +14,8 @@ SHARE = r"(?:under |over )?[\d.]+ %"
 ACTION = r'"?(?P<{}>[^"]+?)"?'
 HERE = "(?P<here> from here on)?"
 WHERE = "(?: with (?:(?P<kept>.+?) unchanged)?(?: and )?(?P<held>.+?)?)?"
-PROVEN = r"\(proven(?:, for a margin of (?P<margin>[\d.e-]+))?\)"
+ASSUMED = "(?:, assuming rounding errors below (?P<assumed>[\\d.e-]+), as measured)?"
+PROVEN = rf"\(proven(?:, for a margin of (?P<margin>[\d.e-]+))?{ASSUMED}\)"
 SMALLER = r"more than (?P<smaller>[\d.]+) % smaller(?: \(in the (?P<norm>\w+) norm\))?"
 ALONE = "(?: of (?P<alone>.+?) alone)?"
 CHOOSE = f"makes the agent choose {ACTION.format('foil')} in this state"
@@ -48,7 +49,7 @@ PATTERNS = {
     "same chance start": r"Issued at the start, the same command may or may not reach this state: the environment is "
     r"random\.",
     "range": rf"Every command with (?P<spans>.+?){HERE}(?P<rest>, and the rest as in that command,)? also makes the "
-    rf"agent choose {ACTION.format('foil')} \(proven\)\.",
+    rf"agent choose {ACTION.format('foil')} \(proven{ASSUMED}\)\.",
     "proof": rf"(?:(?P<rounded>The numbers are rounded; n)|N)o change{ALONE} that is {SMALLER} works{WHERE} {PROVEN}\.",
     "gap": rf"A smaller change{ALONE} may exist{WHERE}: only changes that are {SMALLER} are ruled out {PROVEN}\.",
     "doubt": r"A smaller change may exist; nothing is proven\.",

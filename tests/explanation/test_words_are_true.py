@@ -187,9 +187,15 @@ class Witness:
         assert says["foil"] == self.agent.actions[self.answer.question.foil]
         kappa = float(says.get("margin", 0.0))
         assert kappa == self.answer.question.kappa
+        self.assumption(says, self.answer.proof.assumed)
         low, high = self.region(says)
         points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
         assert (self.margins(points) < kappa).all()
+
+    def assumption(self, says: dict[str, str], assumed: float) -> None:
+        """Check that the errors that a proof allows for are not overstated."""
+        assert ("assumed" in says) == (assumed > 0)
+        assert float(says.get("assumed", 0.0)) <= assumed
 
     def region(self, says: dict[str, str]) -> tuple[np.ndarray, np.ndarray]:
         """Return the search region: what can still be fulfilled, or the paper's box, with what the text restricts."""
@@ -346,6 +352,7 @@ class Witness:
         assert ("rest" in says) == (len(spans) < len(low))
         assert ("here" in says) == (self.decision.step > 0)
         assert says["foil"] == self.agent.actions[self.answer.question.foil]
+        self.assumption(says, self.answer.proven_range.assumed)
         points = np.concatenate([self.rng.uniform(low, high, size=(SAMPLES, len(low))), corners(low, high)])
         assert (self.margins(points) >= self.answer.question.kappa).all(), says
 
@@ -362,6 +369,7 @@ class Witness:
     def bound(self, says: dict[str, str]) -> None:
         """No command of the told region that is closer than the bound lets the foil win by the margin."""
         assert float(says.get("margin", 0.0)) == self.answer.question.kappa
+        self.assumption(says, self.answer.proof.assumed)
         assert says.get("norm", "l2") == self.answer.question.norm
         bound = self.size() * (1 - float(says["smaller"]) / 100)
         assert bound <= self.answer.lower_bound * (1 + 1e-9)

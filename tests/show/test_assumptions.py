@@ -15,7 +15,7 @@ def test_a_proof_with_measured_rounding_errors_names_its_assumption() -> None:
     assert "assuming" not in answer.paragraph()
     measured = replace(
         answer,
-        proof=replace(answer.proof, rounding="measured", slack=4e-5),
+        proof=replace(answer.proof, rounding="measured", slack=4.9e-5),  # rounded down: the proof allows for no more
         proven_range=ProvenRange(answer.proven_range.low, answer.proven_range.high, 1e-4),
     )
     assert "(proven, for a margin of 0.05, assuming rounding errors below 4e-05, as measured)" in measured.paragraph()

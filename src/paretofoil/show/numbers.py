@@ -172,7 +172,7 @@ def short(number: float, digits: int = DIGITS) -> str:
 def proven(assumed: float = 0.0, margin: float = 0.0) -> str:
     """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if it does."""
     words = ["proven", f"for a margin of {exact(margin)}" if margin > 0 else ""]
-    words += [f"assuming rounding errors below {assumed:.1g}, as measured"] if assumed > 0 else []
+    words += [f"assuming rounding errors below {rounded_down(assumed, 1)}, as measured"] if assumed > 0 else []
     return ", ".join(word for word in words if word)
 
 
