@@ -15,7 +15,7 @@ pytestmark = pytest.mark.long
 def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasure&command=8,-8&step=0&explore=episode")
     page.get_by_role("button", name="Ask about every step").click()
-    page.get_by_role("button", name="Step 8, up: proven: no command makes it do this").wait_for()
+    page.get_by_role("button", name="Step 8, up: proven: no command in the search region leads to it").wait_for()
     in_map, in_legend = (page.locator(f"{place} .taken").all_inner_texts() for place in (".flips", ".legend"))
     assert in_legend == ["→"]
     assert in_legend[0] in in_map

@@ -9,7 +9,8 @@ import { commandText } from "./text.js";
 function proofLabel(answer) {
   const restricted = ["kept", "held", "free"].some((name) => answer.question[name].length);
   const within = restricted ? " with these options" : "";
-  if (answer.status === "proven infeasible") return ["never", `Proven: no command leads to this action${within}`];
+  if (answer.status === "proven infeasible")
+    return ["never", `Proven: no command in the search region leads to this action${within}`];
   if (answer.status === "not found") return ["open", "Not found. Nothing is proven"];
   if (answer.status === "found" || !(answer.lower_bound > 0)) return ["open", "Found. A smaller change may exist"];
   const larger = Math.max(0, answer.quoted.distance / answer.lower_bound - 1);

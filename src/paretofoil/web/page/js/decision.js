@@ -107,6 +107,8 @@ function whyNotButton(name, action, impossible, controller) {
     : withHiddenText(`${name}: `, "Why not?", "");
   return button(label, () => controller.ask(action), {
     class: impossible ? "why impossible" : "why",
-    title: impossible ? `Proven: no command makes the agent choose ${name} here` : `Why not ${name}?`,
+    title: impossible
+      ? `Proven: no command in the search region makes the agent choose ${name} here`
+      : `Why not ${name}?`,
   });
 }

@@ -83,7 +83,7 @@ const isFound = (answer) => answer.distance !== null;
 
 function cellText(answer) {
   if (isFound(answer)) return `a change of ${short(100 * answer.distance, 2)} % of the ranges`;
-  return answer.status === "proven infeasible" ? "proven: no command makes it do this" : "none found";
+  return answer.status === "proven infeasible" ? "proven: no command in the search region leads to it" : "none found";
 }
 
 /** Return the legend of the cells. */

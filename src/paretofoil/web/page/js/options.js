@@ -17,7 +17,9 @@ export function createOptions(scope, store, controller) {
         limitField("seconds", "Time limit, in seconds", 60, state, controller),
         limitField("queries", "Limit of queries", 1_000_000, state, controller),
       ),
-      ...state.optionInfos.map((info) => optionField(info, state, controller)),
+      ...(state.optionInfos.length
+        ? state.optionInfos.map((info) => optionField(info, state, controller))
+        : [el("p", { class: "loading" }, "Loading the options …")]),
       el(
         "div",
         { class: "buttons" },
