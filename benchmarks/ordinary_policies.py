@@ -57,7 +57,7 @@ def feasible_questions(name: str, count: int) -> tuple[list[Question], list[floa
     cases = list(enumerate_cases(agent))
     questions = [make_case_question(agent, *cases[i]) for i in evenly(len(cases), count)]
     answers = ask_all(questions, Exact(), name)
-    pairs = [(q, a.closest_distance) for q, a in zip(questions, answers, strict=True) if a.closest_distance is not None]
+    pairs = [(q, a.closest.distance) for q, a in zip(questions, answers, strict=True) if a.closest is not None]
     return [question for question, _ in pairs], [distance for _, distance in pairs]
 
 

@@ -273,7 +273,9 @@ def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:
     x, y = np.array([1.0, 2.0]), np.array([-3.0, -2.0, -1.0])
     eight, objectives = np.array([8.0, -2.0]), (TREASURE, TIME)
     land = Landscape(objectives, eight, eight, np.array([9.0, 3.0]), 0.05, 0, 1, x, y, np.zeros((3, 2)))
-    flips = FlipMap("mine", found.objectives, found.actions, eight, eight, (3, 3), (0, 1), (found, proven()))
+    flips = FlipMap(
+        "mine", found.question.objectives, found.question.actions, eight, eight, (3, 3), (0, 1), (found, proven())
+    )
     return {
         "decision": (decision, repr),
         "episode": (Episode(np.array([8.0, -3.0]), (decision, decision), np.array([5.0, -7.0]), True), list),

@@ -75,7 +75,7 @@ def test_what_was_measured_follows_from_the_rows_of_the_audit(line: list[str]) -
     optimal = [pair for pair in pairs if pair[0].status is Status.PROVEN_CLOSEST]
     infeasible = [pair for pair in pairs if pair[0].status is Status.PROVEN_INFEASIBLE]
     assert len(optimal) + len(infeasible) == len(pairs)
-    boxes = [exact.full_answer().certificate.boxes for exact, _ in pairs]  # type: ignore[union-attr]
+    boxes = [exact.full_answer().proof.boxes for exact, _ in pairs]  # type: ignore[union-attr]
     ratios = [boundary.closest_distance / exact.closest_distance for exact, boundary in optimal if boundary.found]
     seconds = np.mean([[row.seconds for row in pair] for pair in pairs], axis=0)
     assert line[2:] == [

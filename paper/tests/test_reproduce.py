@@ -115,7 +115,7 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
     assert {row.search.split(" at ")[0] for row in rows} == {*SMALL.ablation, *COMPONENTS}
     outer = {"original", "verify", "round", "confirm", "noise"}
     for row in rows:
-        spent = sum(n for phase, n in row.full_answer().queries.items() if phase not in outer)
+        spent = sum(n for phase, n in row.full_answer().search.queries.items() if phase not in outer)
         assert spent <= int(row.search.split(" at ")[1])
 
 
@@ -139,7 +139,10 @@ def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
         rows = read_rows(tmp_path / "rows" / f"{study}.sqlite")
         assert {row.case.agent for row in rows} == {"breakable-bottles-realised"}
         for answer, same in ((row.full_answer(), compared[row.case]) for row in rows):
-            assert (answer.low.tolist(), answer.high.tolist()) == (same.low.tolist(), same.high.tolist())
+            assert (answer.question.low.tolist(), answer.question.high.tolist()) == (
+                same.question.low.tolist(),
+                same.question.high.tolist(),
+            )
 
 
 def test_the_words_about_a_budget_say_what_is_spent_of_it() -> None:
@@ -232,8 +235,11 @@ def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Pla
     answers = {row.case: row.full_answer() for row in comparison_rows(small)}
     for case, answer in answers.items():
         question, _ = _question(small, "branch-path", case)
-        assert question.command == pytest.approx(answer.original)
-        assert (question.low.tolist(), question.high.tolist()) == (answer.low.tolist(), answer.high.tolist())
+        assert question.command == pytest.approx(answer.question.command)
+        assert (question.low.tolist(), question.high.tolist()) == (
+            answer.question.low.tolist(),
+            answer.question.high.tolist(),
+        )
 
 
 def test_every_experiment_can_be_loaded() -> None:

@@ -41,7 +41,7 @@ def test_what_it_claims_is_true_and_inside_the_region(search: Search) -> None:
     found = [a for a in ask(questions(3), search) if a.found]
     assert found
     for a in found:
-        assert a.margin >= a.kappa
+        assert a.quoted.margin >= a.question.kappa
         assert (a.command >= 0).all()
         assert (a.command <= 1).all()
 
@@ -61,7 +61,7 @@ def test_nothing_is_closer_than_what_is_proven(search: Search) -> None:
     for best, other in zip(ask(asked, Exact()), ask(asked, search), strict=True):
         if other.found:
             assert best.found
-            assert other.distance >= best.lower_bound - 1e-6
+            assert other.quoted.distance >= best.lower_bound - 1e-6
 
 
 @each
@@ -89,9 +89,9 @@ def test_invalid_actions_take_no_part(search: Search) -> None:
             asked.append(replace(q, valid_actions=rivals))
     assert asked
     for a in ask(asked, search):
-        assert not a.found or a.counterfactual_probabilities[list(a.valid_actions)].argmax() == a.valid_actions.index(
-            a.foil
-        )
+        assert not a.found or a.quoted.probabilities[
+            list(a.question.valid_actions)
+        ].argmax() == a.question.valid_actions.index(a.question.foil)
 
 
 @needs_art
@@ -176,16 +176,16 @@ def test_with_confidence_0_the_attack_ends_with_a_foil_that_is_greedy_and_no_mor
     by = {name: ask(asked, replace(WhiteCW.preset(name), max_iter=100)) for name in ("as-run", "as-run-0")}
     both = [(a, b) for a, b in zip(by["as-run"], by["as-run-0"], strict=True) if a.found and b.found]
     assert both
-    assert min(a.margin for a, _ in both) > 0.04
-    assert min(b.margin for _, b in both) < 0.04
+    assert min(a.quoted.margin for a, _ in both) > 0.04
+    assert min(b.quoted.margin for _, b in both) < 0.04
 
 
 def test_the_projected_descent_is_close_to_the_boundary_of_a_simple_network() -> None:
     asked = questions(2, 8)
     best = ask(asked, Exact())
     for proven, found in zip(best, ask(asked, ProjectedCW()), strict=True):
-        if found.found and proven.distance > 0.05:
-            assert found.distance <= 2 * proven.distance
+        if found.found and proven.quoted.distance > 0.05:
+            assert found.quoted.distance <= 2 * proven.quoted.distance
 
 
 @each_that_looks_inside
@@ -200,7 +200,7 @@ def test_the_grid_finds_what_cf_zoo_finds_and_stops_at_the_first() -> None:
     asked = questions(2, 8)
     for coarse, zoo in zip(ask(asked, Grid(values=200)), ask(asked, CFZoo(300, 301)), strict=True):
         assert coarse.found or not zoo.found
-        assert coarse.queries["grid"] < 200**2 if coarse.found else coarse.queries["grid"] == 200**2
+        assert coarse.search.queries["grid"] < 200**2 if coarse.found else coarse.search.queries["grid"] == 200**2
 
 
 def test_a_grid_beyond_counting_is_refused() -> None:

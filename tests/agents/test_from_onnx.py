@@ -91,9 +91,9 @@ def test_exact_answers_about_an_onnx_file_are_proven_and_hold(name: str, load: A
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE)
     assert answer.search.name == "exact"
-    assert answer.certificate is not None
-    assert answer.certificate.status != "gap"
-    assert pf.verify_certificate(asked, answer.certificate, samples=20_000, rebound=True).holds
+    assert answer.proof is not None
+    assert answer.proof.status != "gap"
+    assert pf.verify_certificate(asked, answer.proof, samples=20_000, rebound=True).holds
 
 
 NOT_EXPORTED = {"control flow on the state", "bilinear", "written number", "log of a sigmoid"}

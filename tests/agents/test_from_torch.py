@@ -158,9 +158,9 @@ def test_exact_answers_about_a_common_form_are_proven_and_hold(name: str) -> Non
     for rank in (1, 2):
         asked = question(policy, rank)
         answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE, search=Exact())
-        assert answer.certificate is not None
-        assert answer.certificate.status != "gap"
-        assert pf.verify_certificate(asked, answer.certificate, samples=20_000, rebound=True).holds
+        assert answer.proof is not None
+        assert answer.proof.status != "gap"
+        assert pf.verify_certificate(asked, answer.proof, samples=20_000, rebound=True).holds
 
 
 def test_the_answers_of_a_torch_pcn_are_those_of_the_same_network_in_numpy() -> None:
@@ -440,10 +440,10 @@ def test_a_policy_brings_its_space_unless_another_is_given() -> None:
     _, policy = common("residual")
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil)
-    assert answer.asked.question.space is SPACE
+    assert answer.live.question.space is SPACE
     mine = pf.CommandSpace([0.0, -30.0], [10.0, 0.0])
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=mine)
-    assert answer.asked.question.space is mine
+    assert answer.live.question.space is mine
 
 
 def test_rows_that_mix_are_noticed_when_the_fold_is_compared() -> None:
@@ -522,7 +522,7 @@ def test_an_action_that_the_module_masks_is_proven_out_of_reach_and_no_rival(low
     common: dict[str, Any] = {"state": STATE, "command": command, "foil": 1, "space": SPACE, "search": Exact()}
     answer, alone = (pf.explain(policy, valid_actions=valid, **common) for valid in (actions, actions[:2]))
     assert answer.status is alone.status is pf.Status.PROVEN_CLOSEST
-    assert answer.distance == pytest.approx(alone.distance, abs=1e-2)
+    assert answer.quoted.distance == pytest.approx(alone.quoted.distance, abs=1e-2)
 
 
 def test_a_network_that_is_too_large_for_a_proof_is_a_black_box(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,13 +124,13 @@ def test_the_horizon_is_explained_fixed_alone_or_together(sea: pf.Agent, kept: l
     decision = pf.rollout(sea, [8, -8, 8])[0]
     answers = pf.explain_decision(sea, decision, search="exact", options=pf.Options(keep=kept))
     for answer in answers:
-        assert answer.certificate is not None
-        assert answer.certificate.status != "gap"
+        assert answer.proof is not None
+        assert answer.proof.status != "gap"
         if answer.command is not None:
             fixed = [sea.space.index(name) for name in kept]
             assert np.array_equal(answer.command[fixed], decision.command[fixed])
             scores = sea.policy.log_probs(decision.state[None], answer.command[None])[0]
-            assert scores[list(decision.valid_actions)].max() == scores[answer.foil]
+            assert scores[list(decision.valid_actions)].max() == scores[answer.question.foil]
 
 
 def steadfast(commands: int, **wishes: float) -> Network:

@@ -48,15 +48,15 @@ def test_an_answer_tells_what_other_preferences_lead_to_here_and_from_the_start(
     time = next(t for t, decision in enumerate(episode) if t > 0 and SEA.actions[decision.action] == "down")
     answer = pf.explain(agent, episode[time], foil="right", search="boundary")
     assert answer.command is not None
-    assert answer.consequence is not None
-    assert answer.start is not None
+    assert answer.rollouts.quoted is not None
+    assert answer.rollouts.start is not None
     assert answer.command.sum() == pytest.approx(1.0)
-    assert answer.start.issued.tolist() == [0.7, 0.3]
-    assert answer.start.command.tolist() == answer.command.tolist()
+    assert answer.rollouts.start.issued.tolist() == [0.7, 0.3]
+    assert answer.rollouts.start.command.tolist() == answer.command.tolist()
     whole = pf.rollout(agent, answer.command)
     passes = len(whole) > time and np.array_equal(whole[time].state, episode[time].state)
-    assert answer.start.leads_here == passes
+    assert answer.rollouts.start.leads_here == passes
     if passes:  # held all the time or from here on: the same end
-        assert answer.consequence.achieved.tolist() == whole.achieved.tolist()
+        assert answer.rollouts.quoted.achieved.tolist() == whole.achieved.tolist()
     leads = "also reach this state" if passes else "do not reach this state"
     assert f"Held from the start, these preferences {leads}" in answer.paragraph()

@@ -56,7 +56,7 @@ def test_answers_about_a_module_are_proven_sum_to_1_and_are_what_it_chooses() ->
             with torch.no_grad():
                 weights = torch.tensor(answer.command, dtype=torch.float32)
                 worth = torch.einsum("r,bar->ba", weights, module(torch.tensor(STATE), weights))
-            assert int(worth.argmax()) == answer.foil
+            assert int(worth.argmax()) == answer.question.foil
     assert set(outcomes) <= {pf.Status.PROVEN_CLOSEST, pf.Status.PROVEN_INFEASIBLE}
     assert pf.Status.PROVEN_CLOSEST in outcomes
 

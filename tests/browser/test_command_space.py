@@ -72,7 +72,7 @@ def test_the_map_shows_what_the_agent_would_choose_in_the_searched_region(visit:
     shown = page.evaluate(MAPPED, [[0, agent.space.dim - 1]])
     foil = next(action for action in decision.valid_actions if action != decision.action)
     answer = pf.explain(agent, decision, foil=foil)
-    np.testing.assert_allclose([shown["low"], shown["high"]], [answer.low, answer.high])
+    np.testing.assert_allclose([shown["low"], shown["high"]], [answer.question.low, answer.question.high])
     commands = np.array(shown["commands"]).reshape(61 * 61, agent.space.dim)
     scores = agent.policy.log_probs(np.repeat(decision.state[None], len(commands), axis=0), commands)
     valid = list(decision.valid_actions)

@@ -44,11 +44,11 @@ def values_of(name: str) -> dict[str, Any]:
     decision = next(d for d in episode if len(d.valid_actions) > 1)
     foil = next(a for a in decision.valid_actions if a != decision.action)
     found = pf.explain(agent, decision, foil=foil, search="nearest-front")
-    question = found.asked.question  # type: ignore[union-attr]
+    question = found.live.question  # type: ignore[union-attr]
     flips = pf.FlipMap(
         agent.name,
-        found.objectives,
-        found.actions,
+        found.question.objectives,
+        found.question.actions,
         episode.command,
         episode.achieved,
         tuple(d.action for d in episode),
@@ -106,7 +106,14 @@ def flip_map(*objectives: Objective) -> pf.FlipMap:
     first, never = answer([6.3, -1.7], objectives=objectives), proven(foil=0, objectives=objectives)
     taken, times = (3, 3), (0, 1)
     return pf.FlipMap(
-        "mine", first.objectives, first.actions, first.original, first.original, taken, times, (first, never)
+        "mine",
+        first.question.objectives,
+        first.question.actions,
+        first.question.command,
+        first.question.command,
+        taken,
+        times,
+        (first, never),
     )
 
 

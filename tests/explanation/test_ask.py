@@ -48,7 +48,7 @@ def test_a_claim_that_does_not_flip_the_action_is_not_found(claim: tuple[float, 
     question = Question(SLOPED, np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE)
     [found] = ask([question], Liar(claim))
     assert found.status is Status.NOT_FOUND
-    assert found.stop is Stop.NOT_CONFIRMED
+    assert found.search.stop is Stop.NOT_CONFIRMED
     assert found.command is None
 
 
@@ -106,12 +106,12 @@ def test_probabilities_are_no_log_probabilities() -> None:
         explain(shares, **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
     logarithms = explain(lambda s, c: np.log(shares(s, c)), **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
     assert logarithms.found
-    assert logarithms.probabilities.tolist() == pytest.approx([0.74, 0.26])
+    assert logarithms.question.probabilities.tolist() == pytest.approx([0.74, 0.26])
 
 
 def test_logits_that_sum_to_one_here_are_logits_all_the_same() -> None:
     answer = explain(lambda s, c: shares(s, c) * [1.0, c[0, 0] / 0.2], **asked(command=[0.2, 0.5]))  # type: ignore[arg-type]
-    assert answer.original.tolist() == [0.2, 0.5]
+    assert answer.question.command.tolist() == [0.2, 0.5]
 
 
 @pytest.mark.parametrize("subject", [torch.nn.Linear(2, 2), torch.nn.ReLU()])
@@ -199,7 +199,7 @@ def test_objectives_that_would_change_little_are_locked_and_the_rest_is_searched
     locked = explain(policy, **asked(search=Boundary(), min_change=0.1, k=k))  # type: ignore[arg-type]
     assert 0 < plain.change[1] < 0.1  # type: ignore[index]
     assert locked.change[1] == 0  # type: ignore[index]
-    assert locked.alone == (0,)
+    assert locked.question.free == (0,)
     assert locked.change[0] == pytest.approx(0.23, abs=0.01)  # what the other one lacks it makes up for
 
 
@@ -216,7 +216,7 @@ def test_sparse_answers_change_as_few_objectives_as_possible() -> None:
     assert np.count_nonzero(close.change) == 2
     assert np.count_nonzero(sparse.change) == 1
     assert sparse.change[0] != 0  # type: ignore[index]
-    assert sparse.distance > close.distance  # type: ignore[operator]
+    assert sparse.quoted.distance > close.quoted.distance  # type: ignore[operator]
 
 
 def test_sparse_answers_use_more_objectives_where_one_is_not_enough() -> None:
@@ -232,7 +232,7 @@ def test_further_answers_change_other_objectives_or_directions() -> None:
     found = explain(policy, **asked(search=Boundary(), k=3))  # type: ignore[arg-type]
     patterns = [tuple(np.sign(a.change)) for a in (found, *found.alternatives)]
     assert len(set(patterns)) == len(patterns) == 3
-    distances = [a.distance for a in (found, *found.alternatives)]
+    distances = [a.quoted.distance for a in (found, *found.alternatives)]
     assert distances == sorted(distances)  # type: ignore[type-var]
 
 
@@ -244,10 +244,10 @@ def test_the_quoted_command_is_short_and_all_that_is_told_is_about_it() -> None:
             continue
         scores = question.policy.log_probs(question.state[None], found.command[None])[0]
         rivals = [a for a in question.valid_actions if a != question.foil]
-        assert found.margin == pytest.approx(scores[question.foil] - scores[rivals].max(), abs=1e-6)
-        assert found.margin >= question.kappa  # type: ignore[operator]
-        assert found.distance == question.space.distance(found.command, question.command)
-        assert found.closest_distance == question.space.distance(found.closest.command, question.command)
+        assert found.quoted.margin == pytest.approx(scores[question.foil] - scores[rivals].max(), abs=1e-6)
+        assert found.quoted.margin >= question.kappa  # type: ignore[operator]
+        assert found.quoted.distance == question.space.distance(found.command, question.command)
+        assert found.closest.distance == question.space.distance(found.closest.command, question.command)
         assert max(len(f"{v:.12g}") for v in found.command) <= 8
         told, meant = found.command - question.command, found.closest.command - question.command
         assert (told * meant >= 0).all()  # no wish is turned around by rounding
@@ -260,7 +260,7 @@ def test_where_kappa_is_zero_a_draw_is_no_answer() -> None:
     question = Question(CallablePolicy(draw), np.zeros(1), np.array([0.5, 0.5]), 1, (0, 1), SPACE, kappa=0.0)
     [found] = ask([question], Liar((0.1, 0.1)))
     assert found.command is None
-    assert found.stop is Stop.NOT_CONFIRMED
+    assert found.search.stop is Stop.NOT_CONFIRMED
 
 
 def test_a_function_is_a_policy() -> None:

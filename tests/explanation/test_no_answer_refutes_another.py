@@ -31,17 +31,17 @@ def restricted(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) 
 
 def named(says: dict[str, str], plain: pf.Answer) -> bool:
     """Whether a sentence names a restriction that the command of the plain answer breaks."""
-    names = [o.name for o in plain.objectives]
+    names = [o.name for o in plain.question.objectives]
     command: np.ndarray = plain.command  # type: ignore[assignment]
     fixed = reading.items(says["kept"]) if "kept" in says else []
     if "alone" in says:
         fixed += [name for name in names if name not in reading.items(says["alone"])]
-    if any(command[i] != plain.original[i] for i in map(names.index, fixed)):
+    if any(command[i] != plain.question.command[i] for i in map(names.index, fixed)):
         return True
-    held = reading.spans(says["held"], plain.objectives) if "held" in says else {}
+    held = reading.spans(says["held"], plain.question.objectives) if "held" in says else {}
     if any(not low <= command[i] <= high for i, (low, high) in held.items()):
         return True
-    return float(says.get("margin", 0.0)) > (plain.margin or 0.0)
+    return float(says.get("margin", 0.0)) > (plain.quoted.margin or 0.0)
 
 
 def bound(answer: pf.Answer, says: dict[str, str]) -> float:
@@ -55,7 +55,7 @@ def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it() ->
         agent = pf.load_agent(name)
         episodes = rollouts(agent, list(agent.front[:: max(1, len(agent.front) // 3)][:3]))
         for decision in (episode[len(episode) // 2] for episode in episodes):
-            plain = {a.foil: a for a in pf.explain_decision(agent, decision) if a.found}
+            plain = {a.question.foil: a for a in pf.explain_decision(agent, decision) if a.found}
             for answer in [a for options in RESTRICTIONS for a in restricted(agent, decision, options)]:
                 if answer.question.foil not in plain:
                     assert not answer.found, "a restriction cannot make an answer"
@@ -64,7 +64,7 @@ def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it() ->
                 if "never" in said:
                     never += 1
                     assert named(said["never"], plain[answer.question.foil]), answer.paragraph()
-                elif "proof" in said and plain[answer.question.foil].distance < bound(answer, said["proof"]):  # type: ignore[operator]
+                elif "proof" in said and plain[answer.question.foil].quoted.distance < bound(answer, said["proof"]):  # type: ignore[operator]
                     farther += 1
                     assert named(said["proof"], plain[answer.question.foil]), answer.paragraph()
     assert never >= 20

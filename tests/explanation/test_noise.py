@@ -223,8 +223,8 @@ def test_a_claim_that_the_policy_takes_back_in_another_batch_is_not_confirmed() 
     question = asked(lambda lead: np.where((len(lead) == 2) & (lead > 0.04) & (lead < 0.3), -1.0, 0.0))
     [answer] = ask([question], Claims((EDGE + 1e-9, 0.0)))
     assert not answer.found
-    assert answer.stop is Stop.NOT_CONFIRMED
-    assert "asked again, does not choose the foil" in answer.stop.sentence
+    assert answer.search.stop is Stop.NOT_CONFIRMED
+    assert "asked again, does not choose the foil" in answer.search.stop.sentence
 
 
 def test_a_shorter_number_that_is_not_sure_is_not_quoted() -> None:
@@ -279,7 +279,7 @@ def test_in_a_proven_range_the_foil_wins_however_the_policy_is_asked(slope: floa
     )
     assert answer.proven_range is not None
     corner = policy.log_probs(np.zeros((1, 1)), answer.proven_range.low[None])
-    assert corner[0, 1] >= answer.kappa
+    assert corner[0, 1] >= answer.question.kappa
 
 
 def test_noise_is_measured_once_for_all_foils_and_their_proven_ranges() -> None:
@@ -293,7 +293,7 @@ def test_noise_is_measured_once_for_all_foils_and_their_proven_ranges() -> None:
     decision = make_decision(None, None, [0.0], [0.25, 0.5], None, [0, 1, 2])
     answers = explain_decision(policy, decision, space=SPACE, foils=[1, 2])
     assert all(answer.proven_range is not None for answer in answers)
-    assert sum(answer.queries["noise"] for answer in answers) == CANDIDATES + PROBES * (2 + len(BATCHES)) == 288
+    assert sum(answer.search.queries["noise"] for answer in answers) == CANDIDATES + PROBES * (2 + len(BATCHES)) == 288
 
 
 def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -307,7 +307,7 @@ def test_an_alternative_and_its_proven_range_share_one_measure_of_noise(monkeypa
     policy, options = LookedInto(alone(0.01)), {"options": Options(k=2), "space": SPACE, "search": FEW_BOXES}
     answer = explain(policy, state=[0.0], command=[0.25, 0.5], foil=1, valid_actions=[0, 1], **options)
     assert answer.proven_range is not None
-    assert answer.queries["noise"] == 288 * len(measured)
+    assert answer.search.queries["noise"] == 288 * len(measured)
 
 
 @dataclass(eq=False)

@@ -65,7 +65,7 @@ def wide(z: np.ndarray) -> np.ndarray:
 def test_an_answer_wins_by_kappa(height: float, found: bool) -> None:
     answer = told(question(lambda z: np.where(z[:, 0] > 0.6, height, -1.0)), lambda _: Finding(np.array([0.4, 0.0])))
     assert answer.found == found
-    assert answer.stop is (Stop.COMPLETE if found else Stop.NOT_CONFIRMED)
+    assert answer.search.stop is (Stop.COMPLETE if found else Stop.NOT_CONFIRMED)
 
 
 def test_short_numbers_win_by_kappa() -> None:
@@ -78,17 +78,17 @@ def test_the_answer_is_about_the_command_that_is_quoted() -> None:
     answer = told(question(lambda z: z[:, 0] - 0.7555), lambda _: Finding(np.array([0.3123, 0.0])))
     assert answer.command is not None
     assert answer.command.tolist() == [0.81, 0.5]
-    assert answer.distance == pytest.approx(0.31)
-    assert answer.margin == pytest.approx(0.0545)
-    assert answer.closest_distance == pytest.approx(0.3123)
-    assert answer.counterfactual_probabilities[1] == pytest.approx(1 / (1 + np.exp(-0.0545)))  # type: ignore[index]
+    assert answer.quoted.distance == pytest.approx(0.31)
+    assert answer.quoted.margin == pytest.approx(0.0545)
+    assert answer.closest.distance == pytest.approx(0.3123)
+    assert answer.quoted.probabilities[1] == pytest.approx(1 / (1 + np.exp(-0.0545)))  # type: ignore[index]
 
 
 def test_a_change_that_falls_short_by_a_hair_is_walked_outwards_and_no_longer_proven_closest() -> None:
     closest = certificate("optimal", 0.3, 0.3)
     hair = told(question(lambda z: z[:, 0] - 0.75 - 1e-7), lambda _: Finding(np.array([0.3, 0.0]), certificate=closest))
     assert hair.status is Status.FOUND
-    assert 0.3 < hair.closest_distance < 0.3001  # type: ignore[operator]
+    assert 0.3 < hair.closest.distance < 0.3001  # type: ignore[operator]
     exactly = told(question(lambda z: z[:, 0] - 0.7), lambda _: Finding(np.array([0.3, 0.0]), certificate=closest))
     assert exactly.status is Status.PROVEN_CLOSEST
 
@@ -140,13 +140,13 @@ def test_where_no_subset_has_an_answer_the_whole_is_what_was_searched() -> None:
 
     answer = told(question(wide), find, sparse=True)
     assert answer.status is Status.PROVEN_INFEASIBLE
-    assert answer.alone == ()
-    assert answer.low.tolist() == [0.0, 0.0]
-    assert answer.high.tolist() == [1.0, 1.0]
+    assert answer.question.free == ()
+    assert answer.question.low.tolist() == [0.0, 0.0]
+    assert answer.question.high.tolist() == [1.0, 1.0]
 
 
 def test_an_answer_over_subsets_counts_the_queries_of_all() -> None:
-    assert told(question(wide), lambda asked: Finding(None), sparse=True).queries["original"] == 3
+    assert told(question(wide), lambda asked: Finding(None), sparse=True).search.queries["original"] == 3
 
 
 # Wishes
@@ -172,7 +172,7 @@ def test_answers_that_change_the_same_objectives_the_same_way_are_one() -> None:
         return Finding(clipped(asked, [0.4, 0.01] if (asked.high > asked.low).all() else [0.15, 0.0]))
 
     answer = told(question(wide), find, k=3)
-    assert answer.wanted == 3
+    assert answer.requested == 3
     assert answer.alternatives == ()
 
 

@@ -85,19 +85,23 @@ def test_an_answer_in_the_papers_box_is_measured_in_it_and_knows_what_was_traine
     [own], [paper] = (
         explain_decision(agent, decision, foils=[foil], options=Options(box=box)) for box in ("reachable", "paper")
     )
-    assert own.outside == paper.outside == (1,)  # the paper's box holds 150 steps; training saw at most 40
-    assert paper.low.tolist() == [0.0, -200.0]
+    assert (
+        own.question.outside == paper.question.outside == (1,)
+    )  # the paper's box holds 150 steps; training saw at most 40
+    assert paper.question.low.tolist() == [0.0, -200.0]
     answer = explain(agent, decision_in(agent, (8, -8), 5), foil="down", options=Options(box="paper"))
     assert answer.change is not None
-    assert answer.distance == pytest.approx(np.linalg.norm(answer.change / [124.0, 199.0]))
+    assert answer.quoted.distance == pytest.approx(np.linalg.norm(answer.change / [124.0, 199.0]))
 
 
 def test_an_episode_is_explained_in_the_papers_box_as_each_of_its_decisions_is() -> None:
     agent = load_agent("deep-sea-treasure")
     flips = explain_episode(agent, (8.0, -8.0), steps=[5], options=Options(box="paper"))
     alone = explain_decision(agent, decision_in(agent, (8.0, -8.0), 5), options=Options(box="paper"))
-    assert [a.distance for a in flips.answers] == [a.distance for a in alone]
-    assert all(a.low.tolist() == [0.0, -200.0] and a.high.tolist() == [124.0, -1.0] for a in flips.answers)
+    assert [a.quoted.distance for a in flips.answers] == [a.quoted.distance for a in alone]
+    assert all(
+        a.question.low.tolist() == [0.0, -200.0] and a.question.high.tolist() == [124.0, -1.0] for a in flips.answers
+    )
 
 
 def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:

@@ -36,7 +36,7 @@ def test_no_objective_changes_by_less_than_the_user_allows_where_there_is_an_ans
         assert not pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(keep=kept)).found
     if not small:
         names = [tree.space.names[i] for i in range(6) if i not in locked]
-        assert [found.objectives[i].name for i in found.alone] == names or locked == []
+        assert [found.question.objectives[i].name for i in found.question.free] == names or locked == []
     assert found.total_queries > plain.total_queries, "it is searched again, and that is counted"
 
 
@@ -59,7 +59,7 @@ def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command:
     for i, one in enumerate(answers):
         for other in answers[:i]:
             apart = tree.space.distance(one.command, other.command)  # type: ignore[arg-type]
-            assert apart >= 0.7 * min(one.distance, other.distance)  # type: ignore[type-var]
+            assert apart >= 0.7 * min(one.quoted.distance, other.quoted.distance)  # type: ignore[type-var]
             assert (np.sign(one.change) != np.sign(other.change)).any()
     assert ("answers; " in found.paragraph()) == (len(answers) < 3)
 

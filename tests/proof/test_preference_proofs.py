@@ -24,15 +24,15 @@ def test_every_question_on_the_simplex_is_resolved_and_no_sample_violates_the_ce
     rng = np.random.default_rng(0)
     for question in questions(dim):
         [found] = ask([question], Exact())
-        assert found.certificate.status in ("optimal", "infeasible")
-        kinds.add(found.certificate.status)
+        assert found.proof.status in ("optimal", "infeasible")
+        kinds.add(found.proof.status)
         weights = random_commands(rng, question.space, 4000)
         weights = weights[np.linalg.norm(weights - question.command, axis=1) < found.lower_bound]
         states = np.repeat(question.state[None], len(weights), axis=0)
         scores = question.policy.log_probs(states, weights)
         lead = scores[:, question.foil] - np.delete(scores, question.foil, axis=1).max(axis=1)
         assert (lead < question.kappa).all()
-        assert verify_certificate(question, found.certificate, 2000, rebound=True).holds
+        assert verify_certificate(question, found.proof, 2000, rebound=True).holds
     assert kinds == {"optimal", "infeasible"}
 
 

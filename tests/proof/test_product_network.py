@@ -124,14 +124,14 @@ def test_every_question_is_resolved_and_no_sample_violates_the_certificate(dim: 
     for seed in range(10):
         question = envelope_question(random_envelope(seed, dim), seed)
         [found] = ask([question], Exact())
-        kinds.add(found.certificate.status)  # type: ignore[union-attr]
+        kinds.add(found.proof.status)  # type: ignore[union-attr]
         weights = random_commands(rng, question.space, 5000)
         weights = weights[np.linalg.norm(weights - question.command, axis=1) < found.lower_bound]
         worth = question.policy.log_probs(np.zeros((len(weights), 1)), weights)
         lead = worth[:, question.foil] - np.delete(worth, question.foil, axis=1).max(axis=1)
         assert (lead < question.kappa).all()
         assert not found.found or found.command.sum() == pytest.approx(1.0, abs=1e-12)  # type: ignore[union-attr]
-        assert verify_certificate(question, found.certificate, 2000, rebound=True).holds  # type: ignore[arg-type]
+        assert verify_certificate(question, found.proof, 2000, rebound=True).holds  # type: ignore[arg-type]
     assert {"optimal"} <= kinds <= {"optimal", "infeasible"}
 
 
@@ -142,7 +142,7 @@ def test_the_nearest_preferences_of_a_known_parabola_are_found() -> None:
     policy = EnvelopePolicy(FoldedValues(FoldedPolicy((weights,), (biases,), ())))
     question = replace(envelope_question(policy, 0), command=np.array([0.2, 0.8]), foil=1, kappa=0.0)
     [found] = ask([question], Exact())
-    assert found.certificate.status == "optimal"  # type: ignore[union-attr]
+    assert found.proof.status == "optimal"  # type: ignore[union-attr]
     assert found.closest.command == pytest.approx([0.5, 0.5], abs=3e-3)
     assert found.lower_bound <= 0.3 * np.sqrt(2)
 

@@ -123,7 +123,7 @@ def check(questions: list[Question], search: Search) -> int:
     answers = ask(questions, search)
     for question, found in zip(questions, answers, strict=True):
         if not found.found:
-            assert found.distance is None
+            assert found.closest is None
             continue
         scores = question.policy.log_probs(question.state[None], found.command[None])[0]
         valid = list(question.valid_actions)
@@ -132,8 +132,8 @@ def check(questions: list[Question], search: Search) -> int:
         assert (found.command >= question.low).all()
         assert (found.command <= question.high).all()
         scaled = (found.command - question.command) / question.space.scale
-        assert found.distance == pytest.approx(np.linalg.norm(scaled))
-        assert found.lower_bound <= found.distance + 1e-9
+        assert found.quoted.distance == pytest.approx(np.linalg.norm(scaled))
+        assert found.lower_bound <= found.quoted.distance + 1e-9
         if question.space.simplex:
             assert found.command.sum() == pytest.approx(1.0, abs=1e-9)
             assert found.closest.command.sum() == pytest.approx(1.0, abs=1e-9)
@@ -188,7 +188,7 @@ def test_the_same_seed_gives_the_same_answer_alone_in_any_batch_and_in_any_order
     backwards = ask(questions[::-1], search)[::-1]
     alone = [ask([question], search)[0] for question in questions]
     for a, b, c in zip(together, backwards, alone, strict=True):
-        assert (a.status, a.queries) == (b.status, b.queries) == (c.status, c.queries)
+        assert (a.status, a.search.queries) == (b.status, b.search.queries) == (c.status, c.search.queries)
         if a.found:
             assert np.array_equal(a.command, b.command)
             assert np.array_equal(a.command, c.command)
@@ -309,8 +309,8 @@ def test_when_the_time_is_over_the_best_so_far_is_returned_with_the_reason(
     monkeypatch.setattr(time, "perf_counter", lambda: next(ticks) / 1000)
     [answer] = ask(questions, large, limits=Limits(seconds=0.02))
     if search.name != "nearest-front":  # which is done before it looks at the clock so often
-        assert answer.stop is Stop.OUT_OF_TIME
-        assert "time ran out" in answer.stop.sentence
+        assert answer.search.stop is Stop.OUT_OF_TIME
+        assert "time ran out" in answer.search.stop.sentence
     assert next(ticks) < 200
 
 
@@ -322,4 +322,4 @@ def test_other_norms_measure_the_distance_of_the_answer(search: Search, norm: st
     for question, found in zip(questions, ask(questions, search), strict=True):
         if found.found:
             scaled = (found.command - question.command) / question.space.scale
-            assert found.distance == pytest.approx(np.linalg.norm(scaled, ord=order))
+            assert found.quoted.distance == pytest.approx(np.linalg.norm(scaled, ord=order))

@@ -308,9 +308,9 @@ def test_a_proof_that_cannot_close_without_queries_ends_early(queries: int) -> N
         agent = pf.load_agent(name)
         decision = pf.decision_in(agent, command, step)
         for answer in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=queries)):
-            if answer.certificate is not None and answer.certificate.status == "gap":
-                assert answer.stop is Stop.OUT_OF_QUERIES
-                assert answer.certificate.boxes < 5000  # of 400,000
+            if answer.proof is not None and answer.proof.status == "gap":
+                assert answer.search.stop is Stop.OUT_OF_QUERIES
+                assert answer.proof.boxes < 5000  # of 400,000
 
 
 def test_a_proof_of_infeasibility_needs_no_queries() -> None:

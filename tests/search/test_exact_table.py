@@ -53,7 +53,7 @@ def test_the_answer_is_the_closest_up_to_the_tolerance_and_no_grid_refutes_it(
         assert found.found == (found.status is not pf.Status.PROVEN_INFEASIBLE)
         if found.found:
             num_found += 1
-            assert found.closest_distance - found.lower_bound <= 1e-6  # type: ignore[operator]
+            assert found.closest.distance - found.lower_bound <= 1e-6  # type: ignore[operator]
             assert found.status is pf.Status.PROVEN_CLOSEST
     assert num_found >= 4
 
@@ -69,7 +69,7 @@ def test_no_sampled_preferences_violate_a_certificate(shape: tuple[int, int, int
         weights = np.concatenate([weights, question.space.project(near, question.low, question.high)])
         closer = np.linalg.norm(weights - question.command, axis=1) < found.lower_bound
         assert (margins(question, weights[closer]) < question.kappa).all()
-        assert pf.verify_certificate(question, found.certificate, 2000).holds  # type: ignore[arg-type]
+        assert pf.verify_certificate(question, found.proof, 2000).holds  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -125,7 +125,7 @@ def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_t
     policy, space = pf.from_q_table(lambda s: [[3.0, 0.0], [0.0, 1.0]]), pf.CommandSpace.preferences(["fuel", "ore"])
     answer = pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=space)
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
-        pf.landscape(answer.asked.question)  # type: ignore[union-attr]
+        pf.landscape(answer.live.question)  # type: ignore[union-attr]
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
         pf.figure_decision(answer, axes=("fuel", "ore"))
 
@@ -149,7 +149,7 @@ def test_black_box_searches_find_nothing_closer_than_is_proven(search: Search) -
         [exact], [other] = ask([question], Exact()), ask([question], search)
         assert not other.found or exact.found
         if other.found:
-            assert other.closest_distance >= exact.lower_bound  # type: ignore[operator]
+            assert other.closest.distance >= exact.lower_bound  # type: ignore[operator]
             assert other.command.sum() == pytest.approx(1.0, abs=1e-9)  # type: ignore[union-attr]
 
 
@@ -157,7 +157,7 @@ def test_kappa_is_a_hundredth_of_what_lies_between_the_values() -> None:
     space = pf.CommandSpace.preferences(["fuel", "ore"])
     policy = pf.from_q_table(lambda s: [[300.0, 0.0], [0.0, 100.0]])
     answer = pf.explain(policy, state=[0.0], command=[0.5, 0.5], foil=1, space=space)
-    assert answer.kappa == pytest.approx(1.0)
+    assert answer.question.kappa == pytest.approx(1.0)
 
 
 def test_auto_is_exact_for_tables_and_a_box_is_refused() -> None:

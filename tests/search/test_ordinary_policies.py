@@ -104,7 +104,7 @@ def test_boundary_loses_nothing_that_it_finds_on_the_exact_policy(name: str, kin
     exact, ordinary = ask(questions, search), ask(rebuilt(questions, KINDS[kind]), search)
     assert [a.found for a in ordinary] == [a.found for a in exact]
     for a, b in zip(exact, ordinary, strict=True):
-        assert not a.found or b.closest_distance == pytest.approx(a.closest_distance, rel=0.01)
+        assert not a.found or b.closest.distance == pytest.approx(a.closest.distance, rel=0.01)
 
 
 def test_the_batch_does_change_the_last_bits_of_an_ordinary_policy() -> None:
@@ -164,7 +164,7 @@ def test_actions_that_a_policy_masks_with_minus_infinity_are_found_where_it_allo
     assert found
     for answer in found:
         assert answer.command[0] >= 0.3  # type: ignore[union-attr]
-        assert np.isfinite(answer.margin)  # type: ignore[arg-type]
+        assert np.isfinite(answer.quoted.margin)  # type: ignore[arg-type]
 
 
 def test_a_foil_that_is_masked_everywhere_is_not_found() -> None:
@@ -192,7 +192,7 @@ def test_logarithms_of_tiny_probabilities_do_not_push_answers_away() -> None:
     exact = ask([replace(question, policy=sharp) for question in questions], Boundary(max_queries=1500))
     ordinary = ask(questions, Boundary(max_queries=1500))
     assert [a.found for a in ordinary] == [a.found for a in exact]
-    ratios = [b.closest_distance / a.closest_distance for a, b in zip(exact, ordinary, strict=True) if a.found]  # type: ignore[operator]
+    ratios = [b.closest.distance / a.closest.distance for a, b in zip(exact, ordinary, strict=True) if a.found]  # type: ignore[operator]
     assert np.mean(ratios) < 1.01
 
 
@@ -213,7 +213,7 @@ def test_a_plain_torch_function_is_explained_rolled_out_and_studied_without_a_wa
     asked: dict[str, Any] = {"foil": foil, "search": Boundary(max_queries=500)}
     answer = explain(my_policy, state=decision.state, command=decision.command, space=agent.space, **asked)
     assert answer.found
-    assert "noise" in answer.queries
+    assert "noise" in answer.search.queries
     assert explain(mine, decision, **asked).found
 
 
@@ -224,4 +224,4 @@ def test_queries_before_the_search_do_not_count_for_its_limit() -> None:
     for search in (Boundary(), Exact()):
         answers = [ask([layered_question(policy, seed)], search, limits=limits)[0] for seed in range(6)]
         assert any(answer.found for answer in answers)
-        assert all(answer.queries["noise"] > 200 for answer in answers)
+        assert all(answer.search.queries["noise"] > 200 for answer in answers)

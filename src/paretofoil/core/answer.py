@@ -340,15 +340,6 @@ class Answer(Document):
     def total_queries(self) -> int:
         return sum(self.search.queries.values())
 
-    def __getattr__(self, name: str) -> Any:
-        """Temporary: the names that answers had before they were composed."""
-        if name not in _MOVED:
-            raise AttributeError(f"an answer has no {name!r}")
-        value: Any = self
-        for part in _MOVED[name].split("."):
-            value = None if value is None else getattr(value, part)
-        return value
-
     def __str__(self) -> str:
         return str(show(self, "sentence"))
 
@@ -422,31 +413,6 @@ def _named(part: Any, path: str, *names: str) -> dict[str, Any]:
 def _check_indices(name: str, indices: tuple[int, ...], count: int) -> None:
     if not all(0 <= index < count for index in indices):
         raise InvalidInput.expected(f"{name} from 0 to {count - 1}", brief(list(indices)))
-
-
-_MOVED = {
-    "original": "question.command",
-    **{
-        name: f"question.{name}"
-        for name in (
-            *("objectives", "actions", "phrases", "valid_actions", "chosen", "foil", "kappa", "norm", "probabilities"),
-            *("low", "high", "values", "agent", "step", "outside", "kept", "held", "preferences"),
-        )
-    },
-    "alone": "question.free",
-    **{name: f"search.{name}" for name in ("seed", "stop", "queries", "seconds")},
-    **{name: f"quoted.{name}" for name in ("distance", "margin")},
-    "counterfactual_probabilities": "quoted.probabilities",
-    "counterfactual_values": "quoted.values",
-    "closest_distance": "closest.distance",
-    "certificate": "proof",
-    "wanted": "requested",
-    "asked": "live",
-    "consequence": "rollouts.quoted",
-    "original_consequence": "rollouts.original",
-    "start": "rollouts.start",
-    "attainable": "rollouts.attainable",
-}
 
 
 def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
