@@ -5,7 +5,7 @@ part of the imported network: an additional first layer computes their observati
 output layer are put into our order.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
-from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy
@@ -94,7 +94,7 @@ def _space(
     if size - len(entry.objectives) not in (0, 1):
         expected = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with or without a horizon"
         raise InvalidInput.expected(expected, f"{size} numbers")
-    objectives = with_horizon(entry.objectives)[:size]
+    objectives = (*entry.objectives, HORIZON)[:size]
     box = translation_of(checkpoint, entry).box
     sides = [o.limits for o in entry.objectives] if box is None else list(zip(*box, strict=True))
     sides += [(1.0, float(entry.max_steps))] * (size - len(sides))
@@ -108,11 +108,6 @@ def _space(
         raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
     low, high = zip(*sides, strict=True)
     return CommandSpace(low, high, objectives)  # type: ignore[arg-type]
-
-
-def with_horizon(objectives: Sequence[Objective]) -> tuple[Objective, ...]:
-    """Return the objectives of a command with a horizon."""
-    return (*objectives, HORIZON)
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,8 +37,8 @@ def import_agent(
     import numpy as np
 
     from paretofoil import agents
+    from paretofoil.agents.agent import HORIZON
     from paretofoil.agents.import_agent import import_agent as make_agent
-    from paretofoil.agents.import_agent import with_horizon
     from paretofoil.agents.store import local_folder
     from paretofoil.cli.typed import read_ranges
     from paretofoil.core.command import CommandSpace
@@ -47,7 +47,7 @@ def import_agent(
     if not overwrite:
         check_free(folder)
     entry = find_environment(environment, objectives, actions, max_steps)
-    names = with_horizon(entry.objectives)
+    names = (*entry.objectives, HORIZON)
     box = read_ranges(ranges or [], CommandSpace(np.zeros(len(names)), np.ones(len(names)), names))
     agent = make_agent(file, entry, front=front, ranges=box, name=name)
     make_folder(folder)

@@ -8,11 +8,11 @@ polish are not the paper's.
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import numpy as np
 
@@ -110,9 +110,9 @@ class Trainer:
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
         """Train to the end, or until Ctrl-C: the iteration is then completed, and the checkpoint saved."""
-        with Interruption() as interruption, one_thread():
+        with _interruptible() as interruption, one_thread():
             last_save = time.monotonic()
-            while not (self.finished or interruption.requested):
+            while not (self.finished or interruption.is_set()):
                 start = time.monotonic()
                 line = self.explore() if not self.explored else self.polish()
                 self.seconds += time.monotonic() - start
@@ -304,22 +304,21 @@ class Trainer:
         return trainer
 
 
-class Interruption:
-    """A context in which the first Ctrl-C only sets `requested`; the second interrupts as usual."""
+@contextmanager
+def _interruptible() -> Iterator[threading.Event]:
+    """Yield an event that the first Ctrl-C sets; the second interrupts as usual."""
+    requested = threading.Event()
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
+        yield requested
+        return
+    before = signal.getsignal(signal.SIGINT)
 
-    def __init__(self) -> None:
-        self.requested = False
-        self._before: Any = None
+    def request(number: int, frame: FrameType | None) -> None:
+        requested.set()
+        signal.signal(signal.SIGINT, before)
 
-    def __enter__(self) -> "Interruption":
-        if threading.current_thread() is threading.main_thread():  # only this thread can handle signals
-            self._before = signal.signal(signal.SIGINT, self._request)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _request(self, number: int, frame: FrameType | None) -> None:
-        self.requested = True
-        signal.signal(signal.SIGINT, self._before)
+    signal.signal(signal.SIGINT, request)
+    try:
+        yield requested
+    finally:
+        signal.signal(signal.SIGINT, before)
