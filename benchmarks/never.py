@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> int:
         }
     proven = sum(int(one.proven.sum()) for all_actions in found.values() for one in all_actions)
     each = -(-arguments.samples // max(proven, 1))
-    head = ("agent", "pairs", "proven", "refuted", "open", "settled", "s a pair", "samples", "violations")
+    head = ("agent", "pairs", "proven", "refuted", "open", "settled", "s per pair", "samples", "violations")
     print(f"| {' | '.join(head)} |\n|---|" + "---:|" * (len(head) - 1))
     totals = np.zeros(6)
     for name, agent in agents.items():

@@ -12,6 +12,7 @@ from paretofoil_paper.differences import ask_as_run
 from paretofoil_paper.examples import EXAMPLES, Example, answers_of, find_decision
 
 THEIRS = Path(os.environ.get("PARETOFOIL_AUTHORS", Path(__file__).parents[3] / "shared" / "authors"))
+pytestmark = pytest.mark.long
 absent = pytest.mark.skipif(not THEIRS.is_dir(), reason="the authors' checkpoints are GPLv3, and not shipped")
 
 

@@ -223,14 +223,24 @@ def questions_of(name: str, box: Box = "reachable") -> list[Question]:
     return [make_case_question(agent, case, decision, box=box) for case, decision in enumerate_cases(agent)]
 
 
-@pytest.mark.parametrize("name", ["branch-path", "breakable-bottles", "reward-line", "resource-gathering"])
+SLOW = [pytest.param(name, marks=pytest.mark.long) for name in ("reward-line", "resource-gathering")]
+
+
+@pytest.mark.parametrize("name", ["branch-path", "breakable-bottles", *SLOW])
 def test_every_case_costs_exactly_the_published_queries(name: str) -> None:
     """2,984 + 3,001, and 16 after success; fewer only if all distinct directions were tried."""
     questions = questions_of(name)
     assert check_spent(questions, CFZooAsRun.preset("stress"), 2_984, 3_001) > len(questions) / 2
 
 
-@pytest.mark.parametrize("name", ["deep-sea-treasure", "breakable-bottles-realised", "resource-gathering-realised"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("deep-sea-treasure", marks=pytest.mark.long),
+        "breakable-bottles-realised",
+        "resource-gathering-realised",
+    ],
+)
 def test_in_the_papers_box_no_case_runs_out_of_directions(name: str) -> None:
     """Of all eight environments the kept rows say so: tests/results/test_published_queries.py."""
     questions = questions_of(name, box="paper")

@@ -253,6 +253,7 @@ def test_agents_are_told_apart_only_by_intervals_that_do_not_meet() -> None:
         assert [line[-1] for line in lines if line[1] == "issued, the episode ends on the front"] == [None]
 
 
+@pytest.mark.long
 def test_the_page_is_made_again_from_its_rows(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet

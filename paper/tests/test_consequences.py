@@ -106,6 +106,7 @@ def test_what_is_asked_for_counts_what_was_collected(plan: Plan) -> None:
         assert one.requested_off_front == pytest.approx(nearest)
 
 
+@pytest.mark.long
 def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet

@@ -172,14 +172,14 @@ THE_PAPERS = {
     "state": "of a worked example",
     "search region": "R_min, R_max",
     "stress (test|table|distances|budget)": "Table 2",
-    "table": "one of its tables",
+    "tables?": "one of its tables",
     "text": "what it says in words",
     "times by budget": "Table of runtimes",
     "units": "of its search region",
     "very states?": "of its worked examples",
     "white-box (baseline|comparison)": "Table 1",
     "whole stress test": "Table 2",
-    "worked examples": "of its Section 4",
+    "(four )?worked examples": "of its Section 4",
 }
 """What may be called the paper's, as a pattern of the next words, and where it is in it; an adjective stands with its
 noun, or else it would let anything pass. Settings are not among them: what ours are called after must be in the paper

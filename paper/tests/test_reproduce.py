@@ -76,13 +76,18 @@ SMALL = Budgets(
 )
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> Plan:
-    """The experiments on a random network, with small budgets and without ART."""
-    return Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1, budgets=SMALL)
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """A random network and small budgets, without ART; its studies are shared by the tests of this module."""
+    folder = tmp_path_factory.mktemp("small")
+    return Plan(folder / "out", {"branch-path": str(saved_agent(folder))}, workers=1, budgets=SMALL)
 
 
-@pytest.mark.parametrize("name", ["stress", "comparison", "ablation", "audit", "runtime", "landscapes", "authors"])
+@pytest.mark.parametrize(
+    "name",
+    ["stress", "comparison", "ablation", "audit", "landscapes"]
+    + [pytest.param(name, marks=pytest.mark.long) for name in ("runtime", "authors")],
+)
 def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
     report = experiment(name)(small)
     assert report.tables or report.pictures
@@ -93,7 +98,7 @@ def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: st
     assert again.to_markdown() == report.to_markdown()
 
 
-@pytest.mark.parametrize("seed", [0, 7])
+@pytest.mark.parametrize("seed", [0, pytest.param(7, marks=pytest.mark.long)])
 def test_distances_are_measured_at_the_decisions_of_the_plans_own_seed(tmp_path: Path, seed: int) -> None:
     """Where chance plays another seed has other episodes, with other cases."""
     plan = Plan(tmp_path, {"breakable-bottles": "breakable-bottles"}, seed=seed, workers=1, budgets=SMALL)
@@ -130,6 +135,7 @@ def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan)
     assert [line[0] for line in shares.rows] == ["cf-zoo:as-run", *COMPONENTS, "kappa 0"]
 
 
+@pytest.mark.long
 def test_times_are_those_of_the_comparisons_questions(tmp_path: Path) -> None:
     """In its box, and where chance plays of the agents that learned from realised returns."""
     small = Plan(tmp_path, {name: name for name in ("breakable-bottles",)}, workers=1, budgets=SMALL)
@@ -172,7 +178,9 @@ def test_what_a_choice_is_worth_is_counted_case_by_case() -> None:
     assert line[2:] == (1, 1, pytest.approx(3.0))
 
 
-def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan) -> None:
+@pytest.mark.long
+def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Plan, tmp_path: Path) -> None:
+    small = replace(small, out=tmp_path)
     experiment("audit")(replace(small, seed=7))
     wanted = {("stress", "cf-zoo"): SMALL.stress, ("audit-thorough", "cf-zoo:thorough"): SMALL.thorough}
     wanted |= {("audit-as-run-thorough", "cf-zoo:as-run-thorough"): SMALL.as_run_thorough}

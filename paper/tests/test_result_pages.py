@@ -1,4 +1,4 @@
-"""Every number of the results pages follows from the rows that are kept beside them."""
+"""Every number of the results pages follows from the recorded rows."""
 
 import re
 from functools import cache
@@ -17,19 +17,22 @@ from paretofoil_paper.stress import CaseCounts, paper_rows
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"
 MADE = [name for name in EXPERIMENTS if name not in SEPARATE or (RESULTS / f"{name}.md").exists()]
+QUICK = ("ablation", "attainable", "consequences", "influence", "runtime")
+"""Pages that are made from their rows within seconds."""
+EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MADE]
 END = "\n---\n"
-"""Between what a report says and how it was made."""
+"""Between a report and the paragraph about how it was made."""
 
 
 @cache
 def made_again(name: str) -> tuple[Report, str]:
-    """A report from the kept rows, and how they were made; pages without rows ask anew, and have only their machine."""
+    """Return a report made from recorded rows, and its last paragraph ("" for pages without a study)."""
     plan = Plan(RESULTS, recorded=True)
     report = experiment(name)(plan)
     return report, provenance(name, plan, 0.0) if plan.log.studies else ""
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", EACH)
 def test_a_page_is_what_its_rows_give(name: str) -> None:
     report, how = made_again(name)
     said, end = (RESULTS / f"{name}.md").read_text().rsplit(END, 1)
@@ -38,7 +41,7 @@ def test_a_page_is_what_its_rows_give(name: str) -> None:
         assert end.strip() == how
 
 
-@pytest.mark.parametrize("name", MADE)
+@pytest.mark.parametrize("name", EACH)
 def test_a_pages_tables_are_the_same_in_every_format(name: str) -> None:
     report, _ = made_again(name)
     for number, table in enumerate(report.tables, 1):
@@ -48,6 +51,7 @@ def test_a_pages_tables_are_the_same_in_every_format(name: str) -> None:
     assert not left, "tables of an older report"
 
 
+@pytest.mark.long
 def test_case_counts_are_near_the_papers_or_follow_from_the_front() -> None:
     """Of the six environments without chance, by the rows of the paper's own experiment on our agents."""
     plan, page = Plan(RESULTS, recorded=True), (RESULTS / "stress.md").read_text()
@@ -107,6 +111,7 @@ def far_from_the_paper(name: str) -> set[tuple[str, str, str]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "title", "alone"),
     [
@@ -123,11 +128,13 @@ def test_every_difference_above_five_points_has_a_sentence_with_a_measured_reaso
         assert f"- **{title}, {environment}, {search or alone}**: " in page
 
 
+@pytest.mark.long
 def test_there_are_differences_to_explain() -> None:
     """Or the test above would hold whatever it looks for."""
     assert {environment for _, environment, _ in far_from_the_paper("stress")} >= {"DST", "Total"}
 
 
+@pytest.mark.long
 def test_the_parts_of_a_difference_leave_no_rest() -> None:
     for difference in differences(Plan(RESULTS, recorded=True)):
         assert difference.from_feasible + difference.from_recovery == pytest.approx(difference.points, abs=1e-9)

@@ -70,6 +70,7 @@ def test_an_agent_of_other_settings_is_not_taken_for_this_one(plan: Plan) -> Non
         seed_agent(plan, "reward-line", 11)
 
 
+@pytest.mark.long
 def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet

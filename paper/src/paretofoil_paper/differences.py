@@ -156,8 +156,8 @@ def _finding(all_differences: list[Difference]) -> str:
     notable = [difference for difference in all_differences if difference.notable]
     feasible = sum(abs(difference.from_feasible) > abs(difference.from_recovery) for difference in notable)
     return (
-        f"{len(notable)} of {len(all_differences)} rates differ from the paper's by more than {NOTABLE:.0f} points; in "
-        f"{feasible} of them the larger part is the share of cases that are feasible for the agent, not the search."
+        f"Of {len(all_differences)} rates, {len(notable)} differ from the paper's by more than {NOTABLE:.0f} points. "
+        f"In {feasible} of these the larger part is the share of cases that are feasible, not the search."
     )
 
 
