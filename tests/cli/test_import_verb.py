@@ -41,7 +41,7 @@ def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path
     own = ["import", "model.pt", "--env", "deep-sea-treasure-v0", "--front", "front.txt", "--max-steps", "30"]
     names = ["--objectives", "gold,-steps", "--actions", "up,down,left,right"]
     told = run(*own, *names, "--range", "gold=0:24", code=2)
-    assert "a range of what may be asked of steps, got none" in told.err
+    assert "a range of commands for steps, got an infinite range" in told.err
     run(*own, *names, "--range", "gold=0:24", "--range", "steps=1:30")
     stored = json.loads((tmp_path / "agents" / "model" / "agent.json").read_text())
     assert (stored["command_box"]["low"], stored["command_box"]["high"]) == ([0, -30, 1], [24, -1, 30])
@@ -51,9 +51,9 @@ def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path
     ("arguments", "message"),
     [
         (["import", "none.pt", "--env", "deep-sea-treasure"], "expected a checkpoint at none.pt, got no file"),
-        (["import", "front.txt", "--env", "deep-sea-treasure"], "front.txt: expected an archive as torch.save writes"),
+        (["import", "front.txt", "--env", "deep-sea-treasure"], "front.txt: expected an archive of torch.save"),
         (["import", "model.pt", "--env", "branch-path"], "a network of 10 state numbers"),
-        (["import", "model.pt", "--env", "breakable-bottles"], "an environment of the authors' networks, among"),
+        (["import", "model.pt", "--env", "breakable-bottles"], "an environment of the authors among"),
         ([*IMPORT, "--front", "none.txt"], "expected a front at none.txt, got no file"),
         ([*IMPORT, "--front", "model.pt"], "model.pt with "),
         ([*IMPORT, "--range", "tme=1:2"], "got 'tme' (did you mean time?)"),

@@ -82,7 +82,7 @@ def test_where_every_command_dithers_none_is_known() -> None:
 def test_a_smallest_change_that_delivers_is_said_to() -> None:
     answer = why_not_down(sea(dithers=2.5, dives=2.5), (16.0, -3.0))
     assert answer.rollouts.attainable.command.tolist() == answer.command.tolist() != [2.0, -2.0]
-    assert answer.rollouts.attainable.quoted.distance == answer.quoted.distance
+    assert answer.rollouts.attainable.distance == answer.quoted.distance
     assert 0 < answer.rollouts.attainable.deviation <= DELIVERED
     delivery = "the agent then delivers what it asks for to within 1 % of each objective's range: 2 treasure"
     assert f"This command is attainable: {delivery}" in answer.paragraph()

@@ -37,10 +37,11 @@ def test_what_can_be_had_takes_the_foil_and_delivers_in_a_plain_loop(name: str) 
     agent, num_known = pf.load_agent(name), 0
     for decision in some_decisions(agent, NUM_DECISIONS.get(name, 8)):
         for answer in pf.explain_decision(agent, decision, search=QUICK):
-            assert (answer.rollouts.attainable is not None) == answer.found
-            if answer.rollouts.attainable is None or not answer.rollouts.attainable.found:
+            had = None if answer.rollouts is None else answer.rollouts.attainable
+            assert (had is not None) == answer.found
+            if had is None or not had.found:
                 continue
-            had, num_known = answer.rollouts.attainable, num_known + 1
+            num_known += 1
             assert margin(agent, decision, had.command, answer.question.foil) >= answer.question.kappa
             assert ((had.command >= answer.question.low) & (had.command <= answer.question.high)).all()
             assert had.total == pytest.approx(had.command + decision.collected)

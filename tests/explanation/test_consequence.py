@@ -99,7 +99,7 @@ def test_the_same_seed_gives_the_same_runs_and_another_gives_others() -> None:
 def test_a_decision_without_an_environment_has_no_consequence() -> None:
     agent = sea(diver)
     read = pf.Decision.from_json(pf.decision_in(agent, RICH, 0).to_json())
-    with pytest.raises(InvalidInput, match="expected a decision from a rollout"):
+    with pytest.raises(InvalidInput, match="expected a decision of a rollout"):
         pf.consequence(agent, read, POOR)
 
 

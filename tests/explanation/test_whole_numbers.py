@@ -129,5 +129,5 @@ def test_numbers_of_numpy_are_taken(agent: pf.Agent) -> None:
     one = np.int64(1)
     asked(agent, samples=5 * one, seconds=np.float32(0.5))["influence"]()
     assert asked(agent, steps=np.array([1, 0, 1]))["episode"]().steps[0] == 0
-    assert asked(agent, valid_actions=np.array([0, 1]))["policy"]().valid_actions == (0, 1)
+    assert asked(agent, valid_actions=np.array([0, 1]))["policy"]().question.valid_actions == (0, 1)
     assert pf.Limits(np.float64(2.0), one).deadline() > 0

@@ -178,7 +178,7 @@ def test_auto_is_exact_for_tables_and_a_box_is_refused() -> None:
 def test_a_table_that_is_another_each_time_is_refused() -> None:
     rng = np.random.default_rng(0)
     policy = pf.from_q_table(lambda s: rng.normal(size=(2, 2)))
-    with pytest.raises(InvalidInput, match="is dropout left on"):
+    with pytest.raises(InvalidInput, match="expected the same values for the same state, got different values"):
         pf.explain(policy, state=[0.0], command=[0.7, 0.3], foil=1, space=pf.CommandSpace.preferences("ab"))
 
 

@@ -160,7 +160,9 @@ class Contest:
             pads = rounding_pads(weights, biases, reach)
             biases[0] = weights[0] @ self.low + biases[0]
             weights[0] = weights[0] * self.scale
-            errors = self.rounding and self.rounding.of_differences(np.array(ahead), np.array(behind))
+            errors = self.rounding and self.rounding.of_differences(
+                np.array(ahead, dtype=int), np.array(behind, dtype=int)
+            )
             layers = tuple(weights), tuple(biases), self.folded.activations, pads
             self._networks[some] = MarginNetwork(*layers, errors, self.low, np.diag(self.scale))
         return self._networks[some]

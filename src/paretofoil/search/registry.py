@@ -64,9 +64,10 @@ def register_search(name: str, kind: Any, summary: str, preset: str | None = Non
         summary: What the search does, in a few words.
         preset: Settings by name (`kind.preset(preset, seed)`); None for the defaults of the class.
     """
-    if name in _methods or name == AUTO:
+    method = Method(name, kind, summary, preset)
+    if name == AUTO or _methods.get(name, method) != method:
         raise InvalidInput.expected("a name that no search has yet", repr(name))
-    _methods[name] = Method(name, kind, summary, preset)
+    _methods[name] = method
 
 
 def methods() -> list[Method]:
