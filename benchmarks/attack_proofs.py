@@ -191,23 +191,25 @@ def _case(
     return Case(policy, np.asarray(state), command, foil)
 
 
-def attack(case: Case, count: int, rng: np.random.Generator) -> tuple[str, int, float]:
-    """Return the status of the answer, how many commands were tried, and the largest margin among them."""
+def attack(case: Case, count: int, rng: np.random.Generator) -> tuple[list[str], int, float]:
+    """Return the status and the rounding of the answer, the number of commands tried, and their largest margin."""
     try:
         answer = pf.explain(
             case.policy, state=case.state, command=case.command, foil=case.foil, limits=pf.Limits(seconds=SECONDS)
         )
     except pf.InvalidInput:  # rounding decides which of two actions is chosen, and here it is the foil
-        return "refused", 0, -np.inf
-    lower = answer.lower_bound
+        return ["refused"], 0, -np.inf
+    lower, labels = answer.lower_bound, [answer.status.value]
+    if answer.proof is not None and answer.proof.status != "gap":
+        labels.append(answer.proof.rounding)
     if not lower > 0:
-        return answer.status.value, 0, -np.inf
+        return labels, 0, -np.inf
     assert answer.live is not None
     question = answer.live.question
     batch = QuestionBatch([question])
     z = _excluded_changes(batch, lower, answer, count, rng)
     margins = batch.margins(np.zeros(len(z), dtype=np.int64), z, "attack")
-    return answer.status.value, len(z), float((margins - question.kappa).max(initial=-np.inf))
+    return labels, len(z), float((margins - question.kappa).max(initial=-np.inf))
 
 
 def _excluded_changes(
@@ -252,14 +254,27 @@ def main(arguments: argparse.Namespace) -> int:
             kind = arguments.kinds[n % len(arguments.kinds)]
             torch.manual_seed(n)
             rng = np.random.default_rng(n)
-            status, tried, worst = attack(KINDS[kind](rng), arguments.commands, rng)
-            counts[kind].update({"answers": 1, status: 1, "commands": tried, "refuted": int(worst >= 0)})
+            labels, tried, worst = attack(KINDS[kind](rng), arguments.commands, rng)
+            counts[kind].update(
+                {"answers": 1, **dict.fromkeys(labels, 1), "commands": tried, "refuted": int(worst >= 0)}
+            )
             if worst >= 0:
                 refuted.append(
                     f"refuted: --seed {n} --answers 1 --kinds {' '.join(arguments.kinds)} ({kind}, margin {worst:+.3g})"
                 )
     print("\n".join(refuted))
-    columns = ["answers", "proven closest", "proven infeasible", "found", "not found", "refused", "commands", "refuted"]
+    columns = [
+        "answers",
+        "proven closest",
+        "proven infeasible",
+        "found",
+        "not found",
+        "refused",
+        "derived",
+        "measured",
+        "commands",
+        "refuted",
+    ]
     print(f"| kind | {' | '.join(columns)} |\n|---{'|---:' * len(columns)}|")
     for kind, row in {**counts, "all": sum(counts.values(), Counter())}.items():
         print(f"| {kind} | {' | '.join(f'{row[column]:,}' for column in columns)} |")
