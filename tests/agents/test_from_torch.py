@@ -680,3 +680,8 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
 def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         pf.from_torch(subject, **{"state": STATE, "space": SPACE, **options})
+
+
+def test_logits_of_1_and_0_are_not_taken_for_probabilities() -> None:
+    policy = pf.from_torch(Module(lambda m, s, c: (c[:, :1] > 0) * torch.tensor([1.0, 0.0])), STATE, SPACE)
+    assert policy.outputs == "logits"

@@ -329,6 +329,8 @@ def log_probabilities(scores: np.ndarray, outputs: Outputs) -> np.ndarray:
 
 
 def _detect(scores: np.ndarray) -> Outputs:
+    if np.isin(scores, (0.0, 1.0)).all():
+        return "logits"  # rows such as (1, 0) sum to 1, too, but no softmax gives only these
     for outputs in ("probabilities", "log-probabilities"):
         if _looks_like(scores, outputs):
             return outputs
