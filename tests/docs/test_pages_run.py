@@ -12,6 +12,7 @@ pytestmark = pytest.mark.long
 
 NOT_RUN = {
     "make": "a target of the Makefile; .ci/run runs them",
+    "git diff": "needs the repository; paper/tests/test_result_pages.py compares the pages",
     "git clone": "needs a network; test_getting_started.py continues in a copy",
     "cd paretofoil": "into the clone",
     "python3 -m venv": "test_getting_started.py makes a new environment",
