@@ -205,20 +205,6 @@ class FoldedPolicy:
                 hidden = ACTIVATIONS[activation](hidden)
         return hidden
 
-    def errors(self, commands: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, num_actions): how far the deployed logits can be from `logits`; the rounding must be known."""
-        assert self.rounding is not None
-        hidden, error = commands, np.zeros_like(commands)
-        for k, (weight, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
-            error = error @ np.abs(weight).T + (np.abs(hidden) + error) @ self.rounding.terms[k].T
-            error += self.rounding.constants[k]
-            hidden = hidden @ weight.T + bias
-            if k < len(self.activations):
-                hidden = ACTIVATIONS[self.activations[k]](hidden)
-                error = STEEPEST[self.activations[k]] * error
-                error += self.rounding.activations[k] * np.maximum(np.abs(hidden) + error, 1.0)
-        return error
-
 
 @runtime_checkable
 class WhiteBoxPolicy(Protocol):

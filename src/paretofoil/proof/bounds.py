@@ -21,7 +21,7 @@ Layer = tuple[np.ndarray, np.ndarray, Activation, np.ndarray]
 """Weight, bias, activation and pad."""
 _CHUNK = 1 << 16
 """Numbers of the largest array of a bounding step, so that it stays in the cache."""
-_FACET_ROUNDING = 1e-12
+FACET_ROUNDING = 1e-12
 """More than the rounding error of the position of a facet: weights are at most 1."""
 
 
@@ -239,8 +239,8 @@ def region_facets(question: Question, outwards: np.ndarray | float = 0.0) -> Fac
         return None
     low, high, command, basis = question.low, question.high, question.command, question.basis
     free = high > low
-    capped = free & (high < 1.0 - (low.sum() - low) - _FACET_ROUNDING)  # others follow from the lower sides and the sum
-    moved = np.broadcast_to(outwards, command.shape) + (_FACET_ROUNDING if np.any(outwards) else 0.0)
+    capped = free & (high < 1.0 - (low.sum() - low) - FACET_ROUNDING)  # others follow from the lower sides and the sum
+    moved = np.broadcast_to(outwards, command.shape) + (FACET_ROUNDING if np.any(outwards) else 0.0)
     return Facets(
         np.concatenate([basis[free], -basis[capped]]),
         np.concatenate([(command - low + moved)[free], (high - command + moved)[capped]]),

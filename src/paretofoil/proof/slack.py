@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.proof.bounds import region_facets
+from paretofoil.proof.bounds import FACET_ROUNDING, region_facets
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.networks import MarginNetwork, ProductNetwork
 
@@ -30,8 +30,6 @@ DERIVED_SLACK = 1e-6
 """Derived errors up to this size over the whole region are a slack; larger ones become part of the bounds."""
 _FLOAT32 = 2.0**-24
 """Largest relative error of rounding to float32."""
-_FACET_ROUNDING = 1e-12
-"""More than the rounding error of a weight in float64."""
 
 Network = MarginNetwork | ProductNetwork
 RoundingKind = Literal["derived", "measured"]
@@ -57,7 +55,7 @@ class Allowance:
     def claim(self, question: Question, level: float) -> Claim:
         """Return the claim that some command of the region makes the deployed margins reach the level."""
         low, high = question.room
-        facets = region_facets(question, command_rounding(question) if self.around.any() else _FACET_ROUNDING)
+        facets = region_facets(question, command_rounding(question) if self.around.any() else FACET_ROUNDING)
         return Claim(self.network, low - self.around, high + self.around, level - self.slack, question.norm, facets)
 
     def contradicted_by(self, z: np.ndarray, margins: np.ndarray) -> bool:
