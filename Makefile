@@ -1,7 +1,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := torch,dev,docs,dask,ray,parquet,sb3,web
+EXTRAS := plot,torch,dev,docs,dask,ray,parquet,sb3,web
 
 # Without bytecode files every process compiles the package again: a second for each of the hundreds that the tests start.
 unexport PYTHONDONTWRITEBYTECODE
@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-demo: $(VENV)/installed ## install the package and explain a decision of a shipped agent
+demo: $(VENV)/demo ## install the package and explain a decision of a shipped agent
 	$(BIN)/paretofoil agents
 	$(BIN)/paretofoil explain deep-sea-treasure --command 8,-8 --at 5 --foil down --plot demo.png
 
@@ -113,10 +113,10 @@ $(VENV)/created:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	@touch $@
 
-$(VENV)/installed: $(VENV)/created pyproject.toml constraints.txt
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+$(VENV)/demo: $(VENV)/created pyproject.toml constraints.txt
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[plot]"
 	@touch $@
 
-$(VENV)/tested: $(VENV)/installed paper/pyproject.toml
+$(VENV)/tested: $(VENV)/created pyproject.toml constraints.txt paper/pyproject.toml
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[$(EXTRAS)]" --editable "paper[art]"
 	@touch $@

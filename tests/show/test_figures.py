@@ -17,11 +17,12 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.pictures import ROCK, SEA_CELL, SEA_MARGIN, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.show import palette
 from paretofoil.show.decision_figure import figure_decision
 from paretofoil.show.flip_map import BAND, figure_flip_map
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.landscape import Landscape, landscape
-from paretofoil.show.palette import ATTAINABLE, ENDINGS, MARKS, ORIGINAL, check_figure_path, mark_of
+from paretofoil.show.palette import ATTAINABLE, ENDINGS, MARKS, ORIGINAL, check_figure, mark_of
 
 SHARES = Objective("share")
 TIME = Objective("time", "steps", cost=True)
@@ -202,16 +203,16 @@ def test_a_scene_stands_beside_the_landscape_and_a_wide_one_above_it():
 @pytest.mark.parametrize("name", ["a.xyz", "a", "a.pngg", ".png"])
 def test_an_unknown_ending_is_refused_with_the_known_ones(name, tmp_path):
     with pytest.raises(InvalidInput, match=r"ends in \.png, \.svg, \.pdf"):
-        check_figure_path(tmp_path / name)
+        check_figure(tmp_path / name)
 
 
 def test_a_figure_goes_into_a_folder_that_exists(tmp_path):
     with pytest.raises(InvalidInput, match="in a folder that exists"):
-        check_figure_path(tmp_path / "none" / "a.png")
+        check_figure(tmp_path / "none" / "a.png")
     (tmp_path / "b.png").mkdir()
     with pytest.raises(InvalidInput, match="got the folder"):
-        check_figure_path(tmp_path / "b.png")
-    assert check_figure_path(str(tmp_path / "A.PNG")) == tmp_path / "A.PNG"
+        check_figure(tmp_path / "b.png")
+    check_figure(str(tmp_path / "A.PNG"))
 
 
 def test_matplotlib_can_write_every_known_ending():
@@ -316,3 +317,16 @@ def test_a_landscape_survives_json():
     assert np.array_equal(back.through, land.through)
     assert np.array_equal(back.margins, land.margins)
     assert (back.p, back.q, back.objectives) == (land.p, land.q, land.objectives)
+
+
+def test_without_matplotlib_figures_name_the_extra_and_notebooks_keep_their_words(monkeypatch):
+    agent = pf.load_agent("reward-line")
+    flips = pf.explain_episode(agent, agent.front[0], steps=[0])
+    assert "<img" in flips._repr_html_()
+    monkeypatch.setattr(palette, "find_spec", lambda name: None)
+    with pytest.raises(
+        InvalidInput, match=r'matplotlib is not installed. Install it with: pip install "paretofoil\[plot\]"'
+    ):
+        flips.plot()
+    assert "<img" not in flips._repr_html_()
+    assert "steps" in flips._repr_html_()

@@ -20,11 +20,9 @@ def front(
     """Draw the front that the agent learned, and what greedy rollouts of its commands achieve."""
     from paretofoil.cli.typed import find_agent
     from paretofoil.show.front_figure import figure_front
-    from paretofoil.show.palette import check_figure_path
 
     loaded = find_agent(agent)
     name = loaded.name.replace("/", "-").replace("\\", "-")  # the file is written to the current folder
     path = out or Path(f"{name}-front.png")
-    check_figure_path(path)
     figure_front(loaded, path)
     say(f"Wrote the front of {loaded.name} to {path}.")

@@ -95,9 +95,9 @@ def allow_typed(modules: list[str] | None) -> list[str] | None:
 def check_plot(path: Path | None) -> Path | None:
     """Raise an error before anything is computed if a figure cannot be written to this file."""
     if path is not None:
-        from paretofoil.show.palette import check_figure_path
+        from paretofoil.show.palette import check_figure
 
-        check_figure_path(path)
+        check_figure(path)
     return path
 
 

@@ -19,7 +19,7 @@ from paretofoil.show.landscape import (
     margin_line,
     two_objectives,
 )
-from paretofoil.show.palette import check_figure_path, save_figure
+from paretofoil.show.palette import check_figure, save_figure
 from paretofoil.show.preference_figure import draw_preferences
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def figure_decision(
     objectives, the landscape is a slice through the first quoted command. If only one objective may change, the figure
     is the margin along it. Preferences are drawn as a line, a triangle or bars.
     """
-    if path is not None:
-        check_figure_path(path)
+    check_figure(path)
     shown = [answers] if isinstance(answers, Answer) else list(answers)
     if not shown or shown[0].live is None:
         got = "an answer read from JSON" if shown else "an empty list"

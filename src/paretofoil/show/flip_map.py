@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.numbers import quantities
-from paretofoil.show.palette import INK, check_figure_path, save_figure
+from paretofoil.show.palette import INK, check_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,11 +94,10 @@ def summary(flips: FlipMap) -> str:
 
 def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     """Draw how large a change each foil needs at each step: a number and a colour; darker is larger."""
+    check_figure(path)
     from matplotlib.colors import LinearSegmentedColormap, Normalize
     from matplotlib.figure import Figure
 
-    if path is not None:
-        check_figure_path(path)
     num_steps, actions = len(flips.taken), len(flips.actions)
     bands = max(1, -(-num_steps // BAND))
     across = min(num_steps, BAND)

@@ -10,7 +10,7 @@ from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import short
-from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure_path, save_figure
+from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -25,8 +25,7 @@ COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
 
 def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     """Draw the front: a panel for each pair of objectives, or a line for each of few points of many objectives."""
-    if path is not None:
-        check_figure_path(path)
+    check_figure(path)
     if agent.achieved is None or not len(agent.front):
         raise InvalidInput.expected(
             "an agent with a front and the returns of its rollouts", f"{agent.name!r}, which lacks them"

@@ -30,7 +30,7 @@ from paretofoil.show.palette import (
     ORANGE,
     PURPLE,
     RED,
-    check_figure_path,
+    check_figure,
     save_figure,
 )
 
@@ -213,10 +213,9 @@ def _instead(influence: Influence, i: int, new: float) -> str:
 
 def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) -> "Figure":
     """Draw a bar for each step: at its foot the chosen action, above it the actions of other commands."""
+    check_figure(path)
     from matplotlib.figure import Figure
 
-    if path is not None:
-        check_figure_path(path)
     influences = profile.steps
     bands = [influences[start : start + BAND] for start in range(0, max(len(influences), 1), BAND)]
     across = max(len(band) for band in bands)
@@ -304,4 +303,4 @@ def profile_html(profile: InfluenceProfile) -> str:
     """Return the figure of the profile, and its summary in words."""
     title = f"{profile.agent}: {number_of(len(profile.steps), 'step')}"
     words = f'<div style="white-space:pre-wrap">{escape(str(profile))}</div>'
-    return card(heading(title) + embedded(figure_influence(profile), repr(profile)) + words, BLUE)
+    return card(heading(title) + embedded(figure_influence, profile) + words, BLUE)

@@ -2,8 +2,9 @@
 
 import base64
 import io
+from collections.abc import Callable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from paretofoil.core.command import Objective, asked_for
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.numbers import amount, beside, clean, grouped, number_of, short, tidy, with_unit
-from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED
+from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED, can_draw
 from paretofoil.show.sentences import advice
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def flip_map_html(flips: FlipMap) -> str:
     """Return the figure of the flip map, and its summary in words."""
     title = f"{flips.agent}: {number_of(len(flips.taken), 'step')}, {number_of(len(flips.answers), 'foil')}"
     words = f'<div style="white-space:pre-wrap">{escape(summary(flips))}</div>'
-    return card(heading(title) + embedded(figure_flip_map(flips), repr(flips)) + words, BLUE)
+    return card(heading(title) + embedded(figure_flip_map, flips) + words, BLUE)
 
 
 def agent_html(agent: Agent) -> str:
@@ -70,14 +71,16 @@ def agent_html(agent: Agent) -> str:
     return card(heading(agent.name) + grid, BLUE)
 
 
-def embedded(figure: "Figure", description: str) -> str:
-    """Return a figure as part of the page, with a description for those who cannot see it."""
+def embedded(draw: Callable[[Any], "Figure"], value: object) -> str:
+    """Return the figure of a value as HTML, with a description for blind readers; nothing if matplotlib is missing."""
+    if not can_draw():
+        return ""
     picture = io.BytesIO()
-    figure.savefig(picture, format="png")
+    draw(value).savefig(picture, format="png")
     source = f"data:image/png;base64,{base64.b64encode(picture.getvalue()).decode('ascii')}"
     # Its ink is dark, so that it needs a white background on a dark page.
     style = "max-width:100%;background:#fff;border-radius:6px;margin:.4em 0"
-    return f'<img alt="{escape(description)}" src="{source}" style="{style}">'
+    return f'<img alt="{escape(repr(value))}" src="{source}" style="{style}">'
 
 
 def card(inside: str, rim: str) -> str:

@@ -4,6 +4,7 @@ The colours are Okabe and Ito's, which colour-blind readers can distinguish; eac
 """
 
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,17 +65,25 @@ ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps
 """File types of figures; listed here so that a path can be checked without loading matplotlib."""
 
 
-def check_figure_path(path: str | Path) -> Path:
-    """Return the path of a figure if it can be written: its file type is known and its folder exists."""
+def can_draw() -> bool:
+    """Tell whether figures can be drawn: matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def check_figure(path: str | Path | None) -> None:
+    """Raise an error if no figure can be drawn and written here: no matplotlib, an unknown file type, or no folder."""
+    if not can_draw():
+        raise InvalidInput.missing("matplotlib", "plot")
+    if path is None:
+        return
     file = Path(path)
     if file.suffix[1:].lower() not in ENDINGS:
         raise InvalidInput.expected(f"a figure file that ends in .{', .'.join(ENDINGS)}", repr(str(path)))
     check_file(file, "a figure file")
-    return file
 
 
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":
     """Write the figure if a path is given, and return it."""
     if path is not None:
-        figure.savefig(check_figure_path(path))
+        figure.savefig(path)
     return figure
