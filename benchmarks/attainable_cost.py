@@ -12,6 +12,7 @@ import time
 import numpy as np
 
 import paretofoil as pf
+from paretofoil.agents.agent import rollouts
 
 NUM_DECISIONS, TIMES = 6, 3
 
@@ -20,7 +21,7 @@ def main(names: list[str]) -> None:
     print(f"{'agent':30} {'answers':>8} {'without, s':>11} {'with, s':>9} {'ratio':>6}")
     for name in names or [name for name in pf.list_agents() if "early" not in name]:
         agent = pf.load_agent(name)
-        decisions = [d for episode in pf.rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
+        decisions = [d for episode in rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
         chosen = [decisions[i] for i in np.random.default_rng(0).permutation(len(decisions))[:NUM_DECISIONS]]
         without, beside, answers = [], [], 0
         for decision in chosen:

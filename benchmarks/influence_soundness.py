@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import beta
 
 import paretofoil as pf
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.questions import make_question
 from paretofoil.proof.shares import Contest, Leaves, ProvenShares, ShareEffort, prove_shares
@@ -40,7 +41,7 @@ def decisions_of(agent: pf.Agent, count: int, seed: int = 0) -> list[pf.Decision
     """Return evenly spread decisions of episodes under front and random commands, with at least two valid actions."""
     generator = np.random.default_rng(seed)
     drawn = agent.space.low + generator.random((30, agent.space.dim)) * (agent.space.high - agent.space.low)
-    episodes = pf.rollouts(agent, np.concatenate([agent.front, drawn]))
+    episodes = rollouts(agent, np.concatenate([agent.front, drawn]))
     found = [decision for episode in episodes for decision in episode if len(decision.valid_actions) > 1]
     return [found[i] for i in generator.permutation(len(found))[:count]]
 

@@ -23,7 +23,7 @@ import paretofoil as pf
 from paretofoil.core.decision import Decision
 from paretofoil.core.threads import one_thread
 from paretofoil.envs.front import known_front
-from paretofoil.search import Boundary, CFZoo, Exact
+from paretofoil.search import Boundary, CFZoo, Exact, Search
 from paretofoil.study.case import Case, enumerate_cases, evenly
 
 ENVIRONMENT = "deep-sea-treasure"
@@ -94,7 +94,7 @@ def compare(agent: pf.Agent, picked: Asked) -> None:
     print(f"In {len(changed)} of {len(decisions)} decisions some horizon alone changes the action.")
 
 
-def ask(agent: pf.Agent, picked: Asked, search: pf.Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:
+def ask(agent: pf.Agent, picked: Asked, search: Search, keep: Sequence[str] = ()) -> tuple[list[pf.Answer], float]:
     """Ask each question alone; return the answers and the mean CPU seconds."""
     started = time.process_time()
     answers = [

@@ -12,6 +12,7 @@ import sys
 import numpy as np
 
 import paretofoil as pf
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.never import Never
 
@@ -21,7 +22,7 @@ CHUNK = 1 << 15
 def violations(agent: pf.Agent, found: Never, ranges: np.ndarray, samples: int) -> int:
     """Count the samples at which an action is chosen that is proven never to be chosen."""
     count, generator, action = 0, np.random.default_rng(7), agent.actions.index(found.action)
-    valid = {d.state.tobytes(): d.valid_actions for e in pf.rollouts(agent, agent.front) for d in e}
+    valid = {d.state.tobytes(): d.valid_actions for e in rollouts(agent, agent.front) for d in e}
     for state in found.states[found.proven]:
         actions = list(valid[state.tobytes()])
         for start in range(0, samples, CHUNK):
@@ -46,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
     print(f"| {' | '.join(head)} |\n|---|" + "---:|" * (len(head) - 1))
     totals = np.zeros(6)
     for name, agent in agents.items():
-        states = np.stack([d.state for e in pf.rollouts(agent, agent.front) for d in e]).astype(np.float64)
+        states = np.stack([d.state for e in rollouts(agent, agent.front) for d in e]).astype(np.float64)
         ranges, counts = np.ptp(states, axis=0), np.zeros(6)
         for one in found[name]:
             sampled, wrong = each * one.proven.sum(), violations(agent, one, ranges, each)

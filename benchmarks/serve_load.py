@@ -124,7 +124,7 @@ def check(log: Log) -> list[str]:
         key = json.dumps(question)
         if key not in known:
             agent = pf.load_agent(question["agent"])
-            decision = pf.decision_in(agent, question["command"], question["time"])
+            decision = pf.rollout(agent, question["command"])[question["time"]]
             found = pf.explain(agent, decision, foil=question["foil"], limits=pf.Limits(seconds=SECONDS))
             known[key] = _essence(found.to_dict())
         if _essence(told) != known[key]:

@@ -16,6 +16,16 @@ FOLDERS = {
 """Folders in the order of the page; other folders come last, under their own name."""
 
 
+MORE = {
+    "core": ["answer.Attainable", "influence.InfluenceProfile", "options.Stop"],
+    "agents": ["agent.rollouts"],
+    "explanation": ["attainable.consequence"],
+    "search": ["Boundary", "CFZoo", "Exact", "NearestFront", "Search", "Finding"],
+    "show": ["landscape.Landscape"],
+}
+"""Names of each folder that are imported from their module."""
+
+
 def folder_of(name: str) -> str:
     """Return the folder that defines a public name."""
     return str(getattr(paretofoil, name).__module__).split(".")[1]
@@ -31,10 +41,11 @@ def public_names() -> dict[str, list[str]]:
 
 def reference_page() -> str:
     """Return the page as Markdown for mkdocstrings."""
-    parts = ["# Python library\n\nEvery name of `import paretofoil as pf`, from its docstring."]
+    parts = ["# Python library\n\nEvery name of `import paretofoil as pf`, and, with their modules, a few more."]
     for folder, names in public_names().items():
         if names:
             about = str(importlib.import_module(f"paretofoil.{folder}").__doc__).split("\n\n")[0]
             parts.append(f"## {FOLDERS.get(folder, folder.title())}\n\n{about}")
             parts += [f"::: paretofoil.{name}" for name in names]
+            parts += [f"::: paretofoil.{folder}.{name}" for name in MORE.get(folder, [])]
     return "\n\n".join(parts) + "\n"

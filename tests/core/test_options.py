@@ -52,7 +52,7 @@ def test_a_misspelt_argument_is_refused_with_the_nearest_right_one() -> None:
     with pytest.raises(InvalidInput, match=r"got 'min_chang' \(did you mean min_change\?\)"):
         Options(min_chang=0.1)  # type: ignore[call-arg]
     agent = pf.load_agent("branch-path")
-    decision = pf.decision_in(agent, agent.front[0], 0)
+    decision = pf.rollout(agent, agent.front[0])[0]
     for call in (pf.explain, pf.explain_decision, pf.explain_episode):
         with pytest.raises(InvalidInput, match=r"got 'serch' \(did you mean search\?\)"):
             call(agent, decision, serch="exact")  # type: ignore[operator]

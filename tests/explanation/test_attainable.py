@@ -11,17 +11,18 @@ from arguments import arguments
 
 import paretofoil as pf
 from paretofoil import envs
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.answer import DELIVERED, Attainable
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.explanation import attainable as module
-from paretofoil.explanation.attainable import IssuedCommand, closest_known
+from paretofoil.explanation.attainable import IssuedCommand, closest_known, consequence
 from paretofoil.search import Boundary
 
 QUICK = Boundary(max_queries=300)
 
 
 def some_decisions(agent: pf.Agent, count: int) -> list[pf.Decision]:
-    decisions = [d for episode in pf.rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
+    decisions = [d for episode in rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
     return [decisions[i] for i in np.random.default_rng(7).permutation(len(decisions))[:count]]
 
 
@@ -55,7 +56,7 @@ def sea(dithers: float = DITHERS, dives: float = DIVES, by: float = 5.0, front: 
 
 def why_not_down(agent: pf.Agent, command: Any = (16.0, -9.0), **options: Any) -> pf.Answer:
     """At the second decision, where down leads to a treasure of 2 in three steps in all."""
-    return pf.explain(agent, pf.decision_in(agent, command, 1), foil="down", search=QUICK, **arguments(**options))
+    return pf.explain(agent, pf.rollout(agent, command)[1], foil="down", search=QUICK, **arguments(**options))
 
 
 def test_where_the_smallest_change_dithers_the_closest_that_delivers_is_told() -> None:
@@ -123,7 +124,7 @@ def test_of_several_the_closest_to_the_original_command_is_told() -> None:
             others = others[
                 [margin(agent, decision, command, answer.question.foil) >= answer.question.kappa for command in others]
             ]
-            led = np.stack([pf.consequence(agent, decision, command).achieved for command in others])
+            led = np.stack([consequence(agent, decision, command).achieved for command in others])
             kept = np.abs(led - others - decision.collected).max(axis=1) < 1e-9
             away = agent.space.distance(others[kept], decision.command)
             assert answer.rollouts.attainable.distance <= away.min() + 1e-9
@@ -161,7 +162,7 @@ def test_an_episode_that_has_overrun_its_wish_is_given_up_on(monkeypatch: pytest
 def test_only_what_is_overrun_by_half_its_range_is_lost() -> None:
     """Of 123 treasure and 49 steps; what is still to come is never lost."""
     answer = why_not_down(sea())
-    place = module._AttainableSearch(sea(), pf.decision_in(sea(), (16.0, -9.0), 1), answer.live.question)
+    place = module._AttainableSearch(sea(), pf.rollout(sea(), (16.0, -9.0))[1], answer.live.question)
     left = np.array([[-61.0, -5.0], [-62.0, -5.0], [3.0, 24.0], [3.0, 25.0], [124.0, -50.0]])
     assert place._overrun(left).tolist() == [False, True, False, True, False]
 
@@ -187,7 +188,7 @@ def test_an_agent_that_does_otherwise_where_it_is_rolled_out_has_nothing_to_offe
         return np.where(right[:, None], [-9.0, 0.0, -9.0, 5.0], [-9.0, 5.0, -9.0, 0.0])
 
     agent = replace(sea(), policy=policy)
-    decision = pf.decision_in(agent, (16.0, -9.0), 1)
+    decision = pf.rollout(agent, (16.0, -9.0))[1]
     state = decision.state.copy()
     state[:2] = 0.0, 1.0
     answer = pf.explain(agent, replace(decision, state=state), foil="down", search=QUICK)
@@ -222,7 +223,7 @@ def test_means_are_told_with_many_runs_where_chance_plays() -> None:
 
 def test_alternatives_have_their_own_and_know_their_start() -> None:
     agent = pf.load_agent("minecart")
-    decision = pf.decision_in(agent, (0.28, 1.22, -1.16), 5)
+    decision = pf.rollout(agent, (0.28, 1.22, -1.16))[5]
     answer = pf.explain(agent, decision, foil="right", search=QUICK, options=pf.Options(k=3))
     assert answer.alternatives
     for other in answer.alternatives:
@@ -238,7 +239,7 @@ def test_alternatives_have_their_own_and_know_their_start() -> None:
 
 def test_an_alternative_tells_what_it_knows_itself() -> None:
     agent = pf.load_agent("branch-path")
-    answer = pf.explain(agent, pf.decision_in(agent, (3, 1), 3), foil="left", options=pf.Options(k=3))
+    answer = pf.explain(agent, pf.rollout(agent, (3, 1))[3], foil="left", options=pf.Options(k=3))
     [other] = answer.alternatives
     assert other.question.free == (1,)
     assert other.rollouts.attainable is not None
@@ -248,7 +249,7 @@ def test_an_alternative_tells_what_it_knows_itself() -> None:
 
 def test_an_alternative_does_not_deny_what_the_answer_knows() -> None:
     agent = pf.load_agent("minecart")
-    answer = pf.explain(agent, pf.decision_in(agent, (0.4, 0.6, -0.78), 3), foil="right", options=pf.Options(k=2))
+    answer = pf.explain(agent, pf.rollout(agent, (0.4, 0.6, -0.78))[3], foil="right", options=pf.Options(k=2))
     assert "ask for no ore 0, no ore 1 and 0.32 fuel in the whole episode: it then" in answer.paragraph()
     [other] = answer.alternatives
     assert other.rollouts.attainable is None
@@ -274,7 +275,7 @@ def test_a_sparse_answer_is_no_restriction_of_what_can_be_had() -> None:
 def test_nothing_is_sought_where_nothing_can_be_rolled_out_or_nobody_asks() -> None:
     agent = sea()
     assert why_not_down(agent, attainable=False).rollouts.attainable is None
-    stored = pf.Decision.from_json(pf.decision_in(agent, (16.0, -9.0), 1).to_json())
+    stored = pf.Decision.from_json(pf.rollout(agent, (16.0, -9.0))[1].to_json())
     answer = pf.explain(agent, stored, foil="down", search=QUICK)
     assert answer.found
     assert answer.rollouts is None

@@ -6,6 +6,7 @@ from test_consequence import plain_loop
 from tiers import long_except
 
 import paretofoil as pf
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.answer import DELIVERED
 from paretofoil.search import Boundary
 
@@ -15,7 +16,7 @@ RUNS = 150
 
 
 def some_decisions(agent: pf.Agent, count: int) -> list[pf.Decision]:
-    decisions = [d for episode in pf.rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
+    decisions = [d for episode in rollouts(agent, agent.front) for d in episode if len(d.valid_actions) > 1]
     return [decisions[i] for i in np.random.default_rng(7).permutation(len(decisions))[:count]]
 
 

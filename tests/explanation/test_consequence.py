@@ -11,6 +11,7 @@ from paretofoil import envs
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import plain
+from paretofoil.explanation.attainable import consequence
 
 RICH = np.array([100.0, -50.0])
 POOR = np.array([1.0, -1.0])
@@ -37,7 +38,7 @@ def sea(policy: Any) -> pf.Agent:
 @pytest.mark.parametrize("time", range(len(PUBLISHED)))
 def test_diving_from_a_moment_gives_the_treasure_below_it_and_the_whole_way(time: int) -> None:
     agent = sea(diver)
-    result = pf.consequence(agent, pf.decision_in(agent, RICH, time), POOR)
+    result = consequence(agent, pf.rollout(agent, RICH)[time], POOR)
     assert tuple(result.achieved) == PUBLISHED[time]
     assert result.steps == -PUBLISHED[time][1] - time
     assert (result.finished, result.repeats) == (1.0, 1)
@@ -48,12 +49,12 @@ def test_the_original_command_leads_to_what_the_episode_achieved() -> None:
     agent = pf.load_agent("deep-sea-treasure")
     episode = pf.rollout(agent, agent.front[0])
     for decision in episode:
-        assert pf.consequence(agent, decision, decision.command).achieved.tolist() == episode.achieved.tolist()
+        assert consequence(agent, decision, decision.command).achieved.tolist() == episode.achieved.tolist()
 
 
 def test_a_run_that_the_step_limit_stops_has_not_finished() -> None:
     agent = sea(ditherer)
-    result = pf.consequence(agent, pf.decision_in(agent, RICH, 0), POOR)
+    result = consequence(agent, pf.rollout(agent, RICH)[0], POOR)
     assert result.finished == 0.0
     assert result.achieved.tolist() == [0.0, -200.0]
 
@@ -76,8 +77,8 @@ def plain_loop(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, seed
 
 def test_means_and_standard_errors_are_those_of_a_plain_loop() -> None:
     agent = pf.load_agent("breakable-bottles")
-    decision = pf.decision_in(agent, agent.front[1], 3)
-    result = pf.consequence(agent, decision, decision.command, repeats=60, seed=5)
+    decision = pf.rollout(agent, agent.front[1])[3]
+    result = consequence(agent, decision, decision.command, repeats=60, seed=5)
     seeds = np.random.default_rng(5).integers(2**63, size=60, dtype=np.uint64)
     runs = [plain_loop(agent, decision, decision.command, int(seed)) for seed in seeds]
     columns = list(zip(*(total for total, _ in runs), strict=True))
@@ -90,27 +91,27 @@ def test_means_and_standard_errors_are_those_of_a_plain_loop() -> None:
 
 def test_the_same_seed_gives_the_same_runs_and_another_gives_others() -> None:
     agent = pf.load_agent("breakable-bottles")
-    decision = pf.decision_in(agent, agent.front[1], 3)
-    first, again, other = (pf.consequence(agent, decision, decision.command, repeats=60, seed=s) for s in (1, 1, 2))
+    decision = pf.rollout(agent, agent.front[1])[3]
+    first, again, other = (consequence(agent, decision, decision.command, repeats=60, seed=s) for s in (1, 1, 2))
     assert plain(first) == plain(again)
     assert first.achieved.tolist() != other.achieved.tolist()
 
 
 def test_a_decision_without_an_environment_has_no_consequence() -> None:
     agent = sea(diver)
-    read = pf.Decision.from_json(pf.decision_in(agent, RICH, 0).to_json())
+    read = pf.Decision.from_json(pf.rollout(agent, RICH)[0].to_json())
     with pytest.raises(InvalidInput, match="expected a decision of a rollout"):
-        pf.consequence(agent, read, POOR)
+        consequence(agent, read, POOR)
 
 
 def test_a_command_is_checked_as_that_of_a_rollout_is() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
-    listed = pf.consequence(agent, decision, (8, -2.6))
-    assert listed.achieved.tolist() == pf.consequence(agent, decision, np.array([8, -2.6])).achieved.tolist()
+    decision = pf.rollout(agent, (8, -8))[5]
+    listed = consequence(agent, decision, (8, -2.6))
+    assert listed.achieved.tolist() == consequence(agent, decision, np.array([8, -2.6])).achieved.tolist()
     for command in [(8,), (8, float("nan")), "much"]:
         with pytest.raises(InvalidInput) as rolled:
             pf.rollout(agent, command)  # type: ignore[arg-type]
         with pytest.raises(InvalidInput) as issued:
-            pf.consequence(agent, decision, command)  # type: ignore[arg-type]
+            consequence(agent, decision, command)  # type: ignore[arg-type]
         assert str(issued.value) == str(rolled.value)

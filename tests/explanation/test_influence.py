@@ -214,7 +214,7 @@ def test_the_nearest_change_is_told_in_few_digits_that_the_policy_agrees_with() 
 
 def test_the_papers_box_gives_other_shares_than_what_is_reachable() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    moment = pf.decision_in(agent, [8, -8], 3)
+    moment = pf.rollout(agent, [8, -8])[3]
     here, paper = (pf.influence(agent, moment, box=box, samples=100, seconds=0.2) for box in ("reachable", "paper"))
     assert paper.low.tolist() == [0.0, -200.0]
     assert (here.low > paper.low).any()

@@ -141,7 +141,7 @@ def test_every_number_about_influence_is_true(name: str) -> None:
 
 def test_an_altered_number_is_noticed() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 3)
+    decision = pf.rollout(agent, (8, -8))[3]
     text = str(pf.influence(agent, decision, seconds=0.3, samples=2000))
     Witness(agent, decision, text).examine()
     noticed, altered = 0, 0

@@ -7,6 +7,7 @@ import pytest
 from arguments import arguments
 
 import paretofoil as pf
+from paretofoil.agents.agent import rollouts
 from paretofoil.core.errors import MOST_SEED
 from paretofoil.pcn.config import TrainConfig
 
@@ -55,7 +56,7 @@ def test_a_part_of_an_answer_is_refused() -> None:
 
 
 def test_no_commands_have_no_episodes_and_no_states(agent: pf.Agent) -> None:
-    assert pf.rollouts(agent, []) == []
+    assert rollouts(agent, []) == []
     empty = pf.Agent("empty", agent.policy, agent.environment, agent.space, np.zeros((0, 2)))
     with pytest.raises(pf.InvalidInput, match="at least one state, got none"):
         pf.never(empty, 0)

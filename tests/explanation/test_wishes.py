@@ -24,7 +24,7 @@ def shares(agent: pf.Agent, answer: pf.Answer) -> np.ndarray:
 def test_no_objective_changes_by_less_than_the_user_allows_where_there_is_an_answer_without_it(
     tree: pf.Agent, command: int, time: int
 ) -> None:
-    decision = pf.decision_in(tree, tree.front[command], time)
+    decision = pf.rollout(tree, tree.front[command])[time]
     foil, least = 1 - decision.action, 0.04
     plain = pf.explain(tree, decision, foil=foil, search=QUICK)
     found = pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(min_change=least))
@@ -42,7 +42,7 @@ def test_no_objective_changes_by_less_than_the_user_allows_where_there_is_an_ans
 
 def test_a_change_is_searched_again_and_not_just_cut(tree: pf.Agent) -> None:
     """Undoing the small changes of the plain answer would not flip the action: others must make up for them."""
-    decision = pf.decision_in(tree, tree.front[0], 2)
+    decision = pf.rollout(tree, tree.front[0])[2]
     foil = 1 - decision.action
     plain = pf.explain(tree, decision, foil=foil, search=QUICK)
     found = pf.explain(tree, decision, foil=foil, search=QUICK, options=pf.Options(min_change=0.04))
@@ -53,7 +53,7 @@ def test_a_change_is_searched_again_and_not_just_cut(tree: pf.Agent) -> None:
 
 @pytest.mark.parametrize(("command", "time"), [(0, 6), (20, 0), (95, 2)])
 def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command: int, time: int) -> None:
-    decision = pf.decision_in(tree, tree.front[command], time)
+    decision = pf.rollout(tree, tree.front[command])[time]
     found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, options=pf.Options(k=3))
     answers = [found, *found.alternatives]
     for i, one in enumerate(answers):
@@ -65,7 +65,7 @@ def test_further_answers_are_no_variations_of_the_first(tree: pf.Agent, command:
 
 
 def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree: pf.Agent) -> None:
-    decision = pf.decision_in(tree, tree.front[95], 2)
+    decision = pf.rollout(tree, tree.front[95])[2]
     found = pf.explain(tree, decision, foil=1 - decision.action, search=QUICK, options=pf.Options(k=3, min_change=0.04))
     assert len(found.alternatives) == 2
     for answer in (found, *found.alternatives):
@@ -78,5 +78,5 @@ def test_further_answers_change_nothing_by_less_than_the_user_allows_either(tree
 )
 def test_fewer_different_answers_than_requested_are_mentioned(time: int, foil: str, words: str) -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    found = pf.explain(agent, pf.decision_in(agent, (8, -8), time), foil=foil, options=pf.Options(k=9))
+    found = pf.explain(agent, pf.rollout(agent, (8, -8))[time], foil=foil, options=pf.Options(k=9))
     assert f"You requested 9 answers; {words}" in found.paragraph()

@@ -14,7 +14,7 @@ import paretofoil as pf
 from paretofoil.agents.agent import rollouts
 from paretofoil.core.command import length
 from paretofoil.explanation.questions import reachable_region
-from paretofoil.search import Boundary
+from paretofoil.search import Boundary, Exact
 
 EXACT: list[dict[str, Any]] = [
     {},
@@ -33,7 +33,7 @@ EXACT: list[dict[str, Any]] = [
 ]
 FEW = Boundary(max_queries=300)
 QUICK = [{"search": FEW, **options} for options in EXACT[:2] + EXACT[5:7]] + [{"search": "nearest-front"}]
-CUT_SHORT = [{"search": pf.Exact(max_boxes=boxes, start=None)} for boxes in (1, 30)]
+CUT_SHORT = [{"search": Exact(max_boxes=boxes, start=None)} for boxes in (1, 30)]
 CHEAP = [{}, *CUT_SHORT, {"box": "paper"}, *QUICK, {"keep": (0,)}, {"norm": "linf"}, {"kappa": 0.0}]
 NUM_ANSWERS = {
     "branch-path": 32,

@@ -306,7 +306,7 @@ def test_a_proof_with_queries_left_runs_out_of_boxes() -> None:
 def test_a_proof_that_cannot_close_without_queries_ends_early(queries: int) -> None:
     for name, command, step in (("deep-sea-treasure", (8, -8), 5), ("reward-line", (0.5, 0.5), 0)):
         agent = pf.load_agent(name)
-        decision = pf.decision_in(agent, command, step)
+        decision = pf.rollout(agent, command)[step]
         for answer in pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=queries)):
             if answer.proof is not None and answer.proof.status == "gap":
                 assert answer.search.stop is Stop.OUT_OF_QUERIES
@@ -315,6 +315,6 @@ def test_a_proof_that_cannot_close_without_queries_ends_early(queries: int) -> N
 
 def test_a_proof_of_infeasibility_needs_no_queries() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
+    decision = pf.rollout(agent, (8, -8))[5]
     answers = pf.explain_decision(agent, decision, search=Exact(), limits=Limits(queries=1))
     assert Status.PROVEN_INFEASIBLE in {answer.status for answer in answers}

@@ -72,7 +72,7 @@ def test_an_answer_is_that_of_the_library(visitor: Visitor) -> None:
     told = visitor.wait(visitor.ask("/api/answers", asked))["result"]
     expected = pf.explain(
         agent,
-        pf.decision_in(agent, (8, -8), 5),
+        pf.rollout(agent, (8, -8))[5],
         foil="down",
         options=pf.Options(k=2, norm="l1", ranges={"treasure": (1, 20)}, kappa=0.1),
     )

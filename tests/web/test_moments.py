@@ -9,6 +9,7 @@ from PIL import Image
 from visitor import Visitor
 
 import paretofoil as pf
+from paretofoil.explanation.attainable import consequence
 
 EPISODE = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
 STOCHASTIC = "resource-gathering"
@@ -63,8 +64,8 @@ def follow(visitor: Visitor, **asked: Any) -> dict[str, Any]:
 def test_what_follows_begins_at_the_moment_and_ends_as_the_librarys_consequence(visitor: Visitor) -> None:
     told = follow(visitor, step=5, issued=[5.0, -2.0])
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
-    rest, expected = told["episode"], pf.consequence(agent, decision, np.array([5.0, -2.0]))
+    decision = pf.rollout(agent, (8, -8))[5]
+    rest, expected = told["episode"], consequence(agent, decision, np.array([5.0, -2.0]))
     assert rest["achieved"] == expected.achieved.tolist() == told["consequence"]["achieved"]
     assert [d["step"] for d in rest["decisions"]] == list(range(5, 5 + int(expected.steps)))
     assert rest["decisions"][0]["collected"] == decision.collected.tolist()
@@ -94,6 +95,6 @@ def test_a_decision_that_was_read_from_a_file_cannot_be_rolled_on_from() -> None
     from paretofoil.agents.agent import rollout_from
 
     agent = pf.load_agent("deep-sea-treasure")
-    read = pf.Decision.from_json(pf.decision_in(agent, (8, -8), 5).to_json())
+    read = pf.Decision.from_json(pf.rollout(agent, (8, -8))[5].to_json())
     with pytest.raises(pf.InvalidInput, match="expected a decision of a rollout"):
         rollout_from(agent, read, (5, -2))

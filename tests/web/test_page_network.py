@@ -48,7 +48,7 @@ def test_the_pages_probabilities_are_the_policys(visitor: Visitor, name: str) ->
 
 def test_a_policy_whose_inside_is_not_known_is_asked_instead() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
+    decision = pf.rollout(agent, (8, -8))[5]
     asked = {"agent": "slow_agent:blunt", "state": decision.state.tolist()}
     with visiting(agents=("slow_agent:blunt",)) as visitor:
         assert not visitor.get("/api/agents/slow_agent:blunt").json()["white_box"]

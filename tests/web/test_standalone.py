@@ -45,7 +45,7 @@ def find(page: str, path: str, **fields: Any) -> list[Any]:
 def test_every_question_of_the_moments_is_answered_in_the_file(saved: str) -> None:
     agent = pf.load_agent("deep-sea-treasure")
     for time in (5, 6):
-        decision = pf.decision_in(agent, (8, -8), time)
+        decision = pf.rollout(agent, (8, -8))[time]
         for foil in set(decision.valid_actions) - {decision.action}:
             [job] = find(saved, "/api/answers", step=time, foil=agent.actions[foil])
             expected = pf.explain(agent, decision, foil=foil, search="nearest-front")

@@ -1,10 +1,13 @@
-"""How values are shown is decided above them: here a value asks for it, and `paretofoil/__init__.py` says where it is.
+"""Display of values, and names of packages that are imported at their first use.
 
-Values must not import what draws them, and yet `print(answer)` and `answer.plot()` are what people type.
+Values of `core` cannot import the sentences and figures of `show`, which is a higher layer. `paretofoil/__init__.py`
+registers the functions by name, so that `print(answer)` and `answer.plot()` work.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import ast
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from paretofoil.core.errors import InvalidInput
@@ -13,18 +16,18 @@ _places: dict[str, str] = {}
 
 
 def register_displays(places: Mapping[str, str]) -> None:
-    """Say which function shows what: {"Answer.plot": "package.module:function"}; it is loaded when first asked for."""
+    """Register functions by class and form: {"Answer.plot": "package.module:function"}."""
     _places.update(places)
 
 
 def show(value: Any, form: str, *args: Any, **options: Any) -> Any:
-    """The value in a form: words, HTML, a figure."""
+    """Return the sentence, HTML, figure or other form of a value, from the function that is registered for it."""
     module, _, function = _places[f"{type(value).__name__}.{form}"].partition(":")
     return getattr(import_module(module), function)(value, *args, **options)
 
 
 def as_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
-    """One line for each mapping, its keys as columns."""
+    """Return a pandas DataFrame with one row per mapping."""
     try:
         import pandas
     except ImportError:
@@ -32,13 +35,18 @@ def as_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
     return pandas.DataFrame(list(rows))
 
 
-def lazy_names(package: str, places: Mapping[str, Sequence[str]]) -> tuple[Callable[[str], Any], list[str]]:
-    """For a package: its `__getattr__`, and the names it gives. `places` has the names that each module gives."""
-    homes = {name: module for module, names in places.items() for name in names}
+def lazy_names(package: str, file: str) -> tuple[Callable[[str], Any], list[str]]:
+    """Return `__getattr__` and `__all__` of a package: the names that its stub `__init__.pyi` imports.
+
+    A module is imported when one of its names is first used. Type checkers and editors read the stub.
+    """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
+    imports = [statement for statement in stub.body if isinstance(statement, ast.ImportFrom)]
+    modules = {alias.name: str(statement.module) for statement in imports for alias in statement.names}
 
     def get(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(homes[name]), name)
+        return getattr(import_module(modules[name]), name)
 
-    return get, sorted(homes)
+    return get, sorted(modules)

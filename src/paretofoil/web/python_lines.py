@@ -16,7 +16,7 @@ _DEFAULTS: dict[str, Any] = {"search": "auto", "seed": 0, "steps": None}
 def answer_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that call `pf.explain`."""
     seed = f", seed={request['seed']}" if request["seed"] else ""
-    decision = f"pf.decision_in(agent, {_numbers(request['command'])}, {request['step']}{seed})"
+    decision = f"pf.rollout(agent, {_numbers(request['command'])}{seed})[{request['step']}]"
     foil = repr(agent.actions[request["foil"]])
     arguments = _arguments(request, ("search", "seed"))
     call = f"answer = pf.explain(agent, decision, foil={foil}, {_limits(request)}{arguments}{_options(request)})"

@@ -1,31 +1,9 @@
 """The searches that only reproduce the paper: one module per method, with the contract of `paretofoil.core.search`."""
 
-from typing import TYPE_CHECKING
-
 from paretofoil.core.display import lazy_names
 
-if TYPE_CHECKING:
-    from paretofoil_paper.searches.at_most import AtMost as AtMost
-    from paretofoil_paper.searches.cf_zoo_as_run import CFZooAsRun as CFZooAsRun
-    from paretofoil_paper.searches.grid import Grid as Grid
-    from paretofoil_paper.searches.local_zoo import LocalZoo as LocalZoo
-    from paretofoil_paper.searches.projected_cw import ProjectedCW as ProjectedCW
-    from paretofoil_paper.searches.reference import ReferenceCFZoo as ReferenceCFZoo
-    from paretofoil_paper.searches.white_cw import WhiteCW as WhiteCW
-
 _HOME = "paretofoil_paper.searches"
-__getattr__, __all__ = lazy_names(
-    __name__,
-    {
-        f"{_HOME}.at_most": ("AtMost",),
-        f"{_HOME}.cf_zoo_as_run": ("CFZooAsRun",),
-        f"{_HOME}.grid": ("Grid",),
-        f"{_HOME}.local_zoo": ("LocalZoo",),
-        f"{_HOME}.projected_cw": ("ProjectedCW",),
-        f"{_HOME}.reference": ("ReferenceCFZoo",),
-        f"{_HOME}.white_cw": ("WhiteCW",),
-    },
-)
+__getattr__, __all__ = lazy_names(__name__, __file__)
 
 
 def register() -> None:
