@@ -103,8 +103,8 @@ def test_a_horizon_is_asked_for_but_not_delivered() -> None:
     had = attainable([5.2, -7, 4], (0, 0, 0), missed=0.004, consequence=achieved(5, -7))
     found = answer([6.3, -2, 5], original=[8, -2, 4], objectives=objectives, attainable=had)
     assert paragraph(found).endswith(
-        f"{GET} 5.2 treasure, 7 steps and a horizon of 4 steps: it then delivers that to within 1 % of each "
-        "objective's range: 5 treasure after 7 steps."
+        f"{GET} 5.2 treasure, 7 steps and a horizon of 4 steps: it then delivers that return to within 1 % of "
+        "each objective's range: 5 treasure after 7 steps."
     )
 
 

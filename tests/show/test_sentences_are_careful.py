@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from answers import TIME, TREASURE, achieved, answer, attainable, proven
 
+import paretofoil as pf
+from paretofoil.agents.agent import HORIZON
 from paretofoil.core.answer import Start
 from paretofoil.core.command import Objective
 from paretofoil.explanation.never import Counterexample, Never
@@ -128,8 +130,54 @@ def test_an_unchanged_objective_keeps_its_letters_and_agrees_with_its_verb(name:
 
 def test_a_decision_of_ones_own_with_something_collected_is_marked_as_what_remains() -> None:
     """Such a decision has no step, but its start is known."""
-    start = Start(np.array([10.0, -8.0]), np.array([8.3, -8.0]), False)
-    text = answer([6.3, -2.0], step=None, start=start, attainable=attainable([5, -1], (2, -6))).paragraph()
+    start, collected = Start(np.array([10.0, -8.0]), np.array([8.3, -8.0]), False), np.array([2.0, -6.0])
+    sought = attainable([5, -1], collected)
+    text = answer([6.3, -2.0], step=None, collected=collected, start=start, attainable=sought).paragraph()
     assert text.startswith("Asked for 8 treasure in 2 steps from here on, ")
     assert "it does not reach this state." in text
     assert "ask for 7 treasure in 7 steps in the whole episode" in text
+
+
+def test_a_decision_of_ones_own_reads_like_that_of_the_episode_which_leads_there() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decision = pf.decision_in(agent, (8, -8), 5)
+    own = agent.decision_at(decision.state, decision.command, decision.collected)
+    for foil in ("down", "up"):
+        texts = [pf.explain(agent, each, foil).paragraph() for each in (decision, own)]
+        assert texts[0].replace(" at step 5", "") == texts[1]
+        assert " from here on" in texts[1]
+    influences = [str(pf.influence(agent, each, samples=100, seconds=0.1)) for each in (decision, own)]
+    assert influences[0] == influences[1]
+    fresh = pf.explain(agent, agent.decision_at(decision.state, decision.command), "down")
+    assert "from here on" not in fresh.paragraph()
+    assert "whole episode" not in fresh.paragraph()
+
+
+def test_a_return_that_was_collected_otherwise_is_not_that_of_the_episode() -> None:
+    agent = pf.load_agent("deep-sea-treasure")
+    decision = pf.decision_in(agent, (8, -8), 5)
+    own = agent.decision_at(decision.state, decision.command, [0.0, -6.0])
+    text = pf.explain(agent, own, "down").paragraph()
+    assert "(8.6 instead of 9); issued at the start, it does not reach this state." in text
+    assert "ends with 5 treasure after 8 steps; under the original command it ends with 8 treasure after 9" in text
+
+
+def test_a_horizon_counts_every_step_although_it_stops_at_1() -> None:
+    sea = pf.load_agent("deep-sea-treasure")
+    space = pf.CommandSpace([1, -50, 1], [124, -1, 50], (*sea.space.objectives, HORIZON))
+
+    def scores(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        down = np.where(commands[:, 2] > 2, 1.0, 0.0)
+        return np.stack([down * 0 - 9, down, down * 0 - 9, 1 - down], axis=1)
+
+    agent = pf.Agent("sea", scores, sea.environment, space, np.zeros((0, 3)))
+    decision = pf.decision_in(agent, (8, -8, 2), 4)
+    assert decision.command.tolist() == [8, -4, 1]
+    found = pf.explain(agent, decision, "down")
+    assert found.command is not None
+    assert found.rollouts is not None
+    assert found.rollouts.start is not None
+    assert found.rollouts.start.issued.tolist() == [8, -8, 2]
+    horizon = found.rollouts.start.command[2]
+    assert horizon == pytest.approx(found.command[2] + decision.step)
+    assert f"a horizon of {horizon:g} steps instead of 2" in found.paragraph()

@@ -71,6 +71,8 @@ class QuestionRecord:
     """Name of the agent; empty for a policy."""
     step: Count | None = None
     """Step of the episode; None outside of an episode."""
+    collected: np.ndarray | None = None
+    """What had been collected before; None if nothing had, or if it is not recorded."""
     outside: tuple[int, ...] = ()
     """Objectives of which the original command asks for more or less than the agent was trained on."""
     kept: tuple[int, ...] = ()
@@ -377,7 +379,7 @@ class Answer(Document):
         asked, rollouts = self.question, self.rollouts or Rollouts()
         dim, num_actions = len(asked.objectives), len(asked.actions)
         commands = {
-            **{f"question.{name}": getattr(asked, name) for name in ("command", "low", "high")},
+            **{f"question.{name}": getattr(asked, name) for name in ("command", "low", "high", "collected")},
             "quoted.command": self.command,
             "closest.command": self.closest and self.closest.command,
             "proven_range.low": self.proven_range and self.proven_range.low,

@@ -120,6 +120,8 @@ class Influence(Document):
     seconds: float
     preferences: bool = False
     """Whether commands are weights that sum to 1."""
+    collected: np.ndarray | None = None
+    """What had been collected before; None if nothing had, or if it is not recorded."""
 
     @property
     def verdict(self) -> Verdict:
@@ -175,6 +177,7 @@ class Influence(Document):
             raise InvalidInput.expected("a chosen action that is valid", self.chosen)
         dim = len(self.objectives)
         commands = [self.command, self.low, self.high, *([] if self.nearest is None else [self.nearest.command])]
+        commands += [] if self.collected is None else [self.collected]
         if any(command.size != dim for command in commands):
             raise InvalidInput.expected(f"commands of {dim} numbers", [command.size for command in commands])
         if any(line.objective >= dim for line in self.alone):

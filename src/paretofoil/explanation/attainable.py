@@ -141,6 +141,19 @@ def find_attainable(agent: Agent, decision: Decision, question: Question, quoted
     return Attainable(len(issued))
 
 
+def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
+    """Return the command to issue at the start of the episode for this one to remain at the decision.
+
+    A horizon decreases by 1 per step, and stops at 1. Preferences remain as they are.
+    """
+    if agent.space.simplex:
+        return command
+    whole: np.ndarray = command + decision.collected
+    if agent.horizon and decision.step and command[-1] != decision.command[-1]:
+        whole[-1] = command[-1] + decision.step
+    return whole
+
+
 def closest_known(own: Attainable, others: Sequence[Attainable], quoted: np.ndarray) -> Attainable:
     """Return the closest of several attainable commands; a quoted command that is attainable itself comes first."""
     if own.found and np.array_equal(own.command, quoted):  # type: ignore[arg-type]
@@ -252,7 +265,7 @@ class _AttainableSearch:
 
     def total(self, command: np.ndarray) -> np.ndarray:
         """Return what a command asks of the whole episode."""
-        return np.round(command + self.decision.collected, DECIMALS)
+        return np.round(whole_command(self.agent, self.decision, command), DECIMALS)
 
     @property
     def _ranges(self) -> np.ndarray:

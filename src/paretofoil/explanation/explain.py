@@ -18,7 +18,7 @@ from paretofoil.core.policy import as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.attainable import closest_known, consequence, find_attainable
+from paretofoil.explanation.attainable import closest_known, consequence, find_attainable, whole_command
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.questions import Subject, make_decision, make_questions
 from paretofoil.proof.ranges import widen
@@ -222,12 +222,11 @@ def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -
 
 def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> list[Answer]:
     """Add what each quoted command means for the command at the start, rolled out together."""
-    if decision.step == 0:
+    if decision.step == 0 and not decision.collected.any():
         return answers
     found = [a for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    spent = np.zeros_like(decision.collected) if agent.space.simplex else decision.collected
-    issued = decision.command + spent
-    commands = [a.command + spent for a in found]
+    issued = whole_command(agent, decision, decision.command)
+    commands = [whole_command(agent, decision, a.command) for a in found if a.command is not None]
     stochastic = agent.environment.stochastic
     episodes = [None] * len(found) if stochastic or not found else rollouts(agent, commands)
     starts = {
@@ -266,14 +265,24 @@ def _with_attainable(found: Answer, question: Question, decision: Decision, agen
 
 
 def _passes(episode: Episode, decision: Decision) -> bool:
-    """Whether an episode comes through the state of a decision at the same moment."""
-    return len(episode) > decision.step and bool(np.array_equal(episode[decision.step].state, decision.state))
+    """Return whether an episode reaches the state of a decision at its step.
+
+    A decision that no episode made has no step: it is reached if the same return was collected before.
+    """
+    same = [np.array_equal(other.state, decision.state) for other in episode]
+    if decision.step:
+        return len(episode) > decision.step and same[decision.step]
+    return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(same).tolist())
 
 
 def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
-    """The same answer, which knows of whom and where it was asked."""
+    """Return the answer with the name of the agent, the step, and what had been collected before."""
+    question = found.question
+    if decision.collected.any():
+        question = replace(question, collected=decision.collected)
     if agent is None or found.live is None:
-        return found
+        return replace(found, question=question)
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    question = replace(found.question, agent=agent.name, step=decision.step)
+    step = None if decision.step == 0 and question.collected is not None else decision.step
+    question = replace(question, agent=agent.name, step=step)
     return replace(found, question=question, live=replace(found.live, scene=scene))

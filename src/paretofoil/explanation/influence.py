@@ -124,7 +124,8 @@ def influence(
     first = decision.valid_actions[0] if decision.valid_actions else 0
     question = make_question(subject, decision, first, Options(kappa=0.0, box=box), space=the_space)
     computed = _Computation(question, effort).run(agent.actions if agent else actions)
-    return replace(computed, agent=agent.name if agent else "", step=decision.step)
+    before = decision.collected if decision.collected.any() else None
+    return replace(computed, agent=agent.name if agent else "", step=decision.step, collected=before)
 
 
 def influence_episode(

@@ -150,7 +150,8 @@ def _region(influence: Influence) -> str:
 
 
 def _from_here(influence: Influence) -> str:
-    return " from here on" if influence.step and not influence.preferences else ""
+    later = influence.step or influence.collected is not None
+    return " from here on" if later and not influence.preferences else ""
 
 
 def _shares(influence: Influence) -> str:

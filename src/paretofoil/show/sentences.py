@@ -124,8 +124,8 @@ class _Words:
         start = self.rollouts.start
         issued = self.question.command if start is None else start.issued
         self.original = tidy(self.question.command, self.low, self.high, issued)
-        self.later = bool(self.question.step) or not np.array_equal(issued, self.question.command)
-        """Whether something was collected before, so that the command is not one for the whole episode."""
+        self.later = bool(self.question.step) or self.question.collected is not None
+        """Whether steps were made before, so that the command is not one for the whole episode."""
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.actions[self.question.foil])
         self.chosen = action_name(self.question.actions[self.question.chosen])
@@ -325,10 +325,13 @@ class _Words:
 
     def _fulfilled(self, old: Consequence) -> bool:
         """Return whether the original command is known to deliver what it asks for."""
-        start = self.rollouts.start
-        if start is None and self.question.step:
+        start, collected = self.rollouts.start, self.question.collected
+        if start is not None:
+            command = start.issued
+        elif self.later and collected is None:
             return False  # what was collected before is not known
-        command = self.question.command if start is None else start.issued
+        else:
+            command = self.question.command + (0.0 if collected is None else collected)
         return self._same(old.achieved, command[: len(old.achieved)])
 
     def _sums(self, totals: np.ndarray) -> np.ndarray:
@@ -357,14 +360,17 @@ class _Words:
             tried = {0: "none was", 1: "1 was"}.get(attainable.num_rollouts, f"{attainable.num_rollouts:,} were")
             none = f"No attainable command that makes the agent choose {self.foil} was found"
             return f"{none} ({tried} rolled out)."
+        horizon = len(self.objectives) > len(attainable.consequence.achieved)  # type: ignore[union-attr]
         if delivers(self.answer):
-            return f"This command is attainable: the agent {self._delivery(attainable, 'what it asks for')}."
+            what = "the return that it asks for" if horizon else "what it asks for"  # a horizon is not delivered
+            return f"This command is attainable: the agent {self._delivery(attainable, what)}."
         total, whole = attainable.total, ""
         if self.later:
             total, whole = self._sums(total), " in the whole episode"
         command = listing([(o, exact_quantity(o, float(n))) for o, n in zip(self.objectives, total, strict=True)])
         goal = f"To make the agent choose {self.foil} and get what you ask for"
-        return f"{goal}, ask for {command}{whole}: it {self._delivery(attainable, 'that')}."
+        delivery = self._delivery(attainable, "that return" if horizon else "that")
+        return f"{goal}, ask for {command}{whole}: it {delivery}."
 
     def _delivery(self, attainable: Attainable, what: str) -> str:
         """ "then delivers exactly that": what was asked for beside the outcome of the rollouts."""
