@@ -140,7 +140,7 @@ def test_a_decision_of_ones_own_with_something_collected_is_marked_as_what_remai
 
 def test_a_decision_of_ones_own_reads_like_that_of_the_episode_which_leads_there() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
+    decision = pf.rollout(agent, (8, -8))[5]
     own = agent.decision_at(decision.state, decision.command, decision.collected)
     for foil in ("down", "up"):
         texts = [pf.explain(agent, each, foil).paragraph() for each in (decision, own)]
@@ -155,7 +155,7 @@ def test_a_decision_of_ones_own_reads_like_that_of_the_episode_which_leads_there
 
 def test_a_return_that_was_collected_otherwise_is_not_that_of_the_episode() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    decision = pf.decision_in(agent, (8, -8), 5)
+    decision = pf.rollout(agent, (8, -8))[5]
     own = agent.decision_at(decision.state, decision.command, [0.0, -6.0])
     text = pf.explain(agent, own, "down").paragraph()
     assert "(8.6 instead of 9); issued at the start, it does not reach this state." in text
@@ -171,7 +171,7 @@ def test_a_horizon_counts_every_step_although_it_stops_at_1() -> None:
         return np.stack([down * 0 - 9, down, down * 0 - 9, 1 - down], axis=1)
 
     agent = pf.Agent("sea", scores, sea.environment, space, np.zeros((0, 3)))
-    decision = pf.decision_in(agent, (8, -8, 2), 4)
+    decision = pf.rollout(agent, (8, -8, 2))[4]
     assert decision.command.tolist() == [8, -4, 1]
     found = pf.explain(agent, decision, "down")
     assert found.command is not None
