@@ -32,6 +32,7 @@ check: $(VENV)/tested ## check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/mypy --config-file tests/mypy.ini
 
 check-js: ## check the page's scripts with eslint and the TypeScript compiler (needs npm)
 	@if command -v npm > /dev/null; then \

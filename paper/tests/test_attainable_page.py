@@ -33,7 +33,7 @@ def answers(plan: Plan) -> list[Row]:
 
 def lands(agent: Agent, decision: Decision, command: np.ndarray) -> bool:
     achieved = consequence(agent, decision, command).achieved
-    return min(np.linalg.norm((achieved - point) / agent.space.scale) for point in agent.front) <= NEAR
+    return bool(np.linalg.norm((achieved - agent.front) / agent.space.scale, axis=1).min() <= NEAR)
 
 
 def chosen(agent: Agent, decision: Decision, command: np.ndarray) -> int:

@@ -17,7 +17,7 @@ from paretofoil_paper.landscapes import _draw_gradient
 def test_no_two_series_of_the_comparison_share_their_marker_and_filling():
     series = [Series(label, colour, {"all": Proportion(3, 10)}) for label, colour in COLOURS.items()]
     series += [Series("paper", COLOURS["cf-zoo"], {"all": Proportion(4, 10)}, hollow=True)]
-    lines = [bars.lines[0] for bars in figure_rates(["all"], series).axes[0].containers]
+    lines = [bars.lines[0] for bars in figure_rates(["all"], series).axes[0].containers]  # type: ignore[attr-defined]
     looks = [(line.get_marker(), line.get_markerfacecolor() == "white") for line in lines]
     assert len(set(looks)) == len(series)
 
@@ -50,7 +50,7 @@ def test_the_gradient_points_to_where_the_margin_grows_in_the_users_sign():
     _draw_gradient(axes, question, land)
     everywhere, at_original = axes.collections[before:]
     for arrows in (everywhere, at_original):
-        assert (np.asarray(arrows.U) > 0).all()  # more share
-        assert (np.asarray(arrows.V) < 0).all()  # fewer steps
+        assert (np.asarray(arrows.U) > 0).all()  # type: ignore[attr-defined]  # more share
+        assert (np.asarray(arrows.V) < 0).all()  # type: ignore[attr-defined]  # fewer steps
     assert to_hex(at_original.get_facecolor()[0]) != INK
     assert "direction in which the margin grows" in axes.get_legend_handles_labels()[1]

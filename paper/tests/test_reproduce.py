@@ -187,12 +187,12 @@ def test_an_experiment_asks_with_the_budgets_and_the_seed_of_its_plan(small: Pla
     wanted |= {("audit-all", "exact"): SMALL.exact, ("audit-all", "boundary"): Boundary()}
     for (study, label), search in wanted.items():
         stored = read_about(small.out / "rows" / f"{study}.sqlite")["configuration"]["searches"][label]
-        assert stored == describe_search(replace(search, seed=7))
+        assert stored == describe_search(replace(search, seed=7))  # type: ignore[type-var]
 
 
 def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
     budgets = Plan(Path(".")).budgets
-    assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]
+    assert [(s.directions, s.max_queries) for s in (budgets.stress, budgets.thorough)] == [(9_001,) * 2, (100_000,) * 2]  # type: ignore[attr-defined]
     assert budgets.comparison["cf-zoo"] == CFZoo(21_000, 21_000)
     assert budgets.comparison["cf-zoo:as-run"] == CFZooAsRun(21_000, 21_000)
     assert budgets.comparison["white-cw:as-run"] == WhiteCW.preset("as-run")

@@ -42,7 +42,8 @@ def test_an_agent_that_is_there_is_not_trained_again(plan: Plan, monkeypatch: py
 def test_a_training_that_was_killed_goes_on_from_its_checkpoint(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """Killed after its first iteration, it ends with the same weights as one that was left alone."""
     whole = read_agent(seed_agent(replace(plan, out=plan.out / "other"), "reward-line", 10))
-    explore, iterations = Trainer.explore, []
+    explore = Trainer.explore
+    iterations: list[int] = []
 
     def killed(trainer: Trainer) -> object:
         if iterations:
@@ -57,8 +58,8 @@ def test_a_training_that_was_killed_goes_on_from_its_checkpoint(plan: Plan, monk
     monkeypatch.undo()
     monkeypatch.setattr("paretofoil_paper.seed_agents.make_trainer", lambda *_: pytest.fail("began anew"))
     gone_on = read_agent(seed_agent(plan, "reward-line", 10))
-    for name, array in gone_on.policy.arrays().items():
-        assert (array == whole.policy.arrays()[name]).all(), name
+    for name, array in gone_on.policy.arrays().items():  # type: ignore[attr-defined]
+        assert (array == whole.policy.arrays()[name]).all(), name  # type: ignore[attr-defined]
 
 
 def test_an_agent_of_other_settings_is_not_taken_for_this_one(plan: Plan) -> None:
@@ -150,8 +151,8 @@ def test_no_seed_of_the_study_is_one_that_anything_was_tuned_on() -> None:
 
 def test_local_search_has_the_queries_of_cf_zoo_and_the_long_one_more(plan: Plan) -> None:
     searches = searches_of(Plan(plan.out))
-    assert searches[LONG].max_queries == 4 * searches["local-zoo"].max_queries
-    assert searches["local-zoo"].max_queries == searches["cf-zoo"].max_queries
+    assert searches[LONG].max_queries == 4 * searches["local-zoo"].max_queries  # type: ignore[attr-defined]
+    assert searches["local-zoo"].max_queries == searches["cf-zoo"].max_queries  # type: ignore[attr-defined]
 
 
 def test_what_takes_hours_is_not_part_of_all() -> None:

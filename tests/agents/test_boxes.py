@@ -152,7 +152,7 @@ def test_the_papers_boxes_are_those_of_the_authors_code(name: str, box: tuple[li
 
 @pytest.mark.parametrize("name", ["fruit-tree", "fruit-tree-6"])
 def test_the_papers_box_of_the_fruit_tree_ends_at_the_best_of_its_front(name: str) -> None:
-    low, high = envs.entry(name).paper_box
+    low, high = envs.entry(name).paper_box  # type: ignore[misc]
     assert low == (0,) * 6
     assert np.array(high) == pytest.approx(known_front(name).max(axis=0))
 

@@ -80,7 +80,7 @@ def test_a_common_form_is_the_same_policy_as_its_torch_module_and_folds_as_it_do
     assert policy.outputs == outputs
     assert isinstance(policy, WhiteBoxPolicy)
     states, commands = np.random.default_rng(1).normal(size=(50, STATE_SIZE)), random_commands(50)
-    np.testing.assert_allclose(policy.log_probs(states, commands), reference.log_probs(states, commands), atol=1e-3)
+    np.testing.assert_allclose(policy.log_probs(states, commands), reference.log_probs(states, commands), atol=1e-3)  # type: ignore[attr-defined]
     for state in (STATE, states[0]):
         assert_fold_agrees(policy, state)
 

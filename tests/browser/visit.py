@@ -17,7 +17,7 @@ class Visit:
         self.address = address
         self.requests: list[str] = []
         self.errors: list[str] = []
-        self._browser, self._contexts = browser, []
+        self._browser, self._contexts = browser, []  # type: ignore[var-annotated]
 
     def open(self, link: str = "", **settings: Any) -> Any:
         """A new page of a person with these settings; who has not said otherwise wants little motion and a laptop."""

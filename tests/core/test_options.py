@@ -55,9 +55,9 @@ def test_a_misspelt_argument_is_refused_with_the_nearest_right_one() -> None:
     decision = pf.rollout(agent, agent.front[0])[0]
     for call in (pf.explain, pf.explain_decision, pf.explain_episode):
         with pytest.raises(InvalidInput, match=r"got 'serch' \(did you mean search\?\)"):
-            call(agent, decision, serch="exact")  # type: ignore[operator]
+            call(agent, decision, serch="exact")  # type: ignore[call-arg, operator]
         with pytest.raises(InvalidInput, match=r"got 'kappa' \(did you mean options=Options\(kappa=\.\.\.\)\?\)"):
-            call(agent, decision, kappa=0.1)  # type: ignore[operator]
+            call(agent, decision, kappa=0.1)  # type: ignore[call-arg, operator]
 
 
 def test_options_are_written_as_the_call_that_makes_them() -> None:

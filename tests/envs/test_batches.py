@@ -13,7 +13,8 @@ KINDS = ["tabular", "gymnasium"]
 
 def make(kind: str, name: str, max_steps: int | None = None) -> BatchEnv:
     entry = envs.entry(name)
-    return {"tabular": TabularBatch, "gymnasium": GymnasiumBatch}[kind](entry, max_steps or entry.max_steps)
+    batch = TabularBatch if kind == "tabular" else GymnasiumBatch
+    return batch(entry, max_steps or entry.max_steps)
 
 
 def random_steps(batch: BatchEnv, seeds: np.ndarray, steps: int, seed: int = 0) -> np.ndarray:

@@ -113,7 +113,7 @@ def test_resource_gathering_can_bring_both_home_without_danger():
 def test_expected_returns_of_bottles_agree_with_many_episodes():
     """The faster point of the front carries both bottles at once, and goes back for one that breaks early."""
     left, right, pickup = range(3)
-    safe, fast = known_front("breakable-bottles")
+    safe, fast = known_front("breakable-bottles")  # type: ignore[misc]
     assert safe.tolist() == [-18, 50, 0]
     batch = envs.make_batch("breakable-bottles")
     rows = np.arange(20_000)
@@ -124,9 +124,9 @@ def test_expected_returns_of_bottles_agree_with_many_episodes():
         broke_early = (carrying == 1) & (delivered == 0) & (place <= 2)  # going back for another one is faster
         actions = np.where((carrying == 0) | broke_early, left, right)
         actions = np.where((place == 0) & (carrying < 2 - delivered), pickup, np.where(place == 0, right, actions))
-        seen = batch.step(rows, actions)
-        total[rows] += seen.rewards
-        going = ~seen.terminated
+        seen = batch.step(rows, actions)  # type: ignore[assignment]
+        total[rows] += seen.rewards  # type: ignore[attr-defined]
+        going = ~seen.terminated  # type: ignore[attr-defined]
         rows = rows[going]
         seen = seen._replace(observations=seen.observations[going])
     error = total.std(axis=0) / np.sqrt(len(total))

@@ -47,7 +47,7 @@ def test_deterministic_carts_equal_mo_gymnasium_step_for_step():
             trace[row].append((actions[i], *(column[i] for column in stepped[:4])))
 
     compared, returned, with_ore, at_walls, mined = 0, 0, 0, 0, 0
-    for row, steps in enumerate(trace):
+    for row, steps in enumerate(trace):  # type: ignore[assignment]
         observation, info = original.reset(seed=row)
         np.testing.assert_allclose(seen.observations[row], observation, atol=1e-6)
         np.testing.assert_array_equal(seen.masks[row], info["action_mask"])
@@ -90,7 +90,7 @@ def test_stochastic_ores_have_the_distribution_of_mo_gymnasium():
     original = mo_gymnasium.make("minecart-v0").unwrapped
     snapshot = {"position": [0.84, 0.84], "speed": 0.0, "angle": 45, "content": [0.0, 0.0], "departed": True}
     env = BatchMinecart(stochastic=True)
-    env.restore({**snapshot, "elapsed": 3}, np.arange(4000))
+    env.restore({**snapshot, "elapsed": 3}, np.arange(4000))  # type: ignore[typeddict-item]
     env.step(np.arange(4000), np.zeros(4000, dtype=int))
     theirs = []
     np.random.seed(0)  # noqa: NPY002 (MO-Gymnasium's mines draw from NumPy's global state)
@@ -166,7 +166,7 @@ def test_a_located_cart_is_the_cart_that_was_seen():
             np.testing.assert_allclose(again.observations, seen.observations, rtol=0, atol=1e-6)
             np.testing.assert_array_equal(again.masks, seen.masks)
             assert located["departed"] == env.departed[0]
-            seen = env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))
+            seen = env.step(np.array([0]), np.array([where_valid(action, env.masks[0])]))  # type: ignore[assignment]
             if env.finished[0]:
                 break
 

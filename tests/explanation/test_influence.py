@@ -148,7 +148,7 @@ def test_what_is_told_of_single_objectives_is_so_on_the_policy(name: str) -> Non
     agent = pf.load_agent(name)
     turns = 0
     for moment in (
-        pf.rollout(agent, agent.front[-1])[:6] if name != "minecart" else pf.rollout(agent, agent.front[3])[:2]
+        pf.rollout(agent, agent.front[-1])[:6] if name != "minecart" else pf.rollout(agent, agent.front[3])[:2]  # type: ignore[attr-defined]
     ):
         found = pf.influence(agent, moment, seconds=0.1, samples=500)
         for line in found.alone:

@@ -193,7 +193,7 @@ def test_a_walk_outwards_stays_inside_the_region_and_leaves_what_did_not_change(
 
 
 def test_a_short_number_right_on_the_edge_is_not_turned_down_for_rounding_errors() -> None:
-    batch = batch_of(asked(lambda lead: 1e-15 * (len(lead) == 2)))
+    batch = batch_of(asked(lambda lead: 1e-15 * (len(lead) == 2)))  # type: ignore[return-value]
     assert batch.clearance > 0
     assert margin_at(batch, np.array([0.75, 0.5])) == 0.0
 

@@ -24,7 +24,7 @@ def answers(options: dict[str, Any]) -> list[tuple[np.ndarray, np.ndarray, pf.An
     for seed in range(6):
         rng = np.random.default_rng(seed)
         table, weights = 10.0 * rng.normal(size=(4, 3, 3)), np.array([0.3, 0.3, 0.4])
-        policy = pf.from_q_table(lambda state, table=table: table)
+        policy = pf.from_q_table(lambda state, table=table: table)  # type: ignore[misc]
         chosen = int(worth(table, weights[None])[0].argmax())
         decision = pf.Decision(np.zeros(1), weights, (0, 1, 2, 3), chosen, np.zeros(3))
         answers_here = pf.explain_decision(policy, decision, space=SPACE, actions=ACTIONS, **arguments(**options))
@@ -78,7 +78,7 @@ def test_every_number_of_a_paragraph_about_preferences_is_true(options: dict[str
         assert inside(after[None], before, options)[0]
         assert lead(table, after[None], foil)[0] >= margin
         assert ("a little" in text) == bool(moved_little(before, after))
-        weights = told_weights(text, NAMES, before)
+        weights = told_weights(text, NAMES, before)  # type: ignore[assignment]
         ranges += len(weights) > 0
         assert (lead(table, weights, foil) >= margin).all()
         smaller = float(re.search(rf"more than {NUMBER} % smaller works", text).group(1))  # type: ignore[union-attr]

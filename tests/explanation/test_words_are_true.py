@@ -81,7 +81,7 @@ def test_every_number_of_a_paragraph_is_true(name: str) -> None:
     for decision, options in zip(moments(agent), itertools.cycle(kinds)):
         for found in explain(agent, decision, options):
             for answer in (found, *found.alternatives):
-                Witness(agent, decision, answer, options.get("box", "reachable")).examine()
+                Witness(agent, decision, answer, options.get("box", "reachable")).examine()  # type: ignore[attr-defined]
                 num_read += 1
         if num_read >= NUM_ANSWERS[name]:
             return

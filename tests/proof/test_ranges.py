@@ -115,7 +115,7 @@ def test_a_range_keeps_the_slack() -> None:
 
 def test_a_policy_that_deviates_by_more_than_the_slack_has_no_range() -> None:
     for size, proven in ((0.6 * RANGE_SLACK, True), (0.7 * RANGE_SLACK, False)):
-        policy = LinePolicy(off=lambda commands, size=size: np.full(len(commands), size))
+        policy = LinePolicy(off=lambda commands, size=size: np.full(len(commands), size))  # type: ignore[misc]
         assert (widen(QuestionBatch([unit_question(policy)]), 0, np.array([0.3, 0.0])) is not None) == proven
 
 

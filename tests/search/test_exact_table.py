@@ -99,7 +99,7 @@ def test_an_agent_that_computes_in_float32_chooses_no_foil_right_below_the_prove
     rng, asked = np.random.default_rng(0), 0
     for seed in range(60):
         table = (10.0 * rng.normal(size=2) + rng.normal(size=(3, 4, 2))).astype(np.float32)
-        policy, weights = pf.from_q_table(lambda state, table=table: table), rng.dirichlet(np.ones(2))
+        policy, weights = pf.from_q_table(lambda state, table=table: table), rng.dirichlet(np.ones(2))  # type: ignore[misc]
         foil = int(policy.log_probs(np.zeros((1, 1)), weights[None])[0].argsort()[seed % 2])
         space = pf.CommandSpace.preferences(["fuel", "ore"])
         answer = pf.explain(policy, state=[0.0], command=weights, foil=foil, space=space, options=pf.Options(kappa=0.0))

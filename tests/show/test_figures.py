@@ -89,7 +89,7 @@ def test_the_colours_of_a_cost_axis_are_mirrored_with_its_numbers():
     found = plane()
     axes = figure_decision(found).axes[0]
     mesh = axes.collections[0]
-    x, y = (np.unique(mesh.get_coordinates()[:, :, i].round(9)) for i in (0, 1))
+    x, y = (np.unique(mesh.get_coordinates()[:, :, i].round(9)) for i in (0, 1))  # type: ignore[attr-defined]
     margins = np.asarray(mesh.get_array())
     column, row = np.searchsorted(x, 0.2) - 1, np.searchsorted(y, 6.0) - 1
     assert margins[row, column] == pytest.approx(10 * 0.2 - 6.0, abs=0.3)
@@ -110,10 +110,10 @@ def test_two_objectives_are_no_slice():
 
 def test_what_does_not_lie_in_the_slice_is_hollow_and_the_legend_says_so():
     axes = figure_decision(cube(), axes=("A", "B")).axes[0]
-    hollow = {label for label, line in marks(axes).items() if line.get_markerfacecolor() == "white"}
+    hollow = {label for label, line in marks(axes).items() if line.get_markerfacecolor() == "white"}  # type: ignore[attr-defined]
     assert hollow == {"original command (not in this slice)"}
     inside = figure_decision(cube((1.0, 1.0, 0.0), keep=["C"])).axes[0]
-    assert all(line.get_markerfacecolor() != "white" for line in marks(inside).values())
+    assert all(line.get_markerfacecolor() != "white" for line in marks(inside).values())  # type: ignore[attr-defined]
 
 
 def test_the_answer_lies_where_the_colours_say_that_the_foil_wins():
@@ -251,7 +251,7 @@ def test_an_attainable_command_has_a_mark_of_its_own_where_it_is_another_command
     had = attainable([0.9, -4.0])
     axes = figure_decision([changed(found, attainable=had)] * 2).axes[0]
     line = marks(axes)["attainable command"]
-    assert (line.get_xdata()[0], line.get_ydata()[0]) == (0.9, 4.0)
+    assert (line.get_xdata()[0], line.get_ydata()[0]) == (0.9, 4.0)  # type: ignore[attr-defined]
     assert legend(axes).count("attainable command") == 1
     [(_, end)] = arrows(axes)
     assert end == (found.command[0], -found.command[1]), "the arrow is the smallest change"

@@ -121,7 +121,7 @@ def test_the_heights_of_a_bar_sum_to_1_and_the_chosen_stands_at_its_foot(step: I
 
 def test_what_is_only_sampled_is_pale_and_an_inert_step_is_marked() -> None:
     [axes] = figure_influence(profile()).axes
-    drawn = {(round(bar.get_x() + bar.get_width() / 2), bar.get_alpha()) for bar in axes.patches if bar.get_height()}
+    drawn = {(round(bar.get_x() + bar.get_width() / 2), bar.get_alpha()) for bar in axes.patches if bar.get_height()}  # type: ignore[attr-defined]
     assert (1, None) in drawn
     assert (1, PALE) not in drawn
     assert (2, PALE) in drawn

@@ -121,7 +121,7 @@ def test_names_are_escaped() -> None:
     )
     shown = [named, flip_map((named,), name=NASTY), agent(name=NASTY)]
     for thing in shown:
-        html = thing._repr_html_()
+        html = thing._repr_html_()  # type: ignore[attr-defined]
         assert "<script" not in html
         assert "alert('" not in html
         assert NASTY in "".join(read(html).words)
@@ -167,8 +167,8 @@ def test_an_answer_says_what_is_attainable_and_so_do_its_alternatives() -> None:
         "To make the agent choose down and get what you ask for, ask for 5 treasure in 7 steps: it then delivers "
         "exactly that."
     ) in words
-    [other] = [line for line in words if line.startswith("Or: ")]
-    assert other.endswith("This command is attainable: the agent then delivers exactly what it asks for.")
+    [other] = [line for line in words if line.startswith("Or: ")]  # type: ignore[assignment]
+    assert other.endswith("This command is attainable: the agent then delivers exactly what it asks for.")  # type: ignore[attr-defined]
 
 
 def bars(found: Answer) -> list[tuple[str, float, float]]:

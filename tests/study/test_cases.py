@@ -192,7 +192,8 @@ def test_the_time_left_is_in_minutes_and_seconds(left: int, told: str) -> None:
 
 
 def test_progress_counts_found_counterfactuals(tmp_path: Path) -> None:
-    path, seen = tmp_path / "study.sqlite", []
+    path = tmp_path / "study.sqlite"
+    seen: list[StudyProgress] = []
     study = small_study(tmp_path, {"front": NearestFront()}, CaseRule(commands=2, steps=4))
     done = run_study(study, path, workers=1, chunk=4, show=seen.append)
     rows = read_rows(path)
