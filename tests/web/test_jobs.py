@@ -1,8 +1,10 @@
 """Jobs: computed once for all clients, kept within limits, and stopped when no client waits."""
 
+import errno
 import itertools
 import os
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -33,8 +35,8 @@ def slow(shared: Visitor) -> Iterator[Visitor]:
     """That server, with nothing left to do at the end of the test."""
     yield shared
     for job in list(jobs_of(shared)._open.values()):
-        while job.state in ("waiting", "running"):
-            shared.request("DELETE", f"/api/jobs/{job.key}")
+        for ticket in list(job.tickets):
+            shared.cancel(job.key, ticket)
     wait_until(lambda: shared.get("/api/health").json()["running"] == 0)
 
 
@@ -116,14 +118,17 @@ def test_the_same_question_is_answered_at_once(visitor: Visitor) -> None:
 
 
 def test_a_question_of_two_clients_is_computed_once_and_stops_when_both_cancel(slow: Visitor) -> None:
-    first, second = (slow.ask("/api/answers", ENDLESS) for _ in range(2))
-    assert first == second
-    slow.wait(first, "running")
+    (key, first), (same_key, second) = (slow.submit("/api/answers", ENDLESS) for _ in range(2))
+    assert key == same_key
+    assert slow.wait(key, "running")["ticket"] is None  # nobody learns the ticket of another client
     [worker] = pids(slow)
     assert slow.get("/api/health").json()["running"] == 1
-    assert slow.request("DELETE", f"/api/jobs/{first}").json()["state"] == "running"
+    assert slow.cancel(key, first).json()["state"] == "running"
+    assert slow.cancel(key, first).status_code == 404  # a client cannot cancel for another one
+    assert slow.request("DELETE", f"/api/jobs/{key}").status_code == 422
+    assert slow.job(key)["state"] == "running"
     assert alive(worker)
-    assert slow.request("DELETE", f"/api/jobs/{first}").json()["state"] == "cancelled"
+    assert slow.cancel(key, second).json()["state"] == "cancelled"
     wait_until(lambda: not alive(worker))
     assert slow.get("/api/health").json()["running"] == 0
     ask_new_question(slow)
@@ -131,8 +136,8 @@ def test_a_question_of_two_clients_is_computed_once_and_stops_when_both_cancel(s
 
 
 def test_a_cancelled_question_can_be_asked_again(slow: Visitor) -> None:
-    key = slow.ask("/api/answers", ENDLESS)
-    slow.request("DELETE", f"/api/jobs/{key}")
+    key, ticket = slow.submit("/api/answers", ENDLESS)
+    slow.cancel(key, ticket)
     assert slow.job(key)["state"] == "cancelled"
     assert slow.ask("/api/answers", ENDLESS) == key
     assert slow.wait(key, "running")["error"] is None
@@ -141,8 +146,8 @@ def test_a_cancelled_question_can_be_asked_again(slow: Visitor) -> None:
 def test_a_question_that_is_cancelled_while_it_waits_is_not_computed(slow: Visitor) -> None:
     running = slow.ask("/api/answers", ENDLESS)
     slow.wait(running, "running")
-    waiting = slow.ask("/api/answers", {**QUESTION, "step": 1})
-    assert slow.request("DELETE", f"/api/jobs/{waiting}").json()["state"] == "cancelled"
+    waiting, ticket = slow.submit("/api/answers", {**QUESTION, "step": 1})
+    assert slow.cancel(waiting, ticket).json()["state"] == "cancelled"
     assert slow.job(running)["state"] == "running"
     assert slow.get("/api/health").json()["waiting"] == 0
 
@@ -160,11 +165,88 @@ def test_a_worker_that_dies_fails_its_job_and_is_replaced(slow: Visitor) -> None
 
 def test_a_worker_that_dies_while_idle_fails_no_job(slow: Visitor) -> None:
     ask_new_question(slow)  # the process of the last test may still be in the course of being replaced
-    [worker] = pids(slow)
+    [worker], process = pids(slow), jobs_of(slow)._workers[0]._process
     os.kill(worker, signal.SIGKILL)
-    wait_until(lambda: jobs_of(slow)._workers[0]._process.poll() is not None)
+    wait_until(lambda: process.poll() is not None)
     ask_new_question(slow)
     assert pids(slow) != [worker]
+
+
+def test_a_worker_that_dies_while_idle_is_replaced_before_the_next_question(
+    slow: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs_module, "IDLE_SECONDS", 0.02)
+    ask_new_question(slow)
+    [worker] = pids(slow)
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: pids(slow) not in ([worker], [0]))
+    assert slow.get("/api/health").json()["status"] == "ok"
+
+
+def test_a_worker_that_cannot_be_started_is_reported_and_started_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "FIRST_DELAY", 0.05)
+
+    def no_descriptor_left(*given: Any, **more: Any) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    with visiting(**SLOW) as visitor:
+        key = visitor.ask("/api/answers", ENDLESS)
+        visitor.wait(key, "running")
+        with monkeypatch.context() as broken:
+            broken.setattr(subprocess, "Popen", no_descriptor_left)
+            os.kill(pids(visitor)[0], signal.SIGKILL)
+            assert visitor.wait(key)["error"] == "the worker process ended; please ask again"
+            wait_until(lambda: visitor.get("/api/health").status_code == 503)
+            health = visitor.get("/api/health").json()
+            assert health["status"] == "failing"
+            assert health["problems"] == ["a worker process could not be started (Too many open files)"]
+            waiting = visitor.ask("/api/answers", QUESTION)
+            assert visitor.job(waiting)["state"] == "waiting"
+        assert visitor.wait(waiting)["state"] == "done"
+        assert visitor.get("/api/health").json()["status"] == "ok"
+        assert visitor.get("/api/health").json()["problems"] == []
+
+
+def test_quick_tasks_say_why_no_process_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_memory(*given: Any, **more: Any) -> None:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    episode = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
+    with visiting(agents=("deep-sea-treasure",)) as visitor:
+        with monkeypatch.context() as broken:
+            broken.setattr(subprocess, "Popen", no_memory)
+            visitor.app.state.server.quick.process.kill()
+            refused = visitor.post("/api/episodes", episode)
+            assert refused.status_code == 503
+            assert "could not be started (Cannot allocate memory)" in refused.json()["error"]
+            assert visitor.get("/api/health").status_code == 503
+            assert "quick tasks: " in visitor.get("/api/health").json()["problems"][-1]
+        assert visitor.post("/api/episodes", episode).status_code == 200
+        assert visitor.get("/api/health").json()["status"] == "ok"
+
+
+def test_delays_between_attempts_to_start_a_process_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = pool_module.WorkerProcess((), niceness=0, tasks_per_process=1)
+    monkeypatch.setattr(worker, "_start", lambda: subprocess.Popen(["true"], stdin=-1, stdout=-1))
+    delays = []
+    for _ in range(9):
+        worker.start()
+        delays.append(worker.delay)
+        wait_until(lambda: not worker.is_ready)
+    assert delays == [0, 0, 1, 2, 4, 8, 16, 30, 30]
+    assert worker.problem == "the last 8 worker processes ended before they finished a task"
+    worker.close()
+
+
+def test_an_error_in_the_thread_of_a_worker_fails_one_job_only(slow: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_thread(*given: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(jobs_of(slow)._workers[0], "run", no_thread)
+        job = slow.wait(slow.ask("/api/answers", {**QUESTION, "seed": next(_seeds)}))
+        assert job["error"] == "internal error; the server's log has the details"
+    ask_new_question(slow)
 
 
 def test_a_job_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,9 +337,9 @@ def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
 
 def test_the_process_of_quick_tasks_is_replaced_when_it_dies() -> None:
     with visiting(agents=("deep-sea-treasure",)) as visitor:
-        worker = visitor.app.state.server.quick._process
-        os.kill(worker.pid, signal.SIGKILL)
-        wait_until(lambda: worker._process.poll() is not None)
+        process = visitor.app.state.server.quick.process._process
+        os.kill(process.pid, signal.SIGKILL)
+        wait_until(lambda: process.poll() is not None)
         assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
 
 

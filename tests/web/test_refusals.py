@@ -1,5 +1,6 @@
 """What the server refuses: a status that says whose fault it is, one sentence, and nothing of its inside."""
 
+import time
 from typing import Any
 
 import httpx
@@ -89,7 +90,7 @@ def test_numbers_that_json_does_not_have_are_refused(visitor: Visitor) -> None:
         refused(answer, 422, f"expected finite numbers, got {number}")
 
 
-@pytest.mark.parametrize("body", ["", "{", "[" * 100_000, '"' + "x" * 10, "null", "[]", "\xff"])
+@pytest.mark.parametrize("body", ["", "{", "[" * 50_000, '"' + "x" * 10, "null", "[]", "\xff"])
 def test_a_body_that_is_no_question_is_refused(visitor: Visitor, body: str) -> None:
     content = body.encode("latin-1")
     answer = visitor.request("POST", "/api/episodes", content=content, headers={"content-type": "application/json"})
@@ -192,6 +193,23 @@ def test_a_body_that_is_too_long_is_refused_before_it_is_read_whole(visitor: Vis
     assert sent <= guard.BODY_BYTES + (2 << 16)
 
 
+def test_a_body_of_many_small_items_is_refused_before_it_is_parsed(visitor: Visitor) -> None:
+    started = time.process_time()
+    body = b"[" + b"[]," * ((8 << 20) // 3 - 2) + b"[]]"
+    answer = visitor.request("POST", "/api/agents", content=body, headers={"content-type": "application/json"})
+    refused(answer, 413, f"at most {guard.MAX_ITEMS:,} items, got 5,592,")
+    assert time.process_time() - started < 1.0  # to parse it takes more than two seconds
+
+
+def test_bodies_that_are_held_at_the_same_time_are_limited(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "ALL_BODIES_BYTES", 1000)
+    for _ in range(2):
+        answer = visitor.post("/api/episodes", {**EPISODE, "agent": "x" * 1000})
+        refused(answer, 503, "too many long requests")
+        assert answer.headers["retry-after"] == "5"
+    assert visitor.post("/api/episodes", EPISODE).status_code == 200  # the bodies that were refused are not held
+
+
 def test_a_body_that_never_comes_is_not_waited_for(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     import anyio
 
@@ -209,6 +227,8 @@ def test_a_body_that_never_comes_is_not_waited_for(visitor: Visitor, monkeypatch
     [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "127.0.0.1:8765"},
         {"Origin": "http://127.0.0.1:9999"},
         {"Sec-Fetch-Site": "cross-site"},
         {"Sec-Fetch-Site": "same-site"},
@@ -217,7 +237,9 @@ def test_a_body_that_never_comes_is_not_waited_for(visitor: Visitor, monkeypatch
 def test_requests_from_other_sites_are_refused(visitor: Visitor, headers: dict[str, str]) -> None:
     refused(visitor.post("/api/episodes", EPISODE, headers=headers), 403, "this server's own page")
     refused(visitor.request("DELETE", "/api/jobs/0", headers=headers), 403)
-    refused(visitor.get("/api/agents", headers=headers), 403)
+    answer = visitor.get("/api/agents", headers=headers)
+    refused(answer, 403)
+    assert HEADERS.items() <= dict(answer.headers).items()
 
 
 def test_the_own_page_is_let_in_and_may_be_linked_to(visitor: Visitor) -> None:

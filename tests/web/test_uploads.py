@@ -96,7 +96,8 @@ def test_there_is_room_for_so_many_uploads(fresh: Visitor) -> None:
 
 
 def test_an_upload_may_be_larger_than_a_question_but_not_without_end(visitor: Visitor) -> None:
-    large, endless = ({**upload(), "weights": "A" * size} for size in (2 * guard.BODY_BYTES, guard.UPLOAD_BYTES))
+    sizes = (2 * guard.BODY_BYTES, guard.LONGER_BODIES["/api/agents"])
+    large, endless = ({**upload(), "weights": "A" * size} for size in sizes)
     assert visitor.post("/api/agents", large).status_code == 422  # it is read, and is no agent
     assert visitor.post("/api/agents", endless).status_code == 413
 

@@ -3,15 +3,19 @@
 import csv
 import io
 import json
+import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from visitor import Visitor, visiting
 
@@ -19,8 +23,9 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.study.database import StoreError
 from paretofoil.web.app import create_app
 from paretofoil.web.settings import Settings
+from paretofoil.web.user_study import replies as replies_module
 from paretofoil.web.user_study.plan import read_user_study
-from paretofoil.web.user_study.replies import Replies, read_replies, replies_csv
+from paretofoil.web.user_study.replies import Replies, Reply, read_replies, replies_csv
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "user-study.json"
 AGENTS = ("deep-sea-treasure", "deep-sea-treasure-early")
@@ -200,9 +205,95 @@ def test_many_who_come_at_once_get_a_number_each(replies: Path) -> None:
     assert sorted(person.number for person in people) == list(range(50))
 
 
-def test_files_that_hold_no_replies_are_refused(tmp_path: Path) -> None:
-    import sqlite3
+REPLY = Reply(0, 0, "predict-turn", "predict", "a", "down", "down", True, {"sure": 3}, 1.0, 0.0, 1)
 
+
+def some_replies(path: Path) -> Path:
+    file = Replies(path, STUDY)
+    file.join(key(0), lambda number: "nothing")
+    file.add(REPLY)
+    file.close()
+    return path
+
+
+def test_a_full_disk_is_a_reason_to_try_again_later(host: Visitor) -> None:
+    join(host)
+    database = host.app.state.server.study._replies._database.connection
+    pages = database.execute("PRAGMA page_count").fetchone()[0]
+    database.execute(f"PRAGMA max_page_count = {pages}")
+    for number in range(1, 400):  # until the last page is full
+        answer = host.request("PUT", f"/api/study/participants/{key(number)}", json={"agreed": True})
+        if answer.status_code != 200:
+            break
+    refused(answer, 503, "cannot store replies now; please try again")
+    assert answer.headers["retry-after"] == "5"
+    database.execute("PRAGMA max_page_count = 100000")
+    assert join(host, number)["next"] == 0
+
+
+def test_files_of_earlier_versions_are_read_and_continued(replies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as earlier:
+        earlier.setattr(replies_module, "TABLES", replies_module.LOOSE_TABLES)
+        some_replies(replies)
+    with sqlite3.connect(replies) as connection:
+        assert "STRICT" not in str(connection.execute("SELECT sql FROM sqlite_master").fetchall())
+    connection.close()
+    assert read_replies(replies)[2] == [REPLY]
+    file = Replies(replies, STUDY)
+    file.add(replace(REPLY, position=1))
+    file.close()
+    assert len(read_replies(replies)[2]) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("UPDATE participant SET condition = 'unknown'", "got participant 0 with 'unknown'"),
+        ("UPDATE participant SET number = 7", "expected participant 0 of"),
+        ("DELETE FROM participant", "expected replies of the 0 participants"),
+        ("UPDATE participant SET id = x'ff'", "at id of a participant"),
+        ("UPDATE reply SET seconds = 'long'", "expected a number at seconds of a reply, got 'long'"),
+        ("UPDATE reply SET seconds = 1e999", "at seconds of a reply"),
+        ("UPDATE reply SET correct = 7", "at correct of a reply"),
+        ("UPDATE reply SET step = cast(x'ff' as TEXT)", "a damaged or another file"),
+        ("UPDATE reply SET ratings = '[1]'", "at ratings of a reply"),
+        ("UPDATE reply SET ratings = '{'", "expected ratings as JSON"),
+        ("UPDATE reply SET number = -1", "at number of a reply"),
+        ("UPDATE about SET value = '7' WHERE name = 'study'", "expected an object"),
+        ("UPDATE about SET value = '7' WHERE name = 'schema'", "to be of schema"),
+        ("DELETE FROM about", "to be of schema"),
+        ("CREATE VIEW endless AS SELECT 1", "another SQLite file"),
+    ],
+)
+def test_a_file_that_was_changed_is_refused_with_a_sentence(
+    replies: Path, monkeypatch: pytest.MonkeyPatch, change: str, words: str
+) -> None:
+    monkeypatch.setattr(replies_module, "TABLES", replies_module.LOOSE_TABLES)  # takes values of any type
+    some_replies(replies)
+    with sqlite3.connect(replies) as connection:
+        connection.execute(change)
+    connection.close()
+    for read in (replies_csv, lambda path: Replies(path, STUDY)):
+        with pytest.raises(InvalidInput, match=re.escape(words)):
+            read(replies)
+
+
+def test_damaged_bytes_are_never_a_traceback(replies: Path, tmp_path: Path) -> None:
+    intact = some_replies(replies).read_bytes()
+    random, damaged, num_refused = np.random.default_rng(0), tmp_path / "damaged.sqlite", 0
+    places = [*range(0, 600, 7), *random.integers(len(intact), size=120)]  # the schema is at the beginning
+    for place in places:
+        content = bytearray(intact)
+        content[place : place + 4] = random.bytes(4)
+        damaged.write_bytes(content)
+        try:
+            replies_csv(damaged)
+        except (InvalidInput, StoreError):
+            num_refused += 1
+    assert num_refused > 20
+
+
+def test_files_that_hold_no_replies_are_refused(tmp_path: Path) -> None:
     other, words = tmp_path / "other.sqlite", tmp_path / "words.sqlite"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE reply (number)")

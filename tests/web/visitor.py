@@ -35,11 +35,18 @@ class Visitor:
     def post(self, path: str, json: Any, **more: Any) -> httpx.Response:
         return self.request("POST", path, json=json, **more)
 
-    def ask(self, path: str, json: Any) -> str:
-        """The key of the job that a question became."""
+    def submit(self, path: str, json: Any) -> tuple[str, str]:
+        """The key of the job that a question became, and the ticket that cancels it."""
         answered = self.post(path, json)
         assert answered.status_code in (200, 202), answered.text
-        return str(answered.json()["job"])
+        return str(answered.json()["job"]), str(answered.json()["ticket"])
+
+    def ask(self, path: str, json: Any) -> str:
+        """The key of the job that a question became."""
+        return self.submit(path, json)[0]
+
+    def cancel(self, key: str, ticket: str) -> httpx.Response:
+        return self.request("DELETE", f"/api/jobs/{key}?ticket={ticket}")
 
     def job(self, key: str) -> dict[str, Any]:
         return dict(self.get(f"/api/jobs/{key}").json())

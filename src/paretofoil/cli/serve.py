@@ -50,9 +50,8 @@ def serve(
 def _run(settings: "Settings", open_page: bool) -> None:
     import webbrowser
 
-    import uvicorn
-
     from paretofoil.web.app import create_app
+    from paretofoil.web.connections import run_server
 
     app = create_app(settings)
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
@@ -70,8 +69,7 @@ def _run(settings: "Settings", open_page: bool) -> None:
             say(f"Replies to the user study are written to {app.state.server.study.path}.")
         if open_page:
             webbrowser.open(address)
-        config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=3)
-        uvicorn.Server(config).run(sockets=[listening])
+        run_server(app, listening)
 
 
 def _address(host: str, port: int) -> str:

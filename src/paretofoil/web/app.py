@@ -13,9 +13,11 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, FastAPI, Query, Request, Response
 from fastapi import Path as InPath
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BeforeValidator
+from starlette.exceptions import HTTPException
 
 from paretofoil.core import __version__
 from paretofoil.core.errors import InvalidInput
@@ -23,8 +25,8 @@ from paretofoil.core.options import OptionInfo, describe_options
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document
-from paretofoil.web.guard import Guard, handle_errors
-from paretofoil.web.jobs import Job, JobQueue
+from paretofoil.web.guard import Guard, respond
+from paretofoil.web.jobs import JobQueue
 from paretofoil.web.models import Command, Seed, Step
 from paretofoil.web.pool import QuickWorker
 from paretofoil.web.settings import Settings
@@ -121,7 +123,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def redirect_to_page() -> RedirectResponse:
         return RedirectResponse(start_page)
 
-    handle_errors(app)
+    for kind in (HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, respond)
     app.add_middleware(Guard, settings=server.settings)
     return app
 
@@ -145,10 +148,17 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 
 
 @router.get("/health", tags=["server"])
-async def health(server: ServerDep) -> models.Health:
-    """Return the version and the number of jobs."""
+async def health(server: ServerDep, response: Response) -> models.Health:
+    """Return the version, the number of jobs, and what is wrong."""
+    problems, quick = server.jobs.problems, server.quick.process.problem
+    failing = quick is not None or len(problems) == server.settings.num_workers
+    response.status_code = 503 if failing else 200
     return models.Health(
-        version=__version__, waiting=server.jobs.count("waiting"), running=server.jobs.count("running")
+        status="failing" if failing else "degraded" if problems else "ok",
+        problems=problems if quick is None else [*problems, f"quick tasks: {quick}"],
+        version=__version__,
+        waiting=server.jobs.count("waiting"),
+        running=server.jobs.count("running"),
     )
 
 
@@ -264,16 +274,16 @@ async def show_job(key: JobKey, server: ServerDep) -> Response:
 
 
 @router.delete("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
-async def cancel_job(key: JobKey, server: ServerDep) -> Response:
-    """Stop waiting for a job. It is stopped if no other client waits for it."""
-    return _json(server.jobs.to_json(server.jobs.cancel(key)))
+async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)], server: ServerDep) -> Response:
+    """Stop waiting for a job, with the ticket that came with it. It is stopped if no other client waits for it."""
+    return _json(server.jobs.to_json(server.jobs.cancel(key, ticket)))
 
 
 async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
     """Check a question at once and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
-    job: Job = server.jobs.submit(kind, server.agents.source(request.agent).address, fields)
-    return _json(server.jobs.to_json(job), 200 if job.state == "done" else 202)
+    job, ticket = server.jobs.submit(kind, server.agents.source(request.agent).address, fields)
+    return _json(server.jobs.to_json(job, ticket), 200 if ticket is None else 202)
 
 
 def _json(content: bytes, status: int = 200) -> Response:

@@ -10,16 +10,17 @@ from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words, read_document
+from paretofoil.study.database import StoreError
 from paretofoil.web.errors import Busy, status_of
 from paretofoil.web.models import first_problem
 from paretofoil.web.settings import LOOPBACK, Settings, is_address
@@ -37,14 +38,17 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-BODY_BYTES = 1 << 20
-UPLOAD_BYTES = 8 << 20
-UPLOADS = "/api/agents"
+BODY_BYTES = 64 << 10
+LONGER_BODIES = {"/api/agents": 8 << 20, "/api/folded": 1 << 20, "/api/probabilities": 1 << 20}
+"""Limits of the bodies that may be longer: uploads, and states and commands."""
+ALL_BODIES_BYTES = 64 << 20
+"""Bodies that the server holds at the same time."""
+MAX_ITEMS = 120_000
+"""Lists, objects and items of a body. To parse them takes a few hundredths of a second."""
 BODY_SECONDS = 30.0
 """Time limit for receiving a body."""
 RETRY_SECONDS = 5
 """When to try again after the server was busy."""
-INTERNAL_ERROR = "internal error; the server's log has the details"
 LOG = logging.getLogger(__name__)
 
 
@@ -53,6 +57,8 @@ class Guard:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app, self._settings = app, settings
+        self._num_bytes = 0
+        """Of all bodies that are held now."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -61,31 +67,52 @@ class Guard:
             await self._handle(scope, receive, _with_headers(scope, send))
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = Headers(scope=scope)
-        response = self._refuse_foreign(scope, headers)
-        body = b""
-        if response is None:
-            body, response = await _read_body(scope, headers, receive)
-        if response is not None:
-            await response(scope, receive, send)
-            return
+        body = bytearray()
         try:
-            await self._app(scope, _replay(body, receive), send)
-        except Exception:  # for the log only, not for the client
-            LOG.exception("%s %s failed", scope["method"], scope["path"])
-            await error_response(500, INTERNAL_ERROR)(scope, receive, send)
+            self._refuse_foreign(scope, Headers(scope=scope))
+            if scope["method"] in ("POST", "PUT", "PATCH"):
+                await self._read_body(scope, receive, body)
+            await self._app(scope, _replay(bytes(body), receive), send)
+        except ClientDisconnect:
+            return
+        except Exception as error:
+            await response_to(error, scope)(scope, receive, send)
+        finally:
+            self._num_bytes -= len(body)
 
-    def _refuse_foreign(self, scope: Scope, headers: Headers) -> Response | None:
+    def _refuse_foreign(self, scope: Scope, headers: Headers) -> None:
         host = headers.get("host", "")
         if not is_own_host(host, self._settings):
-            return error_response(400, f"expected this server's own name as host, got {brief(host)}")
+            raise HTTPException(400, f"expected this server's own name as host, got {brief(host)}")
         site = headers.get("sec-fetch-site", "none")
         if scope["path"].startswith("/api") and site not in ("none", "same-origin"):
-            return error_response(403, f"expected a request from this server's own page, got one that is {brief(site)}")
+            raise HTTPException(403, f"expected a request from this server's own page, got one that is {brief(site)}")
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
-            return error_response(403, f"expected a request from this server's own page, got one from {brief(origin)}")
-        return None
+        if origin is not None and origin.partition("://")[2] != host:
+            raise HTTPException(403, f"expected a request from this server's own page, got one from {brief(origin)}")
+
+    async def _read_body(self, scope: Scope, receive: Receive, body: bytearray) -> None:
+        """Add the request's body to `body`."""
+        content_type = Headers(scope=scope).get("content-type", "")
+        if content_type.partition(";")[0].strip().lower() != "application/json":
+            raise HTTPException(415, f"expected a body of type application/json, got {brief(content_type)}")
+        limit = LONGER_BODIES.get(scope["path"], BODY_BYTES)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for part in Request(scope, receive).stream():
+                    body += part
+                    self._num_bytes += len(part)
+                    if len(body) > limit:
+                        raise HTTPException(413, f"expected a body of at most {limit:,} bytes")
+                    if self._num_bytes > ALL_BODIES_BYTES:
+                        raise Busy("the server is receiving too many long requests; please try again in a few seconds")
+        except TimeoutError:
+            raise HTTPException(408, f"expected the whole body within {BODY_SECONDS:g} seconds") from None
+        num_items = sum(map(body.count, (b",", b"[", b"{")))
+        if num_items > MAX_ITEMS:
+            raise HTTPException(413, f"expected a body of at most {MAX_ITEMS:,} items, got {num_items:,}")
+        # It refuses what JSON does not have, such as NaN, and deep nesting.
+        await asyncio.to_thread(read_document, bytes(body), "the body")
 
 
 def is_own_host(host: str, settings: Settings) -> bool:
@@ -101,38 +128,6 @@ def is_own_host(host: str, settings: Settings) -> bool:
     if name in LOOPBACK or name == settings.host.lower():
         return True
     return not settings.loopback and (is_address(name) or name == gethostname().lower())
-
-
-async def _read_body(scope: Scope, headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
-    """Return the body, and an error response if it is refused."""
-    if scope["method"] not in ("POST", "PUT", "PATCH"):
-        return b"", None
-    content_type = headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() != "application/json":
-        return b"", error_response(415, f"expected a body of type application/json, got {brief(content_type)}")
-    limit = UPLOAD_BYTES if scope["path"] == UPLOADS else BODY_BYTES
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            body = await _receive_body(receive, limit)
-    except TimeoutError:
-        return b"", error_response(408, f"expected the whole body within {BODY_SECONDS:g} seconds")
-    if body is None:
-        return b"", error_response(413, f"expected a body of at most {limit:,} bytes")
-    try:
-        read_document(body, "the body")  # refuses what JSON does not have, such as NaN, and deep nesting
-    except InvalidInput as error:
-        return b"", error_response(422, error)
-    return body, None
-
-
-async def _receive_body(receive: Receive, limit: int) -> bytes | None:
-    """Return the body, or None as soon as it exceeds the limit."""
-    body = bytearray()
-    async for part in Request({"type": "http"}, receive).stream():
-        body += part
-        if len(body) > limit:
-            return None
-    return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -157,29 +152,29 @@ def _with_headers(scope: Scope, send: Send) -> Send:
     return send_with_headers
 
 
-def error_response(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": brief_words(error)}, status, headers)
-
-
-def handle_errors(app: FastAPI) -> None:
-    """Turn what routes raise into one sentence of JSON. The guard catches everything else."""
-
-    @app.exception_handler(InvalidInput)
-    async def invalid(request: Request, error: InvalidInput) -> JSONResponse:
-        return error_response(status_of(error), error)
-
-    @app.exception_handler(RequestValidationError)
-    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
-        problem = first_problem([{**first, "loc": first["loc"][1:]} for first in error.errors()[:1]])
-        return error_response(422, problem)
-
-    @app.exception_handler(HTTPException)
-    async def no_route(request: Request, error: HTTPException) -> JSONResponse:
+def response_to(error: Exception, scope: Scope) -> JSONResponse:
+    """Return the response to a request that raised an error: its status, and one sentence of JSON."""
+    status, message, headers = 500, "internal error; the server's log has the details", dict[str, str]()
+    if isinstance(error, HTTPException):
         expected = {404: "an address of this server", 405: "another method for this address"}.get(error.status_code)
-        given = f"{request.method} {brief(request.url.path)}"
+        given = f"{scope['method']} {brief(scope['path'])}"
         message = error.detail if expected is None else f"expected {expected}, got {given}"
-        return error_response(error.status_code, message, dict(error.headers or {}))
+        status, headers = error.status_code, dict(error.headers or {})
+    elif isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        status, message = 422, first_problem([{**first, "loc": first["loc"][1:]}])
+    elif isinstance(error, Busy | StoreError):
+        status, message, headers = 503, str(error), {"Retry-After": str(RETRY_SECONDS)}
+        if isinstance(error, StoreError):  # it names the file
+            LOG.error("%s", error)
+            message = "the server cannot store replies now; please try again in a few seconds"
+    elif isinstance(error, InvalidInput):
+        status, message = status_of(error), str(error)
+    else:
+        LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
+    return JSONResponse({"error": brief_words(message)}, status, headers)
 
-    @app.exception_handler(Busy)
-    async def busy(request: Request, error: Busy) -> JSONResponse:
-        return error_response(503, error, {"Retry-After": str(RETRY_SECONDS)})
+
+async def respond(request: Request, error: Exception) -> JSONResponse:
+    """Return the response to an error that FastAPI would respond to otherwise. The guard sees all others."""
+    return response_to(error, request.scope)

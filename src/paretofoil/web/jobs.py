@@ -2,13 +2,16 @@
 
 import hashlib
 import json
+import logging
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Thread
 from typing import Any, Literal
 
-from paretofoil.core.json import write_document
+from paretofoil.core.json import brief, write_document
 from paretofoil.web.cache import SizedCache
 from paretofoil.web.errors import Busy, NotFound, WorkerFailure
 from paretofoil.web.pool import WorkerProcess, encode_task
@@ -22,6 +25,11 @@ NICENESS = 5
 TASKS_PER_PROCESS = 200
 JOB_SECONDS = 600.0
 """Time limit of a job, whatever its request says."""
+IDLE_SECONDS = 1.0
+"""How often an idle worker is checked."""
+MAX_CLIENTS = 1000
+"""Clients that may wait for the same job."""
+LOG = logging.getLogger(__name__)
 
 
 @dataclass(eq=False)
@@ -31,8 +39,8 @@ class Job:
     key: str
     kind: str
     task: bytes
-    num_clients: int = 1
-    """Clients that wait for it. The job stops when the last one cancels."""
+    tickets: set[str] = field(default_factory=set)
+    """One for each client that waits for it. The job stops when the last one cancels."""
     state: State = "waiting"
     progress: float | None = None
     partial: list[Any] = field(default_factory=list)
@@ -51,10 +59,10 @@ class Job:
     def num_bytes(self) -> int:
         return len(self.task) + len(self.result or b"") + 4 * self.partial_bytes  # objects take more than their JSON
 
-    def to_json(self) -> bytes:
-        """Return the job as JSON. The result is copied, not parsed."""
+    def to_json(self, ticket: str | None = None) -> bytes:
+        """Return the job as JSON, with the ticket of one client. The result is copied, not parsed."""
         names = ("kind", "state", "progress", "partial", "error")
-        document = write_document({"job": self.key, **{name: getattr(self, name) for name in names}})
+        document = write_document({"job": self.key, "ticket": ticket, **{name: getattr(self, name) for name in names}})
         return f'{document[:-1]}, "result": '.encode() + (self.result or b"null") + b"}"
 
 
@@ -77,10 +85,17 @@ class JobQueue:
             worker = WorkerProcess(
                 self._settings.allowed_modules, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS
             )
+            with suppress(WorkerFailure):  # its thread tries again
+                worker.start()
             self._workers.append(worker)
             self._threads.append(Thread(target=self._serve, args=(worker,), name=f"jobs {number}", daemon=True))
         for thread in self._threads:
             thread.start()
+
+    @property
+    def problems(self) -> list[str]:
+        """What is wrong with each worker that cannot run jobs."""
+        return [worker.problem for worker in self._workers if worker.problem is not None]
 
     def close(self) -> None:
         with self._changed:
@@ -91,22 +106,26 @@ class JobQueue:
         for thread in self._threads:
             thread.join()
 
-    def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> Job:
-        """Return the job of a request. A request that was made before has the same job."""
+    def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> tuple[Job, str | None]:
+        """Return the job of a request and the ticket that cancels it; None if the job is done.
+
+        A request that was made before has the same job, and its own ticket.
+        """
         task = encode_task(kind, address, request)
         key = hashlib.sha256(task).hexdigest()[:32]
         with self._changed:
-            if key in self._open:
-                self._open[key].num_clients += 1
-                return self._open[key]
             finished = self._finished.get(key)
-            if finished is not None and finished.state == "done":
-                return finished
-            if self.count("waiting") >= self._settings.queue:
+            if key not in self._open and finished is not None and finished.state == "done":
+                return finished, None
+            if key not in self._open and self.count("waiting") >= self._settings.queue:
                 raise Busy(f"{self.count('waiting')} questions are waiting; please ask again in a few seconds")
-            self._open[key] = Job(key, kind, task)
+            job = self._open.setdefault(key, Job(key, kind, task))
+            if len(job.tickets) >= MAX_CLIENTS:
+                raise Busy(f"{MAX_CLIENTS:,} clients wait for this question; please ask again in a few seconds")
+            ticket = secrets.token_hex(16)
+            job.tickets.add(ticket)
             self._changed.notify_all()
-            return self._open[key]
+            return job, ticket
 
     def find(self, key: str) -> Job:
         with self._changed:
@@ -115,16 +134,20 @@ class JobQueue:
             raise NotFound.expected("the key of a recent job (ask its question again)", repr(key[:80]))
         return job
 
-    def to_json(self, job: Job) -> bytes:
+    def to_json(self, job: Job, ticket: str | None = None) -> bytes:
         with self._changed:
-            return job.to_json()
+            return job.to_json(ticket)
 
-    def cancel(self, key: str) -> Job:
-        """Stop waiting for a job. It is stopped if no other client waits for it."""
+    def cancel(self, key: str, ticket: str) -> Job:
+        """Give a ticket back. The job is stopped if no other client has one."""
         job = self.find(key)
         with self._changed:
-            job.num_clients -= 1
-            if job.key in self._open and job.num_clients <= 0:
+            if self._open.get(key) is not job:
+                return job
+            if ticket not in job.tickets:
+                raise NotFound.expected("the ticket that came with the job", brief(ticket))
+            job.tickets.remove(ticket)
+            if not job.tickets:
                 if job.worker is not None:
                     job.worker.kill()
                 self._finish(job, "cancelled")
@@ -135,33 +158,48 @@ class JobQueue:
         return sum(job.state == state for job in list(self._open.values()))
 
     def _serve(self, worker: WorkerProcess) -> None:
-        """Give a worker one job after another until the queue closes."""
-        while (job := self._next(worker)) is not None:
+        """Give a worker one job after another until the queue closes, and restart its process whenever that ended."""
+        while not self._closed:
             try:
-                kind, line = worker.run(job.task, partial(self._update, job), JOB_SECONDS)
-            except WorkerFailure as error:
-                self._finish(job, "failed", error=str(error))
-                if not self._closed:
-                    worker.replace()
+                if not worker.is_ready and worker.delay:
+                    with self._changed:
+                        self._changed.wait_for(lambda: self._closed, worker.delay)
+                worker.start()
+                if (job := self._next(worker)) is not None:
+                    self._run(worker, job)
+            except WorkerFailure:
                 continue
+        worker.close()
+
+    def _run(self, worker: WorkerProcess, job: Job) -> None:
+        try:
+            kind, line = worker.run(job.task, partial(self._update, job), JOB_SECONDS)
             if kind == RESULT:
                 self._finish(job, "done", result=line)
             else:
                 self._finish(job, "failed", error=json.loads(line)["error"])
-        worker.close()
+        except WorkerFailure as error:
+            self._finish(job, "failed", error=str(error))
+        except Exception:  # such as no memory for a thread: the worker must go on with the next job
+            LOG.exception("a job failed")
+            worker.kill()
+            self._finish(job, "failed", error="internal error; the server's log has the details")
 
     def _next(self, worker: WorkerProcess) -> Job | None:
-        """Wait for a job. Long jobs leave one worker to short ones."""
+        """Wait for a job. Return None now and then, to see to it that the worker's process has not ended meanwhile."""
         with self._changed:
-            while not self._closed:
-                num_long = sum(job.state == "running" and job.is_long for job in self._open.values())
-                takes_long = num_long < max(1, self._settings.num_workers - 1)
-                for job in self._open.values():
-                    if job.state == "waiting" and (takes_long or not job.is_long):
-                        job.state, job.worker = "running", worker
-                        return job
-                self._changed.wait()
-        return None
+            self._changed.wait_for(lambda: self._closed or self._choose() is not None, IDLE_SECONDS)
+            job = None if self._closed else self._choose()
+            if job is not None:
+                job.state, job.worker = "running", worker
+            return job
+
+    def _choose(self) -> Job | None:
+        """Return the first job that can run. Long jobs leave one worker to short ones."""
+        num_long = sum(job.state == "running" and job.is_long for job in self._open.values())
+        takes_long = num_long < max(1, self._settings.num_workers - 1)
+        waiting = (job for job in self._open.values() if job.state == "waiting" and (takes_long or not job.is_long))
+        return next(waiting, None)
 
     def _update(self, job: Job, line: bytes) -> None:
         update = json.loads(line)

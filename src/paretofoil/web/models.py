@@ -162,7 +162,12 @@ class ErrorMessage(BaseModel):
 
 
 class Health(BaseModel):
-    status: Literal["ok"] = "ok"
+    """Whether the server can do its work."""
+
+    status: Literal["ok", "degraded", "failing"] = Field(
+        description="degraded: some workers cannot run jobs; failing (status 503): none can, or the one of quick tasks."
+    )
+    problems: list[str] = Field(description="What is wrong with each worker that cannot run jobs.")
     version: str
     waiting: int = Field(description="Jobs that wait for a worker.")
     running: int
@@ -172,6 +177,7 @@ class JobStatus(BaseModel):
     """A job and what came of it."""
 
     job: str = Field(description="Its key. The same question has the same key.")
+    ticket: str | None = Field(description="What cancels it; only in the response to the question.")
     kind: Literal["answer", "flip-map", "influence"]
     state: Literal["waiting", "running", "done", "cancelled", "failed"]
     progress: float | None = Field(description="From 0 to 1, where it is known.")

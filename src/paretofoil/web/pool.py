@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -31,6 +32,9 @@ QUICK_TASKS_PER_PROCESS = 20_000
 """The process of quick tasks caches episodes and pictures: restart it rarely."""
 QUICK_SECONDS = 60.0
 """Time limit of a quick task."""
+FIRST_DELAY, LONGEST_DELAY = 1.0, 30.0
+"""Seconds between attempts to start a process after more than one failure."""
+LOG = logging.getLogger(__name__)
 
 
 def encode_task(kind: str, address: str, request: Mapping[str, Any]) -> bytes:
@@ -42,7 +46,7 @@ class WorkerProcess:
     """A process that runs one task at a time, and is replaced when it ends."""
 
     def __init__(self, modules: Sequence[str], *, niceness: int, tasks_per_process: int) -> None:
-        """Start the process.
+        """Prepare the process. `start` starts it.
 
         Args:
             modules: Modules that agents' environments may import.
@@ -51,13 +55,49 @@ class WorkerProcess:
         """
         self._modules, self._niceness, self._tasks_per_process = modules, niceness, tasks_per_process
         self._lock = Lock()
-        self._process = self._start()
+        self._process: subprocess.Popen[bytes] | None = None
         self._num_tasks = 0
         self._killed = False
+        self._num_failures = 0
+        """Processes in a row that could not be started, or ended by themselves before they finished a task."""
+        self.problem: str | None = None
+        """Why no task can be run now; None if nothing is wrong."""
 
     @property
     def pid(self) -> int:
-        return self._process.pid
+        return self._process.pid if self._process else 0
+
+    @property
+    def is_ready(self) -> bool:
+        return self._process is not None and not self._killed and self._process.poll() is None
+
+    @property
+    def delay(self) -> float:
+        """Seconds to wait before the next start. They double with each failure after the first."""
+        return 0.0 if self._num_failures < 2 else min(FIRST_DELAY * 2.0 ** (self._num_failures - 2), LONGEST_DELAY)
+
+    def start(self) -> None:
+        """Start a new process unless one is ready.
+
+        Raises:
+            WorkerFailure: If the system cannot start a process, for example because too many files are open.
+        """
+        if self.is_ready:
+            return
+        with self._lock:
+            if self._process is not None and not self._killed:
+                self._num_failures += 1
+            self.close()
+            try:
+                self._process = self._start()
+            except OSError as error:
+                self._num_failures += 1
+                self.problem = f"a worker process could not be started ({error.strerror or error})"
+                LOG.warning("%s; the next attempt is in %g seconds", self.problem, self.delay)
+                raise WorkerFailure(f"{self.problem}; please ask again") from None
+            repeated = f"the last {self._num_failures} worker processes ended before they finished a task"
+            self.problem = repeated if self._num_failures > 1 else None
+            self._num_tasks, self._killed = 0, False
 
     def run(self, task: bytes, on_progress: Callable[[bytes], None], seconds: float) -> tuple[bytes, bytes]:
         """Run a task and return the kind and the content of its last line.
@@ -65,8 +105,7 @@ class WorkerProcess:
         Raises:
             WorkerFailure: If the process ends, is killed or exceeds the time limit. The next task gets a new process.
         """
-        if self._killed or self._process.poll() is not None:
-            self.replace()
+        self.start()
         end = now() + seconds
         alarm = Timer(seconds, self.kill)
         alarm.daemon = True
@@ -79,13 +118,16 @@ class WorkerProcess:
             if now() >= end:
                 raise WorkerFailure(f"the task exceeded {seconds:g} seconds and was stopped; please ask again")
             raise WorkerFailure("the worker process ended; please ask again")
-        self._num_tasks += 1
+        self._num_tasks, self._num_failures, self.problem = self._num_tasks + 1, 0, None
         if self._num_tasks >= self._tasks_per_process:  # now, so that the next task does not wait for the start
-            self.replace()
+            self.kill()
+            with suppress(WorkerFailure):
+                self.start()
         return line[:1], line[1:-1]
 
     def _converse(self, task: bytes, on_progress: Callable[[bytes], None]) -> bytes:
         """Return the last line of a task. It has no line end if the process ended before."""
+        assert self._process is not None
         stdin, stdout = _pipes(self._process)
         try:
             stdin.write(task + b"\n")
@@ -98,22 +140,21 @@ class WorkerProcess:
 
     def kill(self) -> None:
         """Stop the task. The process may still live for a short time, but gets no other task."""
-        with self._lock:  # not while `replace` starts a new process, which would then stay alive
+        with self._lock:  # not while `start` starts a new process, which would then stay alive
             self._killed = True
-            self._process.kill()
-
-    def replace(self) -> None:
-        """Start a new process in the place of this one."""
-        with self._lock:
-            self.close()
-            self._process, self._num_tasks, self._killed = self._start(), 0, False
+            if self._process is not None:
+                self._process.kill()
 
     def close(self) -> None:
+        """End the process and wait until it has ended."""
+        if self._process is None:
+            return
         self._process.kill()
         for pipe in _pipes(self._process):
             with suppress(OSError):  # half of a task may be left in it
                 pipe.close()
         self._process.wait()
+        self._process = None
 
     def _start(self) -> "subprocess.Popen[bytes]":
         return subprocess.Popen(
@@ -135,14 +176,13 @@ class QuickWorker:
     """One process for quick tasks, which run one after another and leave the event loop free."""
 
     def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+        self.process = WorkerProcess(settings.allowed_modules, niceness=0, tasks_per_process=QUICK_TASKS_PER_PROCESS)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="quick")
-        self._process: WorkerProcess | None = None
         self._waiting = 0
 
     def start(self) -> None:
-        modules = self._settings.allowed_modules
-        self._process = WorkerProcess(modules, niceness=0, tasks_per_process=QUICK_TASKS_PER_PROCESS)
+        with suppress(WorkerFailure):  # the next task tries again
+            self.process.start()
 
     async def run(self, kind: str, address: str, request: Mapping[str, Any]) -> bytes:
         """Return the result of a task as JSON, or raise the error that the task raised."""
@@ -156,9 +196,8 @@ class QuickWorker:
             self._waiting -= 1
 
     def _run(self, task: bytes) -> bytes:
-        assert self._process is not None, "the worker starts with the server"
         try:
-            kind, line = self._process.run(task, lambda progress: None, QUICK_SECONDS)
+            kind, line = self.process.run(task, lambda progress: None, QUICK_SECONDS)
         except WorkerFailure as error:
             raise Busy(str(error)) from None
         if kind == RESULT:
@@ -169,8 +208,6 @@ class QuickWorker:
         raise error_with_status(failure["error"], failure["status"])
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
+        self.process.kill()
         self._thread.shutdown(wait=True, cancel_futures=True)
-        if self._process is not None:
-            self._process.close()
+        self.process.close()

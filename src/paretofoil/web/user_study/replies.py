@@ -10,33 +10,36 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_CHARACTERS, brief_words, read_document
-from paretofoil.study.database import Database, StoreError
+from paretofoil.core.json import Count, brief, brief_words, read_document, read_value
+from paretofoil.study.database import Database, StoreError, has_tables, open_to_read
 from paretofoil.web.errors import Conflict, NotFound
 from paretofoil.web.user_study.plan import Part, UserStudy, parse_user_study
 
 SCHEMA = "paretofoil/user-study-replies/1"
-TABLES = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
-CREATE TABLE participant (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, condition TEXT NOT NULL);
+STRICT_TABLES = """
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE participant (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, condition TEXT NOT NULL) STRICT;
 CREATE TABLE reply (
     number INTEGER NOT NULL, position INTEGER NOT NULL, step TEXT NOT NULL, kind TEXT NOT NULL, agents TEXT NOT NULL,
     reply TEXT, truth TEXT, correct INTEGER, ratings TEXT NOT NULL,
     seconds REAL NOT NULL, away REAL NOT NULL, loads INTEGER NOT NULL,
     PRIMARY KEY (number, position)
-);
+) STRICT;
 """
+LOOSE_TABLES = STRICT_TABLES.replace(" STRICT", "")
+"""The tables of earlier versions, and of SQLite before 3.37."""
+TABLES = STRICT_TABLES if sqlite3.sqlite_version_info >= (3, 37) else LOOSE_TABLES
 MAX_PARTICIPANTS = 10_000
 
 
 @dataclass(frozen=True)
 class Participant:
-    number: int
+    number: Count
     """In the order of joining, from 0."""
     id: str
     condition: str
@@ -46,9 +49,9 @@ class Participant:
 class Reply:
     """A row of the table: what a participant replied on one screen."""
 
-    number: int
+    number: Count
     """The participant's number."""
-    position: int
+    position: Count
     """Of the screen in the participant's own order, from 0."""
     step: str
     """The name of the task, or "end"."""
@@ -70,8 +73,9 @@ class Reply:
     @classmethod
     def from_row(cls, row: tuple[Any, ...]) -> "Reply":
         values = dict(zip(COLUMNS, row, strict=True))
-        correct = None if values["correct"] is None else bool(values["correct"])
-        return cls(**{**values, "correct": correct, "ratings": read_document(str(values["ratings"]), "ratings")})
+        correct = {0: False, 1: True}.get(values["correct"], values["correct"])
+        ratings = read_document(str(values["ratings"]), "ratings")
+        return read_value(cls, {**values, "correct": correct, "ratings": ratings}, "a reply")
 
     def to_row(self) -> list[Any]:
         values = {name: getattr(self, name) for name in COLUMNS}
@@ -93,28 +97,25 @@ class Replies:
     def __init__(self, path: Path, study: UserStudy) -> None:
         """Create the file, or open one that holds replies to this study."""
         self.path = path
-        with _sqlite_errors(self.path):
-            self._database = Database(self.path)
-            try:
-                self._open(study)
-            except BaseException:
-                self.close()
-                raise
-
-    def _open(self, study: UserStudy) -> None:
-        with self._database.writing() as connection:
-            if self._database.make_tables(TABLES):
-                document = study.model_dump(mode="json", by_alias=True, exclude_unset=True)
-                rows = {"schema": SCHEMA, "study": document}.items()
-                connection.executemany("INSERT INTO about VALUES (?, ?)", [(name, json.dumps(v)) for name, v in rows])
-            elif _read_study(connection, self.path) != study:
-                raise InvalidInput.expected(
-                    f"{self.path} to hold replies to this study",
-                    "replies to another one (choose a new file with --replies)",
-                )
+        with _reading_errors(path):
+            self._database = Database(path)
+        try:
+            with _reading_errors(path), self._database.writing() as connection:
+                if self._database.make_tables(TABLES):
+                    document = study.model_dump(mode="json", by_alias=True, exclude_unset=True)
+                    rows = [(name, json.dumps(value)) for name, value in {"schema": SCHEMA, "study": document}.items()]
+                    connection.executemany("INSERT INTO about VALUES (?, ?)", rows)
+                elif _read_all(connection, path)[0] != study:
+                    raise InvalidInput.expected(
+                        f"{path} to hold replies to this study",
+                        "replies to another one (choose a new file with --replies)",
+                    )
+        except BaseException:
+            self.close()
+            raise
 
     def find(self, key: str) -> Participant:
-        with _sqlite_errors(self.path), self._database.reading() as connection:
+        with self._connection() as connection:
             participant = _participant(connection, key)
         if participant is None:
             raise NotFound.expected("a participant of this study", repr(key))
@@ -122,32 +123,40 @@ class Replies:
 
     def join(self, key: str, condition_of: Callable[[int], str]) -> Participant:
         """Return the participant with that id, who is added if new; `condition_of(number)` returns the condition."""
-        with _sqlite_errors(self.path), self._database.writing() as connection:
+        with self._connection() as connection:
             participant = _participant(connection, key)
             if participant is None:
                 number = connection.execute("SELECT count(*) FROM participant").fetchone()[0]
                 if number >= MAX_PARTICIPANTS:
                     raise Conflict(f"this study already has {number:,} participants, which is the limit")
                 participant = Participant(number, key, condition_of(number))
-                row = (participant.number, participant.id, participant.condition)
-                connection.execute("INSERT INTO participant VALUES (?, ?, ?)", row)
+                connection.execute("INSERT INTO participant VALUES (?, ?, ?)", astuple(participant))
         return participant
 
     def count(self, participant: Participant) -> int:
         """Return how many replies a participant has given."""
-        with _sqlite_errors(self.path), self._database.reading() as connection:
+        with self._connection() as connection:
             rows = connection.execute("SELECT count(*) FROM reply WHERE number = ?", (participant.number,))
             return int(rows.fetchone()[0])
 
     def add(self, reply: Reply) -> None:
         """Store a reply. The same reply is stored once; another reply in its place is refused."""
-        with _sqlite_errors(self.path), self._database.writing() as connection:
+        with self._connection() as connection:
             place = (reply.number, reply.position)
             row = connection.execute(f"{_SELECT} WHERE number = ? AND position = ?", place).fetchone()
             if row is None:
                 connection.execute(f"INSERT INTO reply VALUES ({', '.join('?' * len(COLUMNS))})", reply.to_row())
             elif Reply.from_row(row).content != reply.content:
                 raise Conflict.expected("a screen without a reply", f"{reply.step}, which has another one")
+
+    @contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        """Yield the connection in a transaction. Whatever SQLite cannot do is an error of the store."""
+        try:
+            with self._database.writing() as connection:
+                yield connection
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"cannot use {self.path} ({brief_words(error)}); the replies in it are safe") from None
 
     def close(self) -> None:
         self._database.close()
@@ -160,42 +169,52 @@ def _participant(connection: sqlite3.Connection, key: str) -> Participant | None
 
 def read_replies(path: Path) -> tuple[UserStudy, list[Participant], list[Reply]]:
     """Return a file's study, participants and replies. The study may be running."""
-    if not path.is_file():
-        raise InvalidInput.expected(f"a file of replies at {path}", "no such file")
-    with _sqlite_errors(path):
-        connection = sqlite3.connect(path, timeout=60)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_CHARACTERS)
-        try:
-            study = _read_study(connection, path)
-            people = connection.execute("SELECT number, id, condition FROM participant ORDER BY number").fetchall()
-            rows = connection.execute(f"{_SELECT} ORDER BY number, position").fetchall()
-        finally:
-            connection.close()
-    return study, [Participant(*row) for row in people], list(map(Reply.from_row, rows))
+    with _reading_errors(path), open_to_read(path, "a file of replies") as connection:
+        return _read_all(connection, path)
 
 
-def _read_study(connection: sqlite3.Connection, path: Path) -> UserStudy:
-    """Return the study whose replies a file holds."""
-    tables = {str(sql) for (sql,) in connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")}
-    if tables != {statement.strip() for statement in TABLES.split(";") if statement.strip()}:
+def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, list[Participant], list[Reply]]:
+    """Return the content of a file after checking all of it: someone may have changed or damaged the file."""
+    if not any(has_tables(connection, tables) for tables in (STRICT_TABLES, LOOSE_TABLES)):
         raise InvalidInput.expected(f"{path} to hold the replies of a user study", "another SQLite file")
-    about = {
-        str(name): read_document(str(value), f"{path}") for name, value in connection.execute("SELECT * FROM about")
-    }
+    [[result]] = connection.execute("PRAGMA quick_check(1)").fetchall()
+    if result != "ok":
+        raise InvalidInput.expected(f"{path} to be intact", f"a damaged file ({brief_words(result)})")
+    about = {name: read_document(str(value), f"{path}") for name, value in connection.execute("SELECT * FROM about")}
     if about.get("schema") != SCHEMA or "study" not in about:
-        raise InvalidInput.expected(f"{path} to be of schema {SCHEMA}", about.get("schema"))
-    return parse_user_study(about["study"])
+        raise InvalidInput.expected(f"{path} to be of schema {SCHEMA}", brief(about.get("schema")))
+    try:
+        study = parse_user_study(about["study"])
+        rows = connection.execute("SELECT * FROM participant ORDER BY number").fetchall()
+        names = ("number", "id", "condition")
+        people = [read_value(Participant, dict(zip(names, row, strict=True)), "a participant") for row in rows]
+        replies = [Reply.from_row(row) for row in connection.execute(f"{_SELECT} ORDER BY number, position")]
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from None
+    conditions = {condition.name for condition in study.conditions}
+    for number, person in enumerate(people):
+        if person.number != number or person.condition not in conditions:
+            expected = f"participant {number} of {path} with a condition among {', '.join(sorted(conditions))}"
+            raise InvalidInput.expected(expected, f"participant {person.number} with {brief(person.condition)}")
+    for reply in replies:
+        if reply.number >= len(people):
+            raise InvalidInput.expected(
+                f"replies of the {len(people)} participants of {path}", f"one of {reply.number}"
+            )
+    return study, people, replies
 
 
 @contextmanager
-def _sqlite_errors(path: Path) -> Iterator[None]:
+def _reading_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into sentences."""
     try:
         yield
-    except sqlite3.OperationalError as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
+            got = f"a damaged or another file ({brief_words(error)})"
+            raise InvalidInput.expected(f"{path} to hold the replies of a user study", got) from None
         raise StoreError(f"cannot use {path} ({brief_words(error)}); the replies in it are safe") from None
-    except sqlite3.DatabaseError as error:
-        raise InvalidInput.expected(f"{path} to hold the replies of a user study", f"another file ({error})") from None
 
 
 def replies_csv(path: Path) -> str:

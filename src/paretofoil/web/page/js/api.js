@@ -102,7 +102,8 @@ export const pictureOf = (agent) => agent.picture || `${agentPath(agent.name)}/p
 export async function work(kind, question, { signal, onProgress } = {}) {
   // Without the signal: a job whose key is not known could not be cancelled.
   let job = await call("POST", `/api/${kind}`, question);
-  const cancel = () => call("DELETE", `/api/jobs/${job.job}`).catch(() => {});
+  const { ticket } = job; // later responses have none
+  const cancel = () => call("DELETE", `/api/jobs/${job.job}?ticket=${ticket}`).catch(() => {});
   signal?.addEventListener("abort", cancel, { once: true });
   if (signal?.aborted) cancel();
   try {
