@@ -10,7 +10,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.study import read_about, read_rows, read_runs, run_study
 
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
-from paretofoil.study.parquet import export_parquet, read_parquet
+from paretofoil.study.parquet import export_parquet, open_parquet, read_parquet
 
 
 @pytest.fixture
@@ -47,3 +47,40 @@ def test_a_file_without_a_study_is_an_error(tmp_path: Path) -> None:
     parquet.write_table(table({"agent": ["a"]}), tmp_path / "other.parquet")
     with pytest.raises(InvalidInput, match="configuration"):
         read_parquet(tmp_path / "other.parquet")
+
+
+def test_a_small_file_of_many_equal_rows_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal cells are stored once; in memory they would take all there is."""
+    from pyarrow import array, parquet, table
+
+    path, equal = tmp_path / "equal.parquet", array(["x" * 10_000] * 1_000)
+    parquet.write_table(table({"answer": equal}), path, compression="zstd")
+    assert path.stat().st_size < 10_000
+    assert open_parquet(path, "rows")[0].num_rows == 1_000
+    with monkeypatch.context() as patch:
+        patch.setattr("paretofoil.study.parquet.MAX_BYTES", 1 << 20)
+        with pytest.raises(InvalidInput, match=r"equal.parquet of at most 1,048,576 bytes, got 1,\d\d\d,\d\d\d"):
+            open_parquet(path, "rows")
+    parquet.write_table(table({"answer": equal.dictionary_encode()}), path)
+    with pytest.raises(InvalidInput, match="with columns of plain values, got a dictionary"):
+        open_parquet(path, "rows")
+    parquet.write_table(table({"agent": array([0] * 600_000)}), path)
+    with pytest.raises(InvalidInput, match="equal.parquet of at most 500,000 rows, got 600,000"):
+        open_parquet(path, "rows")
+    parquet.write_table(table({str(number): [0] for number in range(101)}), path)
+    with pytest.raises(InvalidInput, match="equal.parquet of at most 100 columns, got 101"):
+        open_parquet(path, "rows")
+
+
+def test_an_export_that_fails_leaves_the_old_file(study: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = study.with_suffix(".parquet")
+    export_parquet(study, path)
+    before = path.read_bytes()
+
+    def full(descriptor: int) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        export_parquet(study, path, answers=False)
+    assert path.read_bytes() == before

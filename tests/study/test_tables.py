@@ -61,6 +61,21 @@ def test_a_table_as_latex_has_booktabs_and_escapes() -> None:
     assert latex.count(r"\midrule") == 2
 
 
+def test_names_cannot_act_in_markdown_or_latex() -> None:
+    name = "\\input{x} $a^b$ #1 50% A&B_c ~ | <script>alert(1)</script> [a](http://b)\n<b> < 1"
+    table = Table(name, (name, "n"), ((name, 1),), name)
+    latex = (
+        r"\textbackslash{}input\{x\} \$a\textasciicircum{}b\$ \#1 50\% A\&B\_c \textasciitilde{} | "
+        "<script>alert(1)</script> [a](http://b) <b> < 1"
+    )
+    markdown = (
+        r"\\input{x} $a^b$ #1 50% A&B_c ~ \| &lt;script>alert(1)&lt;/script> [a]\(http://b) &lt;b> < 1"
+    )
+    assert table.to("latex").count(latex) == 4
+    assert table.to("markdown").count(markdown) == 4
+    assert len(table.to("markdown").splitlines()) == 7
+
+
 def test_a_table_as_csv_and_json_keeps_numbers() -> None:
     lines = list(csv.DictReader(io.StringIO(TABLE.to("csv"))))
     assert lines[0]["n"] == "1234"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.study.parquet import ABOUT, open_parquet, require_pyarrow
+from paretofoil.study.parquet import open_parquet, write_parquet
 from paretofoil.study.statistics import Proportion
 from paretofoil.study.study import check_same, fingerprint
 from paretofoil_paper.plan import Plan
@@ -47,12 +47,10 @@ def _metadata(plan: Plan, settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_measurements(path: Path, kind: type[Any], rows: Sequence[Any], about: Mapping[str, Any]) -> None:
     """Write one column per field, and `about` as metadata."""
-    pyarrow, parquet = require_pyarrow()
     values = [asdict(row) for row in rows]
     columns = {field.name: [row[field.name] for row in values] for field in fields(kind)}
-    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
     path.parent.mkdir(parents=True, exist_ok=True)
-    parquet.write_table(table, path, compression="zstd", compression_level=9)
+    write_parquet(path, columns, about)
 
 
 def read_measurements(path: Path, kind: type[Measurement], about: Mapping[str, Any]) -> list[Measurement]:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from importlib import import_module
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,7 +40,7 @@ def envs(
 ) -> None:
     """List the environments of the catalogue, or show one."""
     from paretofoil import envs as catalogue
-    from paretofoil.core.files import check_file
+    from paretofoil.core.files import check_file, write_whole
 
     if name is None:
         if render is not None:
@@ -57,7 +58,9 @@ def envs(
 
         from paretofoil.envs.pictures import picture_of
 
-        Image.fromarray(picture_of(entry)).save(render, format="PNG")
+        picture = BytesIO()
+        Image.fromarray(picture_of(entry)).save(picture, format="PNG")
+        write_whole(render, picture.getvalue())
         say(f"Wrote a picture of {entry.name} to {render}.")
 
 

@@ -1,7 +1,8 @@
 """Files that appear whole or not at all."""
 
 import os
-import tempfile
+import secrets
+from functools import partial
 from pathlib import Path
 
 from paretofoil.core.errors import InvalidInput
@@ -19,15 +20,27 @@ def check_file(path: Path, what: str) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write next to the place and rename, so that a killed process or a full disk leaves the old file."""
-    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False)  # noqa: SIM115
+    """Write a file beside the place and rename it, so that a killed process or a full disk leaves the old file.
+
+    Links are followed, an existing file keeps its mode, and a new one gets that of the umask. What is not a regular
+    file, such as a pipe or a device, is written to and never replaced.
+    """
+    check_file(path, "a file to write")
+    if path.exists() and not path.is_file():
+        with path.open("wb") as special:
+            special.write(content)
+        return
+    target = Path(os.path.realpath(path))
+    mode = target.stat().st_mode & 0o777 if target.exists() else None
+    temporary = target.with_name(f".paretofoil-{secrets.token_hex(8)}")
     try:
-        with file:
+        with open(temporary, "xb", opener=partial(os.open, mode=0o666 if mode is None else mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(file.name, 0o644)
-        os.replace(file.name, path)
+        if mode is not None:
+            temporary.chmod(mode)
+        temporary.replace(target)
     except BaseException:
-        Path(file.name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise

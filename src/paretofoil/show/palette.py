@@ -3,13 +3,14 @@
 The colours are Okabe and Ito's, which colour-blind readers can distinguish; each also has its own marker.
 """
 
+import io
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.files import check_file
+from paretofoil.core.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,5 +86,7 @@ def check_figure(path: str | Path | None) -> None:
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":
     """Write the figure if a path is given, and return it."""
     if path is not None:
-        figure.savefig(path)
+        file, picture = Path(path), io.BytesIO()
+        figure.savefig(picture, format=file.suffix[1:].lower())
+        write_whole(file, picture.getvalue())
     return figure

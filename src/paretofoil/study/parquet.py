@@ -1,5 +1,6 @@
 """Rows as Parquet: a study as it is published, small, with its configuration and runs."""
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -7,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import read_document, read_value
+from paretofoil.core.files import write_whole
+from paretofoil.core.json import brief_words, read_document, read_value
 from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_run, read_runs
 from paretofoil.study.study import read_configuration, upgrade_configuration
 from paretofoil.study.table import rows_table
 
 ABOUT = b"paretofoil"
 """Key of the configuration and the runs in the file's metadata."""
+MAX_ROWS, MAX_COLUMNS, MAX_BYTES = 500_000, 100, 1 << 30
+"""Limits of a file that is read: a small file can hold many equal rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,28 +32,54 @@ class ParquetStudy:
 
 def export_parquet(study: str | Path, path: Path, *, answers: bool = True) -> int:
     """Write the rows of a study's file, with or without the whole answers, and return their number."""
-    pyarrow, parquet = require_pyarrow()
     rows, runs = read_rows(study), read_runs(study)
     cells = rows_table(path.stem, rows)
     columns = {name: [row[i] for row in cells.rows] for i, name in enumerate(cells.columns)}
     if not answers:
         del columns["answer"]
     about = {"configuration": read_about(study)["configuration"], "runs": [asdict(run) for run in runs]}
-    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
-    parquet.write_table(table, path, compression="zstd", compression_level=9)
+    write_parquet(path, columns, about)
     return len(rows)
 
 
+def write_parquet(path: Path, columns: Mapping[str, Sequence[Any]], about: Mapping[str, Any]) -> None:
+    """Write columns, and `about` as metadata."""
+    pyarrow, parquet = require_pyarrow()
+    file = io.BytesIO()
+    table = pyarrow.table(columns).replace_schema_metadata({ABOUT: json.dumps(about)})
+    parquet.write_table(table, file, compression="zstd", compression_level=9)
+    write_whole(path, file.getvalue())
+
+
 def open_parquet(path: Path, what: str) -> tuple[Any, Any]:
-    """Return the table of a file, and the document in its metadata."""
+    """Return the table of a file, and the document in its metadata. The table is read in parts, within the limits."""
     pyarrow, parquet = require_pyarrow()
     if not path.is_file():
         raise InvalidInput.expected(f"{what} at {path}", "no such file")
     try:
-        table = parquet.read_table(path)
-    except pyarrow.ArrowException as error:
-        raise InvalidInput.expected(f"{path} to be a Parquet file", error) from None
+        with parquet.ParquetFile(path) as file:
+            about = file.metadata
+            stored = sum(about.row_group(number).total_byte_size for number in range(about.num_row_groups))
+            _check_limit(path, "rows", about.num_rows, MAX_ROWS)
+            _check_limit(path, "columns", about.num_columns, MAX_COLUMNS)
+            _check_limit(path, "bytes", stored, MAX_BYTES)
+            if any(map(pyarrow.types.is_dictionary, file.schema_arrow.types)):
+                raise InvalidInput.expected(f"{path} with columns of plain values", "a dictionary of values")
+            batches, size = [], 0
+            # No row is larger than all that is stored: each part stays within the limit, however well it is packed.
+            for batch in file.iter_batches(max(1, min(10_000, MAX_BYTES // max(stored, 1)))):
+                size += batch.nbytes
+                _check_limit(path, "bytes", size, MAX_BYTES)
+                batches.append(batch)
+            table = pyarrow.Table.from_batches(batches, file.schema_arrow)
+    except (pyarrow.ArrowException, OSError) as error:
+        raise InvalidInput.expected(f"{path} to be a Parquet file", brief_words(error)) from None
     return table, read_document((table.schema.metadata or {}).get(ABOUT, b"{}"), f"{path}")
+
+
+def _check_limit(path: Path, what: str, number: int, most: int) -> None:
+    if number > most:
+        raise InvalidInput.expected(f"{path} of at most {most:,} {what}", f"{number:,}")
 
 
 def read_parquet(path: Path) -> ParquetStudy:
@@ -60,7 +90,7 @@ def read_parquet(path: Path) -> ParquetStudy:
         raise InvalidInput.expected(f"{path} to hold the study's configuration and runs", f"no {missing[0]}")
     read_configuration(about["configuration"])
     runs = [read_run(run, path) for run in read_value(list[dict[str, Any]], about["runs"], f"the runs of {path}")]
-    rows = [read_row({"answer": "", **line}, path) for line in table.to_pylist()]
+    rows = [read_row({"answer": "", **line}, path) for part in table.to_batches() for line in part.to_pylist()]
     return ParquetStudy(upgrade_configuration(about["configuration"]), runs, rows)
 
 

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
@@ -49,13 +50,13 @@ class Table:
     def to_markdown(self) -> str:
         right = self.numeric()
         lines = [
-            f"**{self.title}**",
+            f"**{_markdown(self.title)}**",
             "",
-            _line(self.columns),
+            _line(map(_markdown, self.columns)),
             _line("---:" if r else "---" for r in right),
-            *(_line(text(cell).replace("|", "\\|") for cell in row) for row in self.rows),
+            *(_line(_markdown(text(cell)) for cell in row) for row in self.rows),
         ]
-        return "\n".join([*lines, *(["", self.note] if self.note else [])]) + "\n"
+        return "\n".join([*lines, *(["", _markdown(self.note)] if self.note else [])]) + "\n"
 
     def to_html(self) -> str:
         """Return HTML with a line between groups; within a group, equal first cells are written once."""
@@ -156,12 +157,26 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-_ESCAPES = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "~": r"\textasciitilde{}", "–": "--", "×": r"$\times$"}
-_ESCAPES |= {"±": r"$\pm$", "≤": r"$\le$", "∅": r"$\emptyset$"}
+def _markdown(words: str) -> str:
+    """Escape what would end a cell, or begin an HTML tag or a link's address."""
+    escaped = re.sub(r"[\\|]|(?<=\])\(", r"\\\g<0>", " ".join(words.splitlines()))
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", escaped)
+
+
+_LATEX = {character: rf"\{character}" for character in "&%_#${}"} | {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "–": "--",
+    "×": r"$\times$",
+    "±": r"$\pm$",
+    "≤": r"$\le$",
+    "∅": r"$\emptyset$",
+}
 
 
 def _latex(words: str) -> str:
-    return "".join(_ESCAPES.get(character, character) for character in words)
+    return " ".join(words.splitlines()).translate(str.maketrans(_LATEX))
 
 
 def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: str = "") -> Table:
