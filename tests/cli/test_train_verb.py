@@ -1,5 +1,6 @@
 """`paretofoil train`, also on environments that are not in the catalogue."""
 
+import signal
 import subprocess
 import sys
 from dataclasses import replace
@@ -153,6 +154,31 @@ def test_a_stopped_training_is_resumed_or_overwritten_only_on_request(run, tmp_p
     assert checkpoint.read_bytes() == kept
     run("train", "branch-path", *BRIEF, "--overwrite")
     assert not checkpoint.exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_training_is_saved_and_exits_as_interrupted(run, tmp_path, monkeypatch, number, code):
+    from paretofoil.pcn.train import Trainer
+
+    with monkeypatch.context() as patch:
+        explore = Trainer.explore
+        patch.setattr(Trainer, "explore", lambda trainer: (signal.raise_signal(number), explore(trainer))[1])
+        told = run("train", "branch-path", *BRIEF, "--steps", "3000", code=code).out
+    assert "Stopped early (continue with --resume); branch-path: " in told
+    assert "Trained branch-path: " in run("train", "branch-path", *BRIEF, "--steps", "3000", "--resume").out
+
+
+def test_endless_settings_are_refused_before_the_training(run, tmp_path):
+    for arguments in (["--minutes", "inf"], ["--set", "gain=inf"], ["--set", "hidden=99999999"]):
+        told = run("train", "branch-path", *BRIEF, *arguments, code=2).err
+        assert "to be at most" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_loss_that_is_not_finite_ends_the_training(run, monkeypatch):
+    monkeypatch.setattr("paretofoil.pcn.network.Learner.fit", lambda *_: float("nan"))
+    told = run("train", "branch-path", *BRIEF, code=2).err
+    assert "expected a finite loss (try a smaller learning_rate), got nan" in told
 
 
 def stopped(result):

@@ -65,10 +65,10 @@ def test_a_small_file_of_many_equal_rows_is_an_error(tmp_path: Path, monkeypatch
     with pytest.raises(InvalidInput, match="with columns of plain values, got a dictionary"):
         open_parquet(path, "rows")
     parquet.write_table(table({"agent": array([0] * 600_000)}), path)
-    with pytest.raises(InvalidInput, match="equal.parquet of at most 500,000 rows, got 600,000"):
+    with pytest.raises(InvalidInput, match=r"equal.parquet of at most 500,000 rows, got 600,000"):
         open_parquet(path, "rows")
     parquet.write_table(table({str(number): [0] for number in range(101)}), path)
-    with pytest.raises(InvalidInput, match="equal.parquet of at most 100 columns, got 101"):
+    with pytest.raises(InvalidInput, match=r"equal.parquet of at most 100 columns, got 101"):
         open_parquet(path, "rows")
 
 

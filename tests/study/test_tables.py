@@ -68,9 +68,7 @@ def test_names_cannot_act_in_markdown_or_latex() -> None:
         r"\textbackslash{}input\{x\} \$a\textasciicircum{}b\$ \#1 50\% A\&B\_c \textasciitilde{} | "
         "<script>alert(1)</script> [a](http://b) <b> < 1"
     )
-    markdown = (
-        r"\\input{x} $a^b$ #1 50% A&B_c ~ \| &lt;script>alert(1)&lt;/script> [a]\(http://b) &lt;b> < 1"
-    )
+    markdown = r"\\input{x} $a^b$ #1 50% A&B_c ~ \| &lt;script>alert(1)&lt;/script> [a]\(http://b) &lt;b> < 1"
     assert table.to("latex").count(latex) == 4
     assert table.to("markdown").count(markdown) == 4
     assert len(table.to("markdown").splitlines()) == 7

@@ -50,7 +50,7 @@ def train(
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train an agent. Ctrl-C saves a checkpoint; --resume continues from it."""
+    """Train an agent. Ctrl-C and SIGTERM save a checkpoint; --resume continues from it."""
     from paretofoil.agents.store import local_folder, save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
@@ -85,6 +85,8 @@ def train(
         f"{state} {agent.name}: {points}, hypervolume {result.hypervolume:.4g}, {result.steps:,} steps, "
         f"{result.seconds:.1f} s. Saved in {folder}."
     )
+    if trainer.stopped_by is not None:
+        raise typer.Exit(128 + trainer.stopped_by)
 
 
 def _note_warmup(trainer: "Trainer") -> None:

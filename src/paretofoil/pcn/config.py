@@ -1,6 +1,7 @@
 """The configuration of a training, and the presets of the environments."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from math import isnan
 from typing import Any, Literal, get_args
 
 from paretofoil.core.errors import InvalidInput, as_seed
@@ -9,6 +10,10 @@ Explore = Literal["plans", "plain"]
 """The source of new episodes: edited plans of good episodes, or sampling only, as in the authors' code."""
 Returns = Literal["expected", "realised"]
 """The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
+
+
+_MOST = {"steps": 1e12, "hidden": 10_000, "batch_size": 1e6, "updates": 1e6, "polish_updates": 1e6, "capacity": 1e6}
+"""Largest values of settings that take time or memory; 1e9 for all others."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,10 @@ class TrainConfig:
     """Iterations between progress reports."""
 
     def __post_init__(self) -> None:
+        for field in fields(self):
+            value, most = getattr(self, field.name), _MOST.get(field.name, 1e9)
+            if field.name != "seed" and isinstance(value, int | float) and not (isnan(value) or abs(value) <= most):
+                raise InvalidInput.expected(f"{field.name} to be at most {most:,.0f}", value)
         positive = ("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity")
         for name in (*positive, "polish_updates", "report_every", "edits", "gain", "learning_rate", "preference"):
             if not getattr(self, name) > 0:

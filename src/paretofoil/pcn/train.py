@@ -22,38 +22,29 @@ from paretofoil.core.threads import one_thread
 from paretofoil.envs.batch import BatchEnv
 from paretofoil.envs.episode import Evaluation, evaluate, run_episodes
 from paretofoil.pcn.archive import Estimator, keep_realised
-from paretofoil.pcn.checkpoint import check_sizes, pack, read_checkpoint, under, unpack, write_checkpoint
+from paretofoil.pcn.checkpoint import (
+    Counters,
+    Header,
+    Progress,
+    check_learner,
+    pack,
+    read_checkpoint,
+    under,
+    unpack,
+    write_checkpoint,
+)
 from paretofoil.pcn.config import TrainConfig
 from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans, uniform_plans
 from paretofoil.pcn.network import Learner, PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
-_COUNTERS = ("steps", "iteration", "round", "explored", "seconds")
 COOLING_SHARE = 0.8
 """The learning rate decreases over this share of the exploration."""
 FINAL_ROLLOUTS = 10
 """At the end of exploration the mean returns of the front are estimated with this many times more rollouts."""
 MakeEnv = Callable[[int | None], BatchEnv]
 """Step limit, or None for the environment's own -> batch. An example is `partial(make_batch, "minecart")`."""
-
-
-@dataclass(frozen=True)
-class Progress:
-    """One entry of the training log."""
-
-    phase: str  # "explore" or "polish"
-    iteration: int  # or the round of the polish
-    steps: int
-    seconds: float
-    front_size: int
-    hypervolume: float
-    fidelity: float  # the share of the front that greedy rollouts reach
-    loss: float
-
-    @property
-    def steps_per_second(self) -> float:
-        return self.steps / max(self.seconds, 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,9 +90,9 @@ class Trainer:
         self.boosts: dict[tuple[float, ...], float] = {}  # by label: larger for front points that are not reached
         self.best: tuple[float, PCNPolicy] | None = None
         self.log: list[Progress] = []
-        self._measured: tuple[np.ndarray, float] | None = (
-            None  # the last front and its hypervolume, which is slow to compute
-        )
+        self.stopped_by: int | None = None  # the signal that ended `run`
+        # the last front and its hypervolume, which is slow to compute
+        self._measured: tuple[np.ndarray, float] | None = None
 
     def run(
         self,
@@ -109,10 +100,10 @@ class Trainer:
         checkpoint: Path | None = None,
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
-        """Train to the end, or until Ctrl-C: the iteration is then completed, and the checkpoint saved."""
-        with _interruptible() as interruption, one_thread():
+        """Train to the end, or until Ctrl-C or SIGTERM: the iteration is then completed, and the checkpoint saved."""
+        with _interruptible() as received, one_thread():
             last_save = time.monotonic()
-            while not (self.finished or interruption.is_set()):
+            while not (self.finished or received):
                 start = time.monotonic()
                 line = self.explore() if not self.explored else self.polish()
                 self.seconds += time.monotonic() - start
@@ -125,6 +116,7 @@ class Trainer:
                     last_save = time.monotonic()
             if checkpoint is not None:
                 self.save(checkpoint)
+            self.stopped_by = received[0] if received else None
             return self.result()
 
     @property
@@ -199,7 +191,10 @@ class Trainer:
         sizes = np.bincount(samples.owners, minlength=len(self.replay))
         probabilities = front_share * (weights / weights.sum() / sizes)[samples.owners]
         probabilities += (1.0 - front_share) / len(samples.owners)
-        return self.learner.fit(samples, probabilities, self.config.batch_size, learning_rates, self.rng)
+        loss = self.learner.fit(samples, probabilities, self.config.batch_size, learning_rates, self.rng)
+        if not np.isfinite(loss):  # the weights are then NaN, too
+            raise InvalidInput.expected("a finite loss (try a smaller learning_rate)", loss)
+        return loss
 
     def _rescale(self, states: np.ndarray) -> None:
         """Adapt the scalings to the replay during exploration; the polish does not change them."""
@@ -271,54 +266,62 @@ class Trainer:
         arrays |= {f"replay.{name}": value for name, value in pack(self.replay.demonstrations).items()}
         if self.best is not None:
             arrays |= {f"best.{name}": value for name, value in self.best[1].arrays().items()}
-        header = {
-            "environment": self.environment,
-            "config": asdict(self.config),
-            "generator": self.rng.bit_generator.state,
-            "counters": {name: getattr(self, name) for name in _COUNTERS},
-            "tried": sorted(self.replay.tried),
-            "boosts": [[list(label), boost] for label, boost in self.boosts.items()],
-            "best_fidelity": None if self.best is None else self.best[0],
-            "log": [asdict(line) for line in self.log],
-        }
-        write_checkpoint(path, arrays, header)
+        header = Header(
+            config=self.config,
+            counters=Counters(self.steps, self.iteration, self.round, self.explored, self.seconds),
+            tried=[list(plan) for plan in sorted(self.replay.tried)],
+            boosts=[(list(label), boost) for label, boost in self.boosts.items()],
+            best_fidelity=None if self.best is None else self.best[0],
+            log=self.log,
+            environment=self.environment,
+        )
+        write_checkpoint(path, arrays, header, self.rng.bit_generator.state)
 
     @classmethod
     def resume(
         cls, path: Path, make_env: MakeEnv, reference: np.ndarray | None = None, environment: str = ""
     ) -> "Trainer":
         """Return the training of a checkpoint, in the same environment."""
-        arrays, header = read_checkpoint(path, environment)
-        trainer = cls(make_env, TrainConfig(**header["config"]), reference, environment)
-        check_sizes(path, trainer.learner.arrays(), under("learner.", arrays))
+        arrays, header, generator = read_checkpoint(path, environment)
+        trainer = cls(make_env, header.config, reference, environment)
+        check_learner(path, trainer.learner.arrays(), under("learner.", arrays))
         trainer.learner.restore(under("learner.", arrays))
-        trainer.replay = Replay(trainer.config.capacity, unpack(under("replay.", arrays)))
-        trainer.replay.tried = {tuple(plan) for plan in header["tried"]}
-        trainer.rng.bit_generator.state = header["generator"]
-        for name in _COUNTERS:
-            setattr(trainer, name, header["counters"][name])
-        trainer.boosts = {tuple(label): boost for label, boost in header["boosts"]}
-        if header["best_fidelity"] is not None:
-            trainer.best = (header["best_fidelity"], PCNPolicy.from_arrays(under("best.", arrays)))
-        trainer.log = [Progress(**line) for line in header["log"]]
+        demonstrations = unpack(under("replay.", arrays), path, trainer.env, trainer.command_size)
+        trainer.replay = Replay(trainer.config.capacity, demonstrations)
+        trainer.replay.tried = {tuple(plan) for plan in header.tried}
+        trainer.rng = generator
+        for name, value in asdict(header.counters).items():
+            setattr(trainer, name, value)
+        trainer.boosts = {tuple(label): boost for label, boost in header.boosts}
+        if header.best_fidelity is not None:
+            best, current = PCNPolicy.from_arrays(under("best.", arrays)), trainer.learner.network.export()
+            if {k: v.shape for k, v in best.arrays().items()} != {k: v.shape for k, v in current.arrays().items()}:
+                raise InvalidInput.expected(f"the best network of {path} to be a {current!r}", repr(best))
+            trainer.best = (header.best_fidelity, best)
+        trainer.log = list(header.log)
         return trainer
 
 
 @contextmanager
-def _interruptible() -> Iterator[threading.Event]:
-    """Yield an event that the first Ctrl-C sets; the second interrupts as usual."""
-    requested = threading.Event()
+def _interruptible() -> Iterator[list[int]]:
+    """Yield a list that holds the signal after the first Ctrl-C or SIGTERM; the second acts as usual."""
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
-        yield requested
+        yield received
         return
-    before = signal.getsignal(signal.SIGINT)
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
     def request(number: int, frame: FrameType | None) -> None:
-        requested.set()
-        signal.signal(signal.SIGINT, before)
+        received.append(number)
+        restore()
 
-    signal.signal(signal.SIGINT, request)
+    for number in before:
+        signal.signal(number, request)
     try:
-        yield requested
+        yield received
     finally:
-        signal.signal(signal.SIGINT, before)
+        restore()
