@@ -15,8 +15,9 @@ from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
+    from paretofoil.pcn.checkpoint import Progress
     from paretofoil.pcn.config import TrainConfig
-    from paretofoil.pcn.train import Progress, Trainer, TrainResult
+    from paretofoil.pcn.train import Trainer, TrainResult
 
 _EXPLORE = "Exploration: plans (replay edited plans of good episodes), or plain (sampling only, as in the paper)."
 _RETURNS = (

@@ -163,7 +163,7 @@ def _markdown(words: str) -> str:
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", escaped)
 
 
-_LATEX = {character: rf"\{character}" for character in "&%_#${}"} | {
+_LATEX: dict[str, str | int | None] = {character: rf"\{character}" for character in "&%_#${}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
