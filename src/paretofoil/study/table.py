@@ -163,7 +163,7 @@ def _markdown(words: str) -> str:
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", escaped)
 
 
-_LATEX: dict[str, str | int | None] = {character: rf"\{character}" for character in "&%_#${}"} | {
+_LATEX = {character: rf"\{character}" for character in "&%_#${}"} | {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -176,7 +176,7 @@ _LATEX: dict[str, str | int | None] = {character: rf"\{character}" for character
 
 
 def _latex(words: str) -> str:
-    return " ".join(words.splitlines()).translate(str.maketrans(_LATEX))
+    return "".join(_LATEX.get(character, character) for character in " ".join(words.splitlines()))
 
 
 def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: str = "") -> Table:
