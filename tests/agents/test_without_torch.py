@@ -1,30 +1,13 @@
 """Without torch, shipped agents are loaded, rolled out, explained and studied; what needs torch names the extra."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from without import run_without
 
-BLOCK = """
-import sys, importlib.metadata as metadata
-class NoTorch:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "torch":
-            raise ModuleNotFoundError("No module named 'torch'", name=name)
-sys.meta_path.insert(0, NoTorch())
-real_version = metadata.version
-def version(package):
-    if package == "torch":
-        raise metadata.PackageNotFoundError(package)
-    return real_version(package)
-metadata.version = version
-"""
-
-
-def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-c", BLOCK + code, *arguments], capture_output=True, text=True)
+run = partial(run_without, "torch")
 
 
 def test_a_shipped_agent_is_loaded_rolled_out_explained_and_imported(tmp_path: Path) -> None:

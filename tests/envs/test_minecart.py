@@ -161,7 +161,7 @@ def test_a_located_cart_is_the_cart_that_was_seen():
     for seed in range(30):
         seen = env.reset(np.arange(1))
         for action in restless_actions(np.random.default_rng(seed)):
-            located = locate_cart(False, seen.observations[0])
+            located = locate_cart(seen.observations[0])
             again = twin.restore(located, np.arange(1))
             np.testing.assert_allclose(again.observations, seen.observations, rtol=0, atol=1e-6)
             np.testing.assert_array_equal(again.masks, seen.masks)

@@ -1,9 +1,7 @@
 """Training of agents."""
 
-import platform
 from dataclasses import asdict, fields, replace
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +9,7 @@ import numpy as np
 
 from paretofoil import envs
 from paretofoil.agents.agent import HORIZON, Agent
-from paretofoil.core import __version__
+from paretofoil.core import installed_versions
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.pcn.config import PLAIN, PLAIN_DEFAULT, PRESETS, REALISED, Explore, Returns, TrainConfig
@@ -89,10 +87,6 @@ def make_agent(name: str, entry: envs.CatalogueEntry, result: "TrainResult") -> 
             "reached": int(result.reached.sum()),
             "stopped by the step limit": float(result.truncated.max()),
             "config": asdict(result.config),
-            "versions": {
-                "paretofoil": __version__,
-                "python": platform.python_version(),
-                **{package: version(package) for package in ("torch", "numpy", "gymnasium", "mo-gymnasium")},
-            },
+            "versions": installed_versions("torch", "numpy", "gymnasium", "mo-gymnasium"),
         },
     )

@@ -1,5 +1,7 @@
 """paretofoil envs; environments as they are typed: from the catalogue, or any that Gymnasium knows."""
 
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
@@ -123,10 +125,11 @@ def find_environment(
 def _check_registered(environment: str, max_steps: int | None) -> None:
     """Raise an error if Gymnasium does not know the environment, or its step limit."""
     import gymnasium
-    import mo_gymnasium  # noqa: F401 (registers its environments)
 
     from paretofoil import envs as catalogue
 
+    with suppress(ImportError):
+        import_module("mo_gymnasium")  # registers its environments
     module, _, gym_id = environment.rpartition(":")
     if module:
         allow_typed([module])
@@ -136,6 +139,8 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
             raise InvalidInput.expected(f"a module {module} that can be imported", error) from None
     if gym_id not in gymnasium.registry:
         hint = "" if module else f" (my_module:{gym_id} if your module registers it)"
+        if not module and "mo_gymnasium" not in sys.modules:
+            hint += ', or of MO-Gymnasium, after pip install "paretofoil[mo-gymnasium]"'
         what = f"an environment of `paretofoil envs`, or the id of one that Gymnasium knows{hint}"
         raise InvalidInput.expected(what, did_you_mean(gym_id, catalogue.names()))
     if max_steps is None and gymnasium.registry[gym_id].max_episode_steps is None:

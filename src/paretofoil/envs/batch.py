@@ -5,15 +5,17 @@ states are visited once, then a step is an array look-up. Of other environments,
 """
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypedDict
 
 import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.catalogue import CatalogueEntry, entry, make, make_raw, reward_vector
+from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make, make_raw, reward_vector
 
 
 class Observed(NamedTuple):
@@ -157,11 +159,6 @@ class _FixedGenerator:
         return self.number
 
 
-class _Transition(NamedTuple):
-    next_state: int
-    reward: np.ndarray
-
-
 class _Explorer:
     """Visits all states of an environment and records their transitions."""
 
@@ -180,39 +177,25 @@ class _Explorer:
         key = (observation.tobytes(), final)
         if key not in self.index:
             if len(self.states) == MAX_STATES:
-                raise InvalidInput.expected(
-                    f"{self.entry.name} to have at most {MAX_STATES:,} states", f"more than {MAX_STATES:,}"
-                )
+                what = f"{self.entry.name} to have at most {MAX_STATES:,} states"
+                raise InvalidInput.expected(what, f"more than {MAX_STATES:,}")
             self.index[key] = len(self.states)
             self.observations.append(observation)
             self.final.append(final)
             self.states.append({name: copy.deepcopy(getattr(self.env, name)) for name in self.entry.state})
         return self.index[key]
 
-    def outcomes(self, state: int, action: int) -> tuple[_Transition, _Transition, float]:
-        """Return the usual transition, the rare one, and the probability of the rare one."""
-        usual, is_random = self._attempt(state, action, 1.0)
-        if not is_random:
-            return usual, usual, 0.0
-        if not 0.0 < self.entry.chance < 1.0:
-            raise InvalidInput.expected(
-                f"a `chance` between 0 and 1 for the random {self.entry.name}", self.entry.chance
-            )
-        return usual, self._attempt(state, action, 0.0)[0], self.entry.chance
-
-    def _attempt(self, state: int, action: int, number: float) -> tuple[_Transition, bool]:
+    def try_action(self, state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
+        """Return the next state, the reward, and whether the step drew a random number (this one)."""
         set_attributes(self.env, self.states[state])
-        generator = _FixedGenerator(number)
-        self.env.np_random = generator
+        generator = self.env.np_random = _FixedGenerator(number)
         raw, reward, terminated, _, _ = self.env.step(action)
         if generator.calls > 1:
             raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
-        return _Transition(
-            self.record(raw, bool(terminated)), reward_vector(reward, self.entry.name)
-        ), generator.calls == 1
+        return self.record(raw, bool(terminated)), reward_vector(reward, self.entry.name), generator.calls == 1
 
 
-def set_attributes(env: Any, attributes: dict[str, Any]) -> None:
+def set_attributes(env: Any, attributes: Mapping[str, Any]) -> None:
     """Set an unwrapped environment to a state of the table."""
     for name, value in attributes.items():
         setattr(env, name, copy.deepcopy(value))
@@ -223,25 +206,62 @@ def tabulate(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of all states that can be reached from the start; it is cached."""
     if not entry.finite:
         raise InvalidInput.expected("an environment whose entry names its `state` attributes", entry.name)
+    file = TABLES / f"{entry.name}.npz"
+    return read_table(file) if file.is_file() and is_catalogued(entry) else explore(entry)
+
+
+def explore(entry: CatalogueEntry) -> TransitionTable:
+    """Return the table of an environment by visiting all its states."""
     explorer = _Explorer(entry)
     masks: list[np.ndarray] = []
-    outcomes: list[list[tuple[_Transition, _Transition, float]]] = []  # per state, per action
+    rare, next_states, rewards = [], [], []  # per state, per action
     while len(masks) < len(explorer.states):
         state = len(masks)
         set_attributes(explorer.env, explorer.states[state])
         masks.append(entry.valid_actions(explorer.env))
-        stay = _Transition(state, np.zeros(len(entry.objectives)))
-        open_actions = masks[-1] & (not explorer.final[state])
-        outcomes.append([explorer.outcomes(state, a) if ok else (stay, stay, 0.0) for a, ok in enumerate(open_actions)])
+        size = len(entry.actions)
+        chances, targets = np.zeros(size), np.full((size, 2), state)
+        payments = np.zeros((size, 2, len(entry.objectives)))
+        for action in np.flatnonzero(masks[-1] & (not explorer.final[state])).tolist():
+            targets[action], payments[action], is_random = explorer.try_action(state, action, 1.0)
+            if is_random:
+                if not 0.0 < entry.chance < 1.0:
+                    what = f"a `chance` between 0 and 1 for the random {entry.name}"
+                    raise InvalidInput.expected(what, entry.chance)
+                chances[action] = entry.chance
+                targets[action, RARE], payments[action, RARE], _ = explorer.try_action(state, action, 0.0)
+        rare.append(chances)
+        next_states.append(targets)
+        rewards.append(payments)
     return TransitionTable(
         observations=np.array(explorer.observations, dtype=np.float32),
         masks=np.array(masks),
         final=np.array(explorer.final),
-        rare=np.array([[p for _, _, p in row] for row in outcomes]),
-        next_states=np.array([[(usual.next_state, rare.next_state) for usual, rare, _ in row] for row in outcomes]),
-        rewards=np.array([[(usual.reward, rare.reward) for usual, rare, _ in row] for row in outcomes]),
+        rare=np.array(rare),
+        next_states=np.array(next_states),
+        rewards=np.array(rewards),
         states=tuple(explorer.states),
     )
+
+
+TABLES = Path(__file__).parent / "tables"
+"""The tables of the environments of MO-Gymnasium, with which they run where it is not installed."""
+_COLUMNS = ("observations", "masks", "final", "rare", "next_states", "rewards")
+
+
+def write_table(table: TransitionTable, file: Path) -> None:
+    """Write a table for `read_table`."""
+    attributes = {f"state.{name}": np.array([state[name] for state in table.states]) for name in table.states[0]}
+    np.savez_compressed(file, **{name: getattr(table, name) for name in _COLUMNS}, **attributes)
+
+
+def read_table(file: Path) -> TransitionTable:
+    """Read a table of `write_table`."""
+    with np.load(file) as arrays:
+        columns = {name: arrays[name] for name in arrays.files}
+    attributes = {name.removeprefix("state."): columns.pop(name) for name in list(columns) if name not in _COLUMNS}
+    states = tuple({name: values[i] for name, values in attributes.items()} for i in range(len(columns["final"])))
+    return TransitionTable(**columns, states=states)
 
 
 class TabularSnapshot(TypedDict):
@@ -261,20 +281,17 @@ class TabularBatch:
         self.observation_size = entry.observation_size
         self.num_actions = len(entry.actions)
         self.num_objectives = len(entry.objectives)
-        self._start(np.zeros(0, dtype=np.int64), TabularSnapshot(state=0, elapsed=0))
+        self.reset(np.zeros(0, dtype=np.int64))
 
-    def _start(self, seeds: np.ndarray, snapshot: TabularSnapshot) -> Observed:
+    def reset(self, seeds: np.ndarray) -> Observed:
+        return self.restore(TabularSnapshot(state=0, elapsed=0), seeds)
+
+    def restore(self, snapshot: TabularSnapshot, seeds: np.ndarray) -> Observed:
         self._seeds = check_seeds(seeds)
         self._state = np.full(len(seeds), snapshot["state"], dtype=np.int64)
         self._elapsed = np.full(len(seeds), snapshot["elapsed"], dtype=np.int64)
         self._finished = np.full(len(seeds), self.table.final[snapshot["state"]])
         return Observed(self.table.observations[self._state], self.table.masks[self._state])
-
-    def reset(self, seeds: np.ndarray) -> Observed:
-        return self._start(seeds, TabularSnapshot(state=0, elapsed=0))
-
-    def restore(self, snapshot: TabularSnapshot, seeds: np.ndarray) -> Observed:
-        return self._start(seeds, snapshot)
 
     def snapshot(self, row: int) -> TabularSnapshot:
         return TabularSnapshot(state=int(self._state[row]), elapsed=int(self._elapsed[row]))

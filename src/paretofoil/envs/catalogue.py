@@ -63,10 +63,9 @@ class CatalogueEntry:
     """Step limit -> a vectorised implementation."""
     locate: Callable[[np.ndarray], Any] | None = None
     """Flat observation -> a snapshot of `batch` in a running state with this observation."""
-    draw: Callable[[Any], np.ndarray] | None = None
-    """Unwrapped environment -> picture. The default is the environment's own rendering."""
-    set_state: Callable[[Any, Any], None] | None = None
-    """(unwrapped environment, snapshot of `batch`) -> sets the environment's state before it is drawn."""
+    draw: Callable[[Mapping[str, Any]], np.ndarray] | None = None
+    """State (the attributes that `state` names, or a snapshot of `batch`) -> picture. The default is the environment's
+    own rendering."""
 
     def __post_init__(self) -> None:
         if not self.name or not self.gym_id:
@@ -149,6 +148,13 @@ def entry(name: str | CatalogueEntry) -> CatalogueEntry:
     raise InvalidInput.expected(f"an environment among {', '.join(_entries)}", did_you_mean(name, _entries))
 
 
+def is_catalogued(item: CatalogueEntry) -> bool:
+    """Return whether an entry describes the same environment as the catalogue's entry of its name."""
+    known = _entries.get(item.name)
+    fields = ("gym_id", "kwargs", "state", "encode", "mask", "chance", "actions")
+    return known is not None and all(getattr(item, name) == getattr(known, name) for name in fields)
+
+
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
     """Return the Gymnasium environment without a wrapper of ours, with the step limit of the catalogue."""
     item = entry(name)
@@ -170,6 +176,8 @@ def _make_gymnasium(gym_id: str, **kwargs: Any) -> gymnasium.Env:
             # Gymnasium's passive checker expects scalar rewards; MO-Gymnasium disables it too.
             return gymnasium.make(gym_id, disable_env_checker=True, **kwargs)
         except (gymnasium.error.Error, ModuleNotFoundError) as error:
+            if gym_id.startswith("mo_gymnasium:") and "mo_gymnasium" not in sys.modules:
+                raise InvalidInput.missing("mo-gymnasium", "mo-gymnasium") from None
             raise InvalidInput.expected("the id of a Gymnasium environment", f"{gym_id!r} ({error})") from None
 
 

@@ -130,7 +130,7 @@ class GridWorld(gymnasium.Env):
             return None
         from paretofoil.envs.pictures import draw_grid_world
 
-        return draw_grid_world(self)
+        return draw_grid_world(self.layout, vars(self))
 
     def _observe(self) -> np.ndarray:
         return np.array([*self.cell, *self.taken], dtype=np.int32)

@@ -1,20 +1,18 @@
 """Pictures of the environments of the catalogue, drawn with Pillow."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.batch import GymnasiumSnapshot, clone, set_attributes, tabulate
+from paretofoil.envs.batch import GymnasiumSnapshot, clone, make_batch, set_attributes, tabulate
 from paretofoil.envs.catalogue import CatalogueEntry, entry, make_raw
-
-if TYPE_CHECKING:
-    from paretofoil.envs.gridworld import Cell, GridWorld
-
+from paretofoil.envs.gridworld import Cell, Layout
+from paretofoil.envs.minecart import BASE_RADIUS, CAPACITY, MINE_RADIUS, MINES, YIELDS
 
 Colour = tuple[int, int, int]
 Point = tuple[float, float]
@@ -107,11 +105,34 @@ def face(canvas: Canvas, x: float, y: float, size: float) -> None:
         canvas.disc(x + side * size * 0.16, y - size * 0.04, size * 0.055, INK)
 
 
-def arrow_head(x: float, y: float, size: float, degrees: float) -> list[Point]:
-    """Return the corners of an arrow that points along an angle (clockwise from the right)."""
-    shape = ((0.62, 0.0), (-0.42, 0.36), (-0.24, 0.0), (-0.42, -0.36))
-    sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
-    return [(x + size * (a * cosine - b * sine), y + size * (a * sine + b * cosine)) for a, b in shape]
+def house(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    half = size / 2
+    canvas.box(x - half * 0.7, y, size * 0.7, half, mix(colour, FLOOR, 0.55), radius=2)
+    canvas.box(x - size * 0.09, y + half * 0.4, size * 0.18, half * 0.6, colour)
+    canvas.polygon([(x, y - half), (x - half, y + 2), (x + half, y + 2)], colour)
+
+
+def gem(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    half = size / 2
+    top, girdle = y - half * 0.75, y - half * 0.2
+    corners = [(x - half * 0.55, top), (x + half * 0.55, top), (x + half, girdle), (x, y + half), (x - half, girdle)]
+    canvas.polygon(corners, colour)
+    canvas.polygon([(x - half * 0.4, girdle), (x + half * 0.4, girdle), (x, y + half)], mix(colour, FLOOR, 0.45))
+
+
+def bottle(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    canvas.box(x - size * 0.1, y - size / 2, size * 0.2, size * 0.5, colour, radius=size * 0.05)
+    canvas.box(x - size * 0.24, y - size * 0.18, size * 0.48, size * 0.68, colour, radius=size * 0.13)
+    canvas.box(x - size * 0.24, y + size * 0.05, size * 0.48, size * 0.2, mix(colour, FLOOR, 0.7))
+
+
+def shards(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    for left, height in ((-0.5, 0.35), (-0.15, 0.6), (0.2, 0.4)):
+        foot = y + size * 0.3
+        canvas.polygon(
+            [(x + size * left, foot), (x + size * (left + 0.3), foot), (x + size * (left + 0.1), foot - size * height)],
+            colour,
+        )
 
 
 ENLARGE_TO = 640
@@ -121,105 +142,163 @@ ENLARGE_TO = 640
 def picture_of(name: str | CatalogueEntry, snapshot: Any = None) -> np.ndarray:
     """Return a (height, width, 3) uint8 picture of the state in a batch's snapshot, or of the start if it is None."""
     item = entry(name)
-    if isinstance(snapshot, GymnasiumSnapshot):
-        copy = clone(snapshot.env).unwrapped
-        copy.render_mode = "rgb_array"  # the environments of a batch have none
-        return _draw(item, copy)
-    env = _stage(item)
-    env.reset(seed=0)
-    if snapshot is not None:
-        if item.set_state is not None:
-            item.set_state(env.unwrapped, snapshot)
-        elif item.finite:
-            set_attributes(env.unwrapped, tabulate(item).states[snapshot["state"]])
-        else:
-            raise InvalidInput.expected(f"a snapshot of a batch of {item.name}", repr(snapshot))
-    return _draw(item, env.unwrapped)
-
-
-@cache
-def _stage(item: CatalogueEntry) -> Any:
-    """Return an environment to draw with. It is cached, because loading its images takes longer than drawing."""
-    return make_raw(item, render_mode="rgb_array" if item.draw is None else None)
-
-
-def _draw(item: CatalogueEntry, unwrapped: Any) -> np.ndarray:
     if item.draw is not None:
-        return item.draw(unwrapped)
-    pixels = unwrapped.render()
+        return item.draw(_state(item, snapshot))
+    if isinstance(snapshot, GymnasiumSnapshot):
+        env = clone(snapshot.env)
+        env.unwrapped.render_mode = "rgb_array"  # the environments of a batch have none
+    else:
+        env = _stage(item)
+        env.reset(seed=0)
+        if snapshot is not None:
+            if not item.finite:
+                raise InvalidInput.expected(f"a snapshot of a batch of {item.name}", repr(snapshot))
+            set_attributes(env.unwrapped, tabulate(item).states[snapshot["state"]])
+    pixels = env.unwrapped.render()
     if not isinstance(pixels, np.ndarray) or pixels.ndim != 3 or pixels.shape[2] != 3:
         raise InvalidInput.expected(f"{item.name} to draw an rgb_array of shape (height, width, 3)", type(pixels))
     factor = max(1, round(ENLARGE_TO / max(pixels.shape[:2])))
     return pixels.astype(np.uint8).repeat(factor, axis=0).repeat(factor, axis=1)
 
 
+@cache
+def _stage(item: CatalogueEntry) -> Any:
+    """Return an environment to draw with. It is cached, because loading its images takes longer than drawing."""
+    return make_raw(item, render_mode="rgb_array")
+
+
+def _state(item: CatalogueEntry, snapshot: Any) -> Mapping[str, Any]:
+    """Return the state in a snapshot, or at the start if it is None, for the entry's `draw`."""
+    if snapshot is None:
+        batch = make_batch(item)
+        batch.reset(np.zeros(1, dtype=np.int64))
+        snapshot = batch.snapshot(0)
+    if not isinstance(snapshot, GymnasiumSnapshot):
+        return tabulate(item).states[snapshot["state"]] if item.finite else snapshot
+    if item.locate is not None:
+        return item.locate(snapshot.observation)
+    env = snapshot.env.unwrapped
+    return {name: getattr(env, name) for name in item.state or vars(env)}
+
+
 CELL = 64
 """The side of a cell, in pixels."""
 GAP, MARGIN, LEGEND = 2, 16, 44
 """Pixels between cells, around the map, and for the legend below it."""
+Mark = Callable[[Canvas, float, float, float, Colour], None]
+"""Draws a mark of one colour: (canvas, x, y, size, colour)."""
 
 
-def draw_grid_world(env: "GridWorld") -> np.ndarray:
+class Grid(Canvas):
+    """A canvas with a map of cells, and a legend below it."""
+
+    def __init__(self, rows: int, columns: int, cell: int = CELL) -> None:
+        self.cell, self.width, self.height = cell, columns * cell, rows * cell
+        super().__init__(self.width + 2 * MARGIN, self.height + MARGIN + LEGEND)
+        self.box(MARGIN - GAP, MARGIN - GAP, self.width + 2 * GAP, self.height + 2 * GAP, LINE, radius=6)
+        for row in range(rows):
+            for column in range(columns):
+                self.floor((row, column), FLOOR)
+
+    def centre(self, cell: Cell) -> Point:
+        return MARGIN + (cell[1] + 0.5) * self.cell, MARGIN + (cell[0] + 0.5) * self.cell
+
+    def floor(self, cell: Cell, colour: Colour) -> None:
+        x, y = self.centre(cell)
+        side = self.cell - GAP
+        self.box(x - side / 2, y - side / 2, side, side, colour, radius=4)
+
+    def legend(self, marks: Sequence[tuple[Mark, Colour, str]]) -> None:
+        """Draw marks and their names in one centred line."""
+        widths = [46 + 9 * len(name) for _, _, name in marks]
+        left, y = MARGIN + self.width / 2 - sum(widths) / 2, self.height + MARGIN + LEGEND / 2
+        for (mark, colour, name), width in zip(marks, widths, strict=True):
+            mark(self, left + 12, y, 18, colour)
+            self.text(left + 28, y, name, 17, INK, anchor="lm")
+            left += width
+
+
+def draw_grid_world(layout: Layout, state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture like the paper's figure: coloured squares and triangles, walls, the agent."""
-    layout = env.layout
-    width, height = layout.columns * CELL, layout.rows * CELL
-    canvas = Canvas(width + 2 * MARGIN, height + MARGIN + LEGEND)
-    canvas.box(MARGIN - GAP, MARGIN - GAP, width + 2 * GAP, height + 2 * GAP, LINE, radius=6)
-    for row in range(layout.rows):
-        for column in range(layout.columns):
-            _floor(canvas, (row, column), WALL if (row, column) in layout.walls else FLOOR)
-    for exit_cell, payment in layout.exits.items():
-        _exit(canvas, exit_cell, payment)
-    for item, taken in zip(env.layout.items, env.taken, strict=True):
-        _mark(canvas, env, item.objective, *_centre(item.cell), CELL * 0.56, taken)
-    face(canvas, *_centre(env.cell), CELL * 0.6)
-    _legend(canvas, env, MARGIN + width / 2, height + MARGIN + LEGEND / 2)
-    return canvas.pixels()
+    grid = Grid(layout.rows, layout.columns)
+    for cell in layout.walls:
+        grid.floor(cell, WALL)
+    for cell, payment in layout.exits.items():
+        _exit(grid, cell, payment)
+    marks: list[Mark] = [triangle if shape == "triangle" else square for shape in layout.shapes]
+    for item, taken in zip(layout.items, state["taken"], strict=True):
+        mark, colour = marks[item.objective], OBJECTIVE_COLOURS[item.objective]
+        (x, y), size = grid.centre(item.cell), CELL * 0.56
+        mark(grid, x, y, size, mix(colour, FLOOR, FADED) if taken else colour)
+        below = size * (0.17 if mark is triangle else 0.02)
+        grid.text(x, y + below, layout.objectives[item.objective], size / 2, FLOOR)  # for colour-blind readers
+    face(grid, *grid.centre(state["cell"]), CELL * 0.6)
+    named = zip(marks or [square] * len(layout.objectives), OBJECTIVE_COLOURS, layout.objectives, strict=False)
+    grid.legend(list(named))
+    return grid.pixels()
 
 
-def _centre(cell: "Cell") -> tuple[float, float]:
-    return MARGIN + (cell[1] + 0.5) * CELL, MARGIN + (cell[0] + 0.5) * CELL
-
-
-def _floor(canvas: Canvas, cell: "Cell", colour: Colour) -> None:
-    x, y = _centre(cell)
-    side = CELL - GAP
-    canvas.box(x - side / 2, y - side / 2, side, side, colour, radius=4)
-
-
-def _mark(canvas: Canvas, env: "GridWorld", objective: int, x: float, y: float, size: float, taken: bool) -> None:
-    """Draw an item with its letter, for readers who cannot tell the colours apart; a collected item is pale."""
-    colour = OBJECTIVE_COLOURS[objective]
-    colour = mix(colour, FLOOR, FADED) if taken else colour
-    is_triangle = bool(env.layout.shapes) and env.layout.shapes[objective] == "triangle"
-    (triangle if is_triangle else square)(canvas, x, y, size, colour)
-    if env.layout.items and size > CELL / 3:
-        canvas.text(x, y + size * (0.17 if is_triangle else 0.02), env.layout.objectives[objective], size / 2, FLOOR)
-
-
-def _exit(canvas: Canvas, cell: "Cell", payment: tuple[float, ...]) -> None:
+def _exit(grid: Grid, cell: Cell, payment: tuple[float, ...]) -> None:
     """Draw a terminal cell: one bar per objective, as high as its reward, and the number below."""
-    _floor(canvas, cell, mix(FLOOR, LINE, 0.45))
-    x, y = _centre(cell)
+    grid.floor(cell, mix(FLOOR, LINE, 0.45))
+    x, y = grid.centre(cell)
     bars, foot = CELL * 0.44, y + CELL * 0.16
     for objective, amount in enumerate(payment):
         left = x + (objective - len(payment) / 2) * CELL * 0.4
         colour = OBJECTIVE_COLOURS[objective]
-        canvas.box(left + 2, foot - bars, CELL * 0.4 - 4, bars, mix(colour, FLOOR, FADED), radius=2)
+        grid.box(left + 2, foot - bars, CELL * 0.4 - 4, bars, mix(colour, FLOOR, FADED), radius=2)
         if amount:
-            canvas.box(left + 2, foot - bars * amount, CELL * 0.4 - 4, bars * amount, colour, radius=2)
-        canvas.text(left + CELL * 0.2, foot + 11, f"{amount:g}", 12)
+            grid.box(left + 2, foot - bars * amount, CELL * 0.4 - 4, bars * amount, colour, radius=2)
+        grid.text(left + CELL * 0.2, foot + 11, f"{amount:g}", 12)
 
 
-def _legend(canvas: Canvas, env: "GridWorld", x: float, y: float) -> None:
-    """Draw the shapes and names of the objectives in one centred line."""
-    names = env.layout.objectives
-    step = 52 + 9 * max(len(name) for name in names)
-    left = x - step * len(names) / 2
-    for objective, name in enumerate(names):
-        _mark(canvas, env, objective, left + 12, y, 18, taken=False)
-        canvas.text(left + 28, y, name, 17, INK, anchor="lm")
-        left += step
+HOME, GOLD, DIAMOND, ENEMIES = (4, 2), (0, 2), (1, 4), ((0, 3), (1, 2))
+"""The cells of Resource-Gathering."""
+
+
+def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Resource-Gathering. What the agent has taken is pale on the map and drawn beside the agent."""
+    grid = Grid(5, 5)
+    house(grid, *grid.centre(HOME), CELL * 0.8, RED)
+    for enemy in ENEMIES:
+        triangle(grid, *grid.centre(enemy), CELL * 0.5, PURPLE)
+        grid.text(grid.centre(enemy)[0], grid.centre(enemy)[1] + 6, "!", 24, FLOOR)
+    x, y = agent = grid.centre(state["current_pos"])
+    marks: list[tuple[Mark, Colour, str]] = [(square, YELLOW, "gold"), (gem, GREEN, "diamond")]
+    taken = [state["has_gold"], state["has_gem"]]
+    for (mark, colour, _), cell, gone in zip(marks, (GOLD, DIAMOND), taken, strict=True):
+        mark(grid, *grid.centre(cell), CELL * 0.4, mix(colour, FLOOR, FADED) if gone else colour)
+    face(grid, *agent, CELL * 0.6)
+    for (mark, colour, _), side, carried in zip(marks, (-1, 1), taken, strict=True):
+        if carried:
+            mark(grid, x + side * CELL * 0.3, y + CELL * 0.3, CELL * 0.28, colour)
+    grid.legend([*marks, (triangle, PURPLE, "enemy")])
+    return grid.pixels()
+
+
+BOTTLE_CELL = 88
+"""The side of a cell of Breakable-Bottles, in pixels."""
+
+
+def draw_bottles(state: Mapping[str, Any]) -> np.ndarray:
+    """Return a picture of Breakable-Bottles: the source on the left, home on the right, shards between them."""
+    carried, delivered, dropped = (state[f"bottles_{name}"] for name in ("carrying", "delivered", "dropped"))
+    grid, size = Grid(1, len(dropped) + 2, BOTTLE_CELL), BOTTLE_CELL * 0.36
+    top, middle = MARGIN + BOTTLE_CELL * 0.24, MARGIN + BOTTLE_CELL * 0.7
+    columns = [grid.centre((0, column))[0] for column in range(len(dropped) + 2)]
+    for place in (-1, 0, 1):
+        bottle(grid, columns[0] + place * size * 0.7, top, size, GREEN)
+    house(grid, columns[-1], MARGIN + BOTTLE_CELL / 2, BOTTLE_CELL * 0.8, RED)
+    for x, broken in zip(columns[1:-1], dropped, strict=True):
+        if broken:
+            shards(grid, x, top, size, GREEN)
+    x = columns[int(state["location"])]
+    face(grid, x, middle, BOTTLE_CELL * 0.46)
+    for hand in range(int(carried)):
+        bottle(grid, x + (2 * hand - 1) * BOTTLE_CELL * 0.33, middle, size, GREEN)
+    counts = (f"{carried} carried", f"{delivered} delivered", f"{sum(dropped)} broken")
+    grid.legend([(bottle, GREEN, counts[0]), (house, RED, counts[1]), (shards, GREEN, counts[2])])
+    return grid.pixels()
 
 
 SEA_CELL, SEA_MARGIN = 52, 14
@@ -228,29 +307,44 @@ SURFACE: Colour = (205, 232, 247)
 DEPTH: Colour = (44, 106, 160)
 WOOD: Colour = (133, 88, 52)
 HULL: Colour = (250, 204, 62)
-ROCK = -10
 
 
-def draw_sea(env: Any) -> np.ndarray:
+def _payments(name: str) -> np.ndarray:
+    """Return the largest reward (S, d) for entering each state of a tabulated environment."""
+    table = tabulate(entry(name))
+    payments = np.zeros((len(table.states), table.num_objectives))
+    np.maximum.at(payments, table.next_states, table.rewards)
+    return payments
+
+
+@cache
+def _treasures() -> dict[Cell, float]:
+    """Return the treasure of each water cell of Deep Sea Treasure, or 0."""
+    states = tabulate(entry("deep-sea-treasure")).states
+    cells = [tuple(map(int, state["current_state"])) for state in states]
+    return dict(zip(cells, _payments("deep-sea-treasure")[:, 0].tolist(), strict=True))
+
+
+def draw_sea(state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of Deep Sea Treasure in which every value is readable.
 
     MO-Gymnasium writes the value of a treasure into the cell above it, where the submarine covers it.
     """
-    sea = np.asarray(env.sea_map)
-    rows, columns = sea.shape
-    canvas = Canvas(columns * SEA_CELL + 2 * SEA_MARGIN, rows * SEA_CELL + 2 * SEA_MARGIN)
-    for row in range(rows):
-        water = mix(SURFACE, DEPTH, row / max(rows - 1, 1))
-        for column in range(columns):
-            canvas.box(*_sea_corner(row, column), SEA_CELL, SEA_CELL, WALL if sea[row, column] == ROCK else water)
-    for row, column in np.argwhere(sea > 0).tolist():
-        _chest(canvas, *_sea_corner(row, column), float(sea[row, column]))
-    _submarine(canvas, *_sea_corner(*(int(i) for i in env.current_state)))
+    sea = _treasures()
+    size = 1 + max(max(cell) for cell in sea)
+    canvas = Canvas(size * SEA_CELL + 2 * SEA_MARGIN, size * SEA_CELL + 2 * SEA_MARGIN)
+    canvas.box(SEA_MARGIN, SEA_MARGIN, size * SEA_CELL, size * SEA_CELL, WALL)
+    for (row, column), treasure in sea.items():
+        x, y = _sea_corner((row, column))
+        canvas.box(x, y, SEA_CELL, SEA_CELL, mix(SURFACE, DEPTH, row / (size - 1)))
+        if treasure:
+            _chest(canvas, x, y, treasure)
+    _submarine(canvas, *_sea_corner(state["current_state"]))
     return canvas.pixels()
 
 
-def _sea_corner(row: int, column: int) -> tuple[float, float]:
-    return SEA_MARGIN + column * SEA_CELL, SEA_MARGIN + row * SEA_CELL
+def _sea_corner(cell: Cell) -> Point:
+    return SEA_MARGIN + cell[1] * SEA_CELL, SEA_MARGIN + cell[0] * SEA_CELL
 
 
 def _chest(canvas: Canvas, x: float, y: float, value: float) -> None:
@@ -284,22 +378,20 @@ TREE_FULL = 10.0
 BRANCH: Colour = (150, 126, 100)
 
 
-def draw_tree(env: Any) -> np.ndarray:
+def draw_tree(name: str, state: Mapping[str, Any]) -> np.ndarray:
     """Return a picture of the whole tree, the path taken, and every fruit as a column of six shades."""
-    nutrients = [objective.name for objective in entry("fruit-tree").objectives]
-    depth = env.tree_depth
-    row, place = here = int(env.current_state[0]), int(env.current_state[1])
+    depth, nutrients = entry(name).max_steps, [objective.name for objective in entry(name).objectives]
+    row, place = here = int(state["current_state"][0]), int(state["current_state"][1])
     canvas = Canvas(TREE_WIDTH, TREE_TOP + depth * ROW + SHADE * len(nutrients) + 40)
-    for r in range(depth):
-        for p in range(2**r):
-            for child in (2 * p, 2 * p + 1):
-                colour = _node_colour((r + 1, child), here)
-                width = {AGENT: 3.5, BRANCH: 1.8}.get(colour, 1.0)
-                canvas.line(_node_centre(r, p), _node_centre(r + 1, child), colour, width)
-    for r in range(depth):
-        for p in range(2**r):
-            canvas.disc(*_node_centre(r, p), 3.5 if r < 6 else 2.5, _node_colour((r, p), here))
-    _fruits(canvas, env, nutrients, row, place)
+    nodes = [(r, p) for r in range(depth) for p in range(2**r)]
+    for r, p in nodes:
+        for child in (2 * p, 2 * p + 1):
+            colour = _node_colour((r + 1, child), here)
+            width = {AGENT: 3.5, BRANCH: 1.8}.get(colour, 1.0)
+            canvas.line(_node_centre(r, p), _node_centre(r + 1, child), colour, width)
+    for r, p in nodes:
+        canvas.disc(*_node_centre(r, p), 3.5 if r < 6 else 2.5, _node_colour((r, p), here))
+    _fruits(canvas, name, depth, nutrients, here)
     face(canvas, *_node_centre(row, place), 28)
     return canvas.pixels()
 
@@ -316,17 +408,19 @@ def _node_colour(node: tuple[int, int], here: tuple[int, int]) -> Colour:
     return BRANCH if node[1] >> rows == here[1] else LINE
 
 
-def _fruits(canvas: Canvas, env: Any, nutrients: Sequence[str], row: int, place: int) -> None:
+def _fruits(canvas: Canvas, name: str, depth: int, nutrients: Sequence[str], here: tuple[int, int]) -> None:
     """Draw the fruits: a darker shade is a larger amount; fruits that cannot be reached are pale."""
-    depth = env.tree_depth
     width = (TREE_WIDTH - TREE_LEFT - TREE_RIGHT) / 2**depth
     top = TREE_TOP + depth * ROW + 16
-    for nutrient, name in enumerate(nutrients):
-        canvas.text(TREE_LEFT - 8, top + (nutrient + 0.5) * SHADE, name, 13, INK, anchor="rm")
-    for p in range(2**depth):
-        in_reach = p >> (depth - row) == place
-        x = _node_centre(depth, p)[0] - width / 2
-        for nutrient, amount in enumerate(env.tree[env.get_ind((depth, p))]):
+    for nutrient, label in enumerate(nutrients):
+        canvas.text(TREE_LEFT - 8, top + (nutrient + 0.5) * SHADE, label, 13, INK, anchor="rm")
+    for state, amounts in zip(tabulate(entry(name)).states, _payments(name), strict=True):
+        row, place = map(int, state["current_state"])
+        if row < depth:
+            continue
+        in_reach = place >> (depth - here[0]) == here[1]
+        x = _node_centre(depth, place)[0] - width / 2
+        for nutrient, amount in enumerate(amounts.tolist()):
             colour = mix(mix(FLOOR, GREEN, 0.08), mix(GREEN, INK, 0.35), min(amount / TREE_FULL, 1.0))
             colour = colour if in_reach else mix(colour, FLOOR, 0.75)
             canvas.box(x + 0.5, top + nutrient * SHADE, width - 1, SHADE - 1, colour)
@@ -340,34 +434,34 @@ RICHEST = 0.4
 """The yield whose disc fills a mine."""
 
 
-def draw_minecart(env: Any) -> np.ndarray:
+def draw_minecart(cart: Mapping[str, Any]) -> np.ndarray:
     """Return a picture with the yield of each mine, the heading of the cart and its content.
 
     MO-Gymnasium draws all mines alike, at angles from NumPy's global generator.
     """
-    from mo_gymnasium.envs.minecart import minecart as source
-
     side = MINE_FIELD + 2 * MINE_MARGIN
     canvas = Canvas(side, side + MINE_LEGEND, mix(LINE, FLOOR, 0.35))
     canvas.box(MINE_MARGIN, MINE_MARGIN, MINE_FIELD, MINE_FIELD, FLOOR, radius=8)
-    radius = source.BASE_RADIUS * MINE_FIELD
-    canvas.disc(MINE_MARGIN, MINE_MARGIN, radius, mix(RED, FLOOR, 0.55))
-    canvas.box(0, 0, MINE_MARGIN, side, mix(LINE, FLOOR, 0.35))
-    canvas.box(0, 0, side, MINE_MARGIN, mix(LINE, FLOOR, 0.35))
+    radius = BASE_RADIUS * MINE_FIELD
+    canvas.slice(MINE_MARGIN, MINE_MARGIN, radius, 0, 90, mix(RED, FLOOR, 0.55))
     canvas.text(MINE_MARGIN + radius * 0.64, MINE_MARGIN + radius * 0.24, "base", 14)
-    for mine in env.mines:
-        _draw_mine(canvas, mine, source.MINE_RADIUS * MINE_FIELD)
-    _draw_cart(canvas, env)
-    _minecart_legend(canvas, env, side)
+    for position, yields in zip(MINES, YIELDS, strict=True):
+        _draw_mine(canvas, *_on_field(position), yields)
+    for size, colour in ((44, FLOOR), (36, mix(AGENT, INK, 0.25))):
+        canvas.polygon(_arrow_head(*_on_field(cart["position"]), size, cart["angle"]), colour)
+    _minecart_legend(canvas, cart["content"], side)
     return canvas.pixels()
 
 
-def _draw_mine(canvas: Canvas, mine: Any, radius: float) -> None:
+def _on_field(position: Sequence[float] | np.ndarray) -> Point:
+    return MINE_MARGIN + MINE_FIELD * position[0], MINE_MARGIN + MINE_FIELD * position[1]
+
+
+def _draw_mine(canvas: Canvas, x: float, y: float, yields: np.ndarray) -> None:
     """Draw the reach of a mine, and a disc as large as its yield, divided between the ores."""
-    x, y = (MINE_MARGIN + MINE_FIELD * coordinate for coordinate in mine.pos)
+    radius = MINE_RADIUS * MINE_FIELD
     canvas.disc(x, y, radius, mix(LINE, FLOOR, 0.3))
     canvas.disc(x, y, radius - 2, mix(LINE, FLOOR, 0.65))
-    yields = np.array([distribution.args[0] for distribution in mine.distributions])  # the normal means
     inner = radius * 0.72 * float(np.sqrt(yields.sum() / RICHEST))
     start = -90.0
     for colour, share in zip(ORES, yields / yields.sum(), strict=True):
@@ -375,25 +469,26 @@ def _draw_mine(canvas: Canvas, mine: Any, radius: float) -> None:
         start += 360 * share
 
 
-def _draw_cart(canvas: Canvas, env: Any) -> None:
-    x, y = (MINE_MARGIN + MINE_FIELD * coordinate for coordinate in env.cart.pos)
-    canvas.polygon(arrow_head(x, y, 44, env.cart.angle), FLOOR)
-    canvas.polygon(arrow_head(x, y, 36, env.cart.angle), mix(AGENT, INK, 0.25))
+def _arrow_head(x: float, y: float, size: float, degrees: float) -> list[Point]:
+    """Return the corners of an arrow that points along an angle (clockwise from the right)."""
+    shape = ((0.62, 0.0), (-0.42, 0.36), (-0.24, 0.0), (-0.42, -0.36))
+    sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
+    return [(x + size * (a * cosine - b * sine), y + size * (a * sine + b * cosine)) for a, b in shape]
 
 
-def _minecart_legend(canvas: Canvas, env: Any, side: int) -> None:
+def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> None:
     """Draw the colours of the ores and the content of the cart."""
     y = side + MINE_LEGEND / 2 - 10
     for ore, colour in enumerate(ORES):
         left = MINE_MARGIN + ore * 130
         canvas.disc(left + 8, y, 8, colour)
-        canvas.text(left + 24, y, f"ore {ore}: {env.cart.content[ore]:.2f}", 15, anchor="lm")
-    free, right = 130, side - MINE_MARGIN
-    canvas.text(right - free - 10, y, "cart", 15, anchor="rm")
-    canvas.box(right - free, y - 8, free, 16, LINE, radius=3)
-    left = right - free
-    for ore, colour in enumerate(ORES):
-        width = free * float(env.cart.content[ore]) / env.capacity
+        canvas.text(left + 24, y, f"ore {ore}: {content[ore]:.2f}", 15, anchor="lm")
+    full, right = 130, side - MINE_MARGIN
+    canvas.text(right - full - 10, y, "cart", 15, anchor="rm")
+    canvas.box(right - full, y - 8, full, 16, LINE, radius=3)
+    left = right - full
+    for colour, amount in zip(ORES, content, strict=True):
+        width = full * amount / CAPACITY
         if width >= 1:
             canvas.box(left, y - 8, width, 16, colour, radius=3)
         left += width

@@ -3,6 +3,7 @@
 Nothing here imports MO-Gymnasium or pygame: the ids name the module that Gymnasium imports.
 """
 
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -53,10 +54,15 @@ def _encode_bottles(observation: dict[str, Any]) -> np.ndarray:
     return _BOTTLES((*counts, *lying))
 
 
-def _encode_node(depth: int, observation: np.ndarray) -> np.ndarray:
-    """Encode a node of the tree as one-hot: an MLP cannot tell left from right by the two raw coordinates."""
-    row, place = (int(x) for x in observation)
-    return OneHot((2 ** (depth + 1) - 1,))((2**row - 1 + place,))
+@dataclass(frozen=True)
+class _OneHotNode:
+    """Encodes a node of a tree as one-hot: an MLP cannot tell left from right by the two raw coordinates."""
+
+    depth: int
+
+    def __call__(self, observation: np.ndarray) -> np.ndarray:
+        row, place = (int(x) for x in observation)
+        return OneHot((2 ** (self.depth + 1) - 1,))((2**row - 1 + place,))
 
 
 def _as_float32(observation: np.ndarray) -> np.ndarray:
@@ -94,6 +100,7 @@ def _grid_world(
         reference=(reference,) * size,
         paper_box=((0.0,) * size, (box_high,) * size),
         state=("cell", "taken", "finished"),
+        draw=partial(_later, "pictures:draw_grid_world", layout),
         description=description,
     )
 
@@ -109,11 +116,11 @@ def _fruit_tree(name: str, depth: int, box_high: tuple[float, ...]) -> Catalogue
         phrases=("gone left", "gone right"),
         max_steps=depth,
         observation_size=2 ** (depth + 1) - 1,
-        encode=partial(_encode_node, depth),
+        encode=_OneHotNode(depth),
         reference=(-0.1,) * 6,
         paper_box=((0.0,) * 6, box_high),
         state=("current_state", "terminal"),
-        draw=partial(_later, "pictures:draw_tree"),
+        draw=partial(_later, "pictures:draw_tree", name),
         description=f"Descend a binary tree of depth {depth} to a leaf whose fruit has six nutrients.",
     )
 
@@ -131,15 +138,14 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
         stochastic=stochastic,
         observation_size=7,
         encode=_as_float32,
-        mask=partial(_later, "minecart:mask_cart", stochastic),
+        mask=partial(_later, "minecart:mask_cart"),
         idle=5,
         reference=(-0.001, -0.001, -2.0),
         paper_box=None if stochastic else ((0.0, 0.0, -200.0), (1.5, 1.5, 0.0)),
         share_generator=partial(_later, "minecart:share_generator"),
         batch=partial(_later, "minecart:BatchMinecart", stochastic),
-        locate=partial(_later, "minecart:locate_cart", stochastic),
+        locate=partial(_later, "minecart:locate_cart"),
         draw=partial(_later, "pictures:draw_minecart"),
-        set_state=partial(_later, "minecart:set_cart"),
         description="Drive a cart to mines and back to the base: two ores against fuel"
         + (", with random yields." if stochastic else "."),
     )
@@ -189,6 +195,7 @@ SHIPPED = (
         paper_box=((-101.0, -0.1, -1.1), (-1.0, 50.0, 0.0)),
         state=("location", "bottles_carrying", "bottles_delivered", "bottles_dropped"),
         chance=0.1,
+        draw=partial(_later, "pictures:draw_bottles"),
         description="Deliver two bottles: carrying both at once is fast but may break one.",
     ),
     CatalogueEntry(
@@ -206,6 +213,7 @@ SHIPPED = (
         paper_box=((-1.1, -0.1, -0.1), (0.0, 1.0, 1.0)),
         state=("current_pos", "has_gem", "has_gold"),
         chance=0.1,
+        draw=partial(_later, "pictures:draw_gathering"),
         description="Bring gold and a diamond home past enemies that kill one visitor in ten.",
     ),
     _fruit_tree("fruit-tree", 7, (9.497293, 8.779863, 8.505063, 9.138061, 9.276587, 9.317618)),

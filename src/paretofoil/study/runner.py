@@ -10,11 +10,10 @@ from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from paretofoil.core import __version__
+from paretofoil.core import installed_versions
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
@@ -272,14 +271,8 @@ PACKAGES = ("numpy", "scipy", "torch", "gymnasium", "mo-gymnasium", "joblib", "a
 
 def describe_machine() -> dict[str, Any]:
     """Return versions and hardware, without names of people or hosts."""
-    versions = {"paretofoil": __version__, "python": platform.python_version()}
-    for package in PACKAGES:
-        try:
-            versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return {
-        "versions": versions,
+        "versions": installed_versions(*PACKAGES),
         "system": f"{platform.system()} {platform.machine()}",
         "processor": _processor(),
         "cores": os.cpu_count(),
