@@ -18,7 +18,7 @@ TABULATED = sorted(file.stem for file in TABLES.glob("*.npz"))
 
 def test_the_tables_are_those_of_the_finite_environments_of_mo_gymnasium() -> None:
     entries = map(envs.entry, envs.names())
-    assert TABULATED == sorted(e.name for e in entries if e.finite and e.gym_id.startswith("mo_gymnasium:"))
+    assert sorted(e.name for e in entries if e.finite and e.gym_id.startswith("mo_gymnasium:")) == TABULATED
 
 
 @pytest.mark.parametrize("name", TABULATED)

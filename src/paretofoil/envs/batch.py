@@ -245,14 +245,18 @@ def explore(entry: CatalogueEntry) -> TransitionTable:
 
 
 TABLES = Path(__file__).parent / "tables"
-"""The tables of the environments of MO-Gymnasium, with which they run where it is not installed."""
+"""The tables of the environments of MO-Gymnasium, with which they run where it is not installed.
+
+`write_table(explore(entry), TABLES / f"{entry.name}.npz")` writes one again.
+"""
 _COLUMNS = ("observations", "masks", "final", "rare", "next_states", "rewards")
 
 
 def write_table(table: TransitionTable, file: Path) -> None:
     """Write a table for `read_table`."""
-    attributes = {f"state.{name}": np.array([state[name] for state in table.states]) for name in table.states[0]}
-    np.savez_compressed(file, **{name: getattr(table, name) for name in _COLUMNS}, **attributes)
+    arrays: dict[str, Any] = {name: getattr(table, name) for name in _COLUMNS}
+    arrays |= {f"state.{name}": np.array([state[name] for state in table.states]) for name in table.states[0]}
+    np.savez_compressed(file, **arrays)
 
 
 def read_table(file: Path) -> TransitionTable:

@@ -8,7 +8,7 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.envs.catalogue import check_action
+from paretofoil.envs.catalogue import check_action, entry
 
 Cell = tuple[int, int]
 """(row, column), counted from the upper left corner."""
@@ -118,7 +118,6 @@ class GridWorld(gymnasium.Env):
     def pareto_front(self, gamma: float) -> list[np.ndarray]:
         """Return the nondominated discounted returns within the step limit, by exhaustive search."""
         from paretofoil.envs.batch import tabulate
-        from paretofoil.envs.catalogue import entry
         from paretofoil.envs.front import exhaustive_front
 
         item = entry(self.catalogue_name)
@@ -126,11 +125,8 @@ class GridWorld(gymnasium.Env):
         return list(exhaustive_front(tabulate(item), limit, gamma))
 
     def render(self) -> np.ndarray | None:
-        if self.render_mode is None:
-            return None
-        from paretofoil.envs.pictures import draw_grid_world
-
-        return draw_grid_world(self.layout, vars(self))
+        draw = entry(self.catalogue_name).draw
+        return None if self.render_mode is None or draw is None else draw(vars(self))
 
     def _observe(self) -> np.ndarray:
         return np.array([*self.cell, *self.taken], dtype=np.int32)

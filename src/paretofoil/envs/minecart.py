@@ -1,7 +1,7 @@
 """Minecart vectorised in NumPy, equal to MO-Gymnasium's `minecart-deterministic-v0` and `minecart-v0`.
 
-Angles are multiples of ten degrees. A table of their sines and cosines is faster than computing them, and has the values
-of `math.sin` and `math.cos`.
+Angles are multiples of ten degrees. A table of their sines and cosines has the values of `math.sin` and `math.cos`, and
+is faster than computing them.
 """
 
 import math

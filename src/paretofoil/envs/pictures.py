@@ -257,7 +257,7 @@ HOME, GOLD, DIAMOND, ENEMIES = (4, 2), (0, 2), (1, 4), ((0, 3), (1, 2))
 
 
 def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
-    """Return a picture of Resource-Gathering. What the agent has taken is pale on the map and drawn beside the agent."""
+    """Return a picture of Resource-Gathering. What the agent carries is drawn beside it, and pale in its old place."""
     grid = Grid(5, 5)
     house(grid, *grid.centre(HOME), CELL * 0.8, RED)
     for enemy in ENEMIES:
@@ -321,7 +321,7 @@ def _payments(name: str) -> np.ndarray:
 def _treasures() -> dict[Cell, float]:
     """Return the treasure of each water cell of Deep Sea Treasure, or 0."""
     states = tabulate(entry("deep-sea-treasure")).states
-    cells = [tuple(map(int, state["current_state"])) for state in states]
+    cells = [(int(state["current_state"][0]), int(state["current_state"][1])) for state in states]
     return dict(zip(cells, _payments("deep-sea-treasure")[:, 0].tolist(), strict=True))
 
 
@@ -483,12 +483,11 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         left = MINE_MARGIN + ore * 130
         canvas.disc(left + 8, y, 8, colour)
         canvas.text(left + 24, y, f"ore {ore}: {content[ore]:.2f}", 15, anchor="lm")
-    full, right = 130, side - MINE_MARGIN
-    canvas.text(right - full - 10, y, "cart", 15, anchor="rm")
-    canvas.box(right - full, y - 8, full, 16, LINE, radius=3)
-    left = right - full
+    full, start = 130, float(side - MINE_MARGIN - 130)
+    canvas.text(start - 10, y, "cart", 15, anchor="rm")
+    canvas.box(start, y - 8, full, 16, LINE, radius=3)
     for colour, amount in zip(ORES, content, strict=True):
         width = full * amount / CAPACITY
         if width >= 1:
-            canvas.box(left, y - 8, width, 16, colour, radius=3)
-        left += width
+            canvas.box(start, y - 8, width, 16, colour, radius=3)
+        start += width
