@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretofoil.agents.agent import Agent, rollout, rollouts
-from paretofoil.core.answer import Answer, Rollouts, Start
+from paretofoil.agents.agent import Agent, rollout
+from paretofoil.core.answer import Answer, Live, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
@@ -98,39 +98,19 @@ def explain_decision(
 ) -> list[Answer]:
     """Return one answer for each foil of a decision; they are searched together.
 
-    Args:
-        subject: An agent or a policy, as in `explain`.
-        decision: A decision of a rollout, or of `Agent.decision_at`.
-        foils: Actions that were not chosen, by name or number; if omitted, every other valid action.
-        space: As in `explain`.
-        front: As in `explain`.
-        actions: As in `explain`.
-        search: As in `explain`.
-        limits: Limits for each question.
-        seed: As in `explain`.
-        options: As in `explain`.
+    `foils` are actions by name or number; if omitted, every valid action that was not chosen. The other arguments are
+    those of `explain`; the limits hold for each question.
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
     names, phrases = (agent.actions, agent.phrases) if agent else (actions, None)
-    foils = other_actions(decision) if foils is None else foils
+    if foils is None and not decision.others:
+        raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
+    foils = decision.others if foils is None else foils
     questions = make_questions(subject, decision, foils, options, space=space, front=front, actions=actions)
     method, limits = choose_search(search, policy, seed), choose_limits(search, limits)
     answers = ask(questions, method, options, names, limits, phrases)
-    answers = [_with_surroundings(a, decision, agent) for a in answers]
-    if agent is None or decision.snapshot is None:
-        return answers
-    answers = _with_starts(answers, decision, agent)
-    if not options.attainable or agent.space.simplex:  # any policy fulfils preferences as well as it can
-        return answers
-    return [_with_attainable(a, q, decision, agent) for a, q in zip(answers, questions, strict=True)]
-
-
-def other_actions(decision: Decision) -> list[int]:
-    """Return the foils of a decision: every valid action that was not chosen."""
-    if not decision.others:
-        raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
-    return decision.others
+    return [_complete(a, q, decision, agent, options) for a, q in zip(answers, questions, strict=True)]
 
 
 @suggest_arguments
@@ -147,16 +127,13 @@ def explain_episode(
 ) -> FlipMap:
     """Return the answers for every step of an episode and every valid foil, as a flip map.
 
-    Answers of a flip map have no proven range and no rollouts: `options.attainable` is not used.
+    These answers have no proven range and no rollouts, and `options.attainable` is not used. The arguments that are
+    not listed are those of `explain`; the limits hold for each question.
 
     Args:
-        agent: The agent.
         episode: A rollout, or the command of one.
         steps: Steps of the episode; all if omitted.
-        search: As in `explain`.
-        limits: Limits for each question.
         seed: Seed of the rollout, and of a search that is given by name.
-        options: As in `explain`.
         progress: Called with the answers so far and the number of questions, first before the first answer.
     """
     if not isinstance(episode, Episode):
@@ -175,7 +152,7 @@ def explain_episode(
             progress(answers, len(questions))
         chunk = slice(start, start + at_once)
         some = ask(questions[chunk], method, options, agent.actions, limits, agent.phrases)
-        answers += [_placed(a, d, agent) for a, d in zip(some, decisions[chunk], strict=True)]
+        answers += [_with_place(a, d, agent) for a, d in zip(some, decisions[chunk], strict=True)]
     if progress is not None:
         progress(answers, len(questions))
     return FlipMap(
@@ -202,69 +179,64 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
     return [episode[step] for step in sorted(numbers)]
 
 
-def _with_surroundings(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
-    """Add where it was asked, and to each command that is quoted its proven range and its consequence."""
-    others = tuple(_with_surroundings(other, decision, agent) for other in found.alternatives)
-    found, command = replace(_placed(found, decision, agent), alternatives=others), found.command
-    if command is None or found.live is None:
-        return found
-    if is_white_box(found.live.question.policy):
-        batch = QuestionBatch([found.live.question])
-        batch.keep_clear(found.live.clearance)
-        found = replace(found, proven_range=widen(batch, 0, command))
-        queries = dict(Counter(found.search.queries) + batch.queries(0))
-        found = replace(found, search=replace(found.search, queries=queries))
-    if agent is not None and decision.snapshot is not None:
-        after, before = (consequence(agent, decision, issued) for issued in (command, decision.command))
-        found = replace(found, rollouts=Rollouts(after, before))
-    return found
+def _complete(answer: Answer, question: Question, decision: Decision, agent: Agent | None, options: Options) -> Answer:
+    """Return an answer and its alternatives with proven ranges and rollouts; `question` is what may change in all.
 
-
-def _with_starts(answers: list[Answer], decision: Decision, agent: Agent) -> list[Answer]:
-    """Add what each quoted command means for the command at the start, rolled out together."""
-    if decision.step == 0 and not decision.collected.any():
-        return answers
-    found = [a for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    issued = whole_command(agent, decision, decision.command)
-    commands = [whole_command(agent, decision, a.command) for a in found if a.command is not None]
-    stochastic = agent.environment.stochastic
-    episodes = [None] * len(found) if stochastic or not found else rollouts(agent, commands)
-    starts = {
-        id(a): Start(issued, c, None if e is None else _passes(e, decision))
-        for a, c, e in zip(found, commands, episodes, strict=True)
-    }
-
-    def started(answer: Answer) -> Answer:
-        others = tuple(map(started, answer.alternatives))
-        if id(answer) in starts and answer.rollouts is not None:
-            answer = replace(answer, rollouts=replace(answer.rollouts, start=starts[id(answer)]))
-        return replace(answer, alternatives=others)
-
-    return list(map(started, answers))
-
-
-def _with_attainable(found: Answer, question: Question, decision: Decision, agent: Agent) -> Answer:
-    """Add what to ask for, within what the user left open; an alternative changes its own objectives only.
-
-    What one of them knows the answer knows too, and an alternative that knows nothing says nothing.
+    An alternative may change its own objectives only. Its attainable command is one of the answer, too.
     """
-    if found.command is None or found.rollouts is None:
-        return found
-    others, known = [], []
-    for other in found.alternatives:
-        other = _with_attainable(other, other.live.question, decision, agent) if other.live else other
-        attainable = None if other.rollouts is None else other.rollouts.attainable
-        if other.rollouts is not None and attainable is not None:
-            if attainable.found:
-                known.append(attainable)
-            else:
-                other = replace(other, rollouts=replace(other.rollouts, attainable=None))
-        others.append(other)
-    best = closest_known(find_attainable(agent, decision, question, found.command), known, found.command)
-    return replace(found, rollouts=replace(found.rollouts, attainable=best), alternatives=tuple(others))
+    others = [_complete(a, a.live.question, decision, agent, options) for a in answer.alternatives if a.live]
+    answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
+    if answer.command is None or answer.live is None:
+        return answer
+    if is_white_box(question.policy):
+        answer = _with_proven_range(answer, answer.command, answer.live)
+    if agent is None or decision.snapshot is None:
+        return answer
+    quoted, original = (consequence(agent, decision, command) for command in (answer.command, decision.command))
+    attainable = None
+    if options.attainable and not agent.space.simplex:  # preferences ask for no return that could be delivered
+        found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
+        attainable = closest_known(find_attainable(agent, decision, question, answer.command), found, answer.command)
+    start = _start(answer.command, decision, agent) if decision.step or decision.collected.any() else None
+    return replace(answer, rollouts=Rollouts(quoted, original, start, attainable))
 
 
-def _passes(episode: Episode, decision: Decision) -> bool:
+def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answer:
+    """Return the answer with the agent, the step, the collected return and a picture of the environment."""
+    collected = decision.collected if decision.collected.any() else None
+    question = replace(answer.question, collected=collected)
+    if agent is None or answer.live is None:
+        return replace(answer, question=question)
+    scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
+    step = None if decision.step == 0 and collected is not None else decision.step
+    question = replace(question, agent=agent.name, step=step)
+    return replace(answer, question=question, live=replace(answer.live, scene=scene))
+
+
+def _without_empty_search(answer: Answer) -> Answer:
+    """Return the answer without a search for attainable commands that found none."""
+    if answer.rollouts is None or answer.rollouts.attainable is None or answer.rollouts.attainable.found:
+        return answer
+    return replace(answer, rollouts=replace(answer.rollouts, attainable=None))
+
+
+def _with_proven_range(answer: Answer, command: np.ndarray, live: Live) -> Answer:
+    """Return the answer with the proven range of its command, whose queries are added."""
+    batch = QuestionBatch([live.question])
+    batch.keep_clear(live.clearance)
+    proven_range = widen(batch, 0, command)
+    queries = dict(Counter(answer.search.queries) + batch.queries(0))
+    return replace(answer, proven_range=proven_range, search=replace(answer.search, queries=queries))
+
+
+def _start(command: np.ndarray, decision: Decision, agent: Agent) -> Start:
+    """Return what a command of a decision means for the command at the start of the episode."""
+    issued, instead = (whole_command(agent, decision, each) for each in (decision.command, command))
+    reaches = None if agent.environment.stochastic else _reaches(rollout(agent, instead), decision)
+    return Start(issued, instead, reaches)
+
+
+def _reaches(episode: Episode, decision: Decision) -> bool:
     """Return whether an episode reaches the state of a decision at its step.
 
     A decision that no episode made has no step: it is reached if the same return was collected before.
@@ -273,16 +245,3 @@ def _passes(episode: Episode, decision: Decision) -> bool:
     if decision.step:
         return len(episode) > decision.step and same[decision.step]
     return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(same).tolist())
-
-
-def _placed(found: Answer, decision: Decision, agent: Agent | None) -> Answer:
-    """Return the answer with the name of the agent, the step, and what had been collected before."""
-    question = found.question
-    if decision.collected.any():
-        question = replace(question, collected=decision.collected)
-    if agent is None or found.live is None:
-        return replace(found, question=question)
-    scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    step = None if decision.step == 0 and question.collected is not None else decision.step
-    question = replace(question, agent=agent.name, step=step)
-    return replace(found, question=question, live=replace(found.live, scene=scene))
