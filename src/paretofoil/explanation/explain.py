@@ -186,18 +186,19 @@ def _complete(answer: Answer, question: Question, decision: Decision, agent: Age
     """
     others = [_complete(a, a.live.question, decision, agent, options) for a in answer.alternatives if a.live]
     answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
-    if answer.command is None or answer.live is None:
+    command = answer.command
+    if command is None or answer.live is None:
         return answer
     if is_white_box(question.policy):
-        answer = _with_proven_range(answer, answer.command, answer.live)
+        answer = _with_proven_range(answer, command, answer.live)
     if agent is None or decision.snapshot is None:
         return answer
-    quoted, original = (consequence(agent, decision, command) for command in (answer.command, decision.command))
+    quoted, original = (consequence(agent, decision, issued) for issued in (command, decision.command))
+    start = _start(command, decision, agent) if decision.step or decision.collected.any() else None
     attainable = None
     if options.attainable and not agent.space.simplex:  # preferences ask for no return that could be delivered
         found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
-        attainable = closest_known(find_attainable(agent, decision, question, answer.command), found, answer.command)
-    start = _start(answer.command, decision, agent) if decision.step or decision.collected.any() else None
+        attainable = closest_known(find_attainable(agent, decision, question, command), found, command)
     return replace(answer, rollouts=Rollouts(quoted, original, start, attainable))
 
 
