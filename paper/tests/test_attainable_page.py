@@ -41,6 +41,7 @@ def chosen(agent: Agent, decision: Decision, command: np.ndarray) -> int:
     return max(decision.valid_actions, key=lambda action: scores[action])
 
 
+@pytest.mark.long
 def test_every_answer_is_measured_once_and_in_its_place(plan: Plan) -> None:
     asked = answers(plan)
     rows = attainable_answers(plan, asked)
@@ -71,6 +72,7 @@ def test_the_authors_way_to_continue_is_tried_in_its_order(plan: Plan) -> None:
     assert len(ways) > 1
 
 
+@pytest.mark.long
 def test_the_page_counts_its_rows_and_is_made_again_from_them(plan: Plan) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     from paretofoil.study.parquet import export_parquet

@@ -179,7 +179,7 @@ def on_the_edge(question: Question) -> Question:
     return replace(question, command=command, low=None, high=None)
 
 
-@pytest.mark.parametrize("max_queries", [41, 301])
+@pytest.mark.parametrize("max_queries", [41, pytest.param(301, marks=pytest.mark.long)])
 @pytest.mark.parametrize("objectives", [1, 2, 3, 4, 6])
 def test_blocks_of_rays_give_and_spend_what_one_ray_after_the_other_does(objectives: int, max_queries: int) -> None:
     policy = random_pcn(objectives, objectives=objectives)
@@ -247,6 +247,7 @@ def test_in_the_papers_box_no_case_runs_out_of_directions(name: str) -> None:
     assert check_spent(questions, CFZooAsRun.preset("stress"), 2_984, 3_001) == len(questions)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("preset", "rays", "zoo"), [("example", 8_983, 8_998), ("comparison", 20_983, 20_998)])
 def test_the_larger_published_runs_cost_what_was_published_too(preset: str, rays: int, zoo: int) -> None:
     questions = questions_of("branch-path")[::4]
@@ -281,6 +282,7 @@ def num_directions(question: Question, search: CFZooAsRun) -> int:
     return sum(1 for _ in slow.directions(changes))
 
 
+@pytest.mark.long
 def test_a_question_with_few_directions_costs_less_than_was_published() -> None:
     """One objective that can move one way: a single ray."""
     policy = LinearPolicy(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([0.0, -0.3]))
@@ -331,6 +333,7 @@ def test_the_anchor_is_the_clipped_front_command_of_the_largest_margin_but_for_t
     assert cone.signs.tolist() == signs
 
 
+@pytest.mark.long
 def test_the_answer_stays_inside_the_cone_if_a_ray_succeeded() -> None:
     """The anchor asks for more x and less y; a valid front command with more y is closer than all of the cone."""
     anchor, closer = [1.0, 0.4], [0.685, 0.595]

@@ -46,6 +46,7 @@ def test_what_a_search_is_worth_stands_in_the_comparison_and_the_runtimes(line: 
     assert line[2:7] == [recovered, *(text(float(number)) for number in numbers)]
 
 
+@pytest.mark.long
 def test_the_words_about_the_comparison_count_its_rows() -> None:
     rows = [row for row in comparison_rows(Plan(RESULTS, recorded=True)) if row.search == "exact"]
     outcomes = [row.status for row in rows]
@@ -68,6 +69,7 @@ def audited() -> dict[str, list[tuple[Row, Row]]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", cells(MEASURED), ids=lambda line: line[0])
 def test_what_was_measured_follows_from_the_rows_of_the_audit(line: list[str]) -> None:
     name = line[0].lower().replace(" ", "-")

@@ -91,6 +91,7 @@ def test_what_leads_out_of_the_region_is_no_direction() -> None:
     assert _cosine(np.zeros(2), np.ones(2)) is None
 
 
+@pytest.mark.long
 def test_no_line_ends_closer_than_the_proven_optimum(plan: Plan) -> None:
     rows = [row for row in proof_rows(plan) if row.status is Status.PROVEN_CLOSEST]
     gradients = list(measure_gradients(small_agent(), rows, 0))
@@ -117,6 +118,7 @@ def test_answers_are_counted_by_how_many_entries_they_change_none_included(plan:
     assert line[8].successes == 4
 
 
+@pytest.mark.long
 def test_an_entry_counts_by_the_range_of_the_box_in_which_it_was_sought(plan: Plan, tmp_path: Path) -> None:
     """An agent that was trained on a box a thousand times as wide as the paper's."""
     wide = replace(small_agent(name="wide"), space=CommandSpace(np.zeros(2), np.full(2, 3000.0)))
@@ -169,6 +171,7 @@ def test_a_smaller_budget_that_does_as_well_speaks_against_the_recommended_one()
         assert "The budget of 50,000 makes 350,000 queries" in described
 
 
+@pytest.mark.long
 def test_every_budget_is_asked_the_same_possible_cases(plan: Plan) -> None:
     rows, papers = proof_rows(plan), paper_rows(plan)
     for asked, results in ((rows, described_results(plan, rows)), (papers, as_run_results(plan))):

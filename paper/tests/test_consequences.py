@@ -34,6 +34,7 @@ def some_issues(agent: Agent, count: int) -> list[Issue]:
     return [Issue(*one) for one in zip(chosen, times, commands, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["deep-sea-treasure", "branch-path", "resource-gathering"])
 def test_many_commands_issued_together_lead_where_each_leads_alone(name: str) -> None:
     agent = load_agent(name)
@@ -85,6 +86,7 @@ def found_by_exact(plan: Plan) -> list:
     return [row for row in proof_rows(plan) if row.search == "exact" and row.found]
 
 
+@pytest.mark.long
 def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = found_by_exact(plan)
     monkeypatch.setattr("paretofoil_paper.issued.NOISE", {"small": 0.0, "large": 100.0})
@@ -97,6 +99,7 @@ def test_noise_that_is_nothing_keeps_every_foil_and_much_does_not(plan: Plan, mo
     assert {one.state_noise_small for one in measured} == {None}
 
 
+@pytest.mark.long
 def test_what_is_asked_for_counts_what_was_collected(plan: Plan) -> None:
     rows = found_by_exact(plan)
     answered = AnswerRollouts(small_agent(), rows, 0)
@@ -124,6 +127,7 @@ def test_the_page_is_made_again_from_its_rows_without_training(plan: Plan) -> No
         issued_answers(replace(recorded, budgets=replace(plan.budgets, stress=CFZoo(60, 64))), [])
 
 
+@pytest.mark.long
 def test_every_answer_is_measured_once(plan: Plan) -> None:
     answers = [row for row in stress_rows(plan) + proof_rows(plan) if row.search in ("cf-zoo", "exact")]
     rows = issued_answers(plan, answers)
@@ -134,6 +138,7 @@ def test_every_answer_is_measured_once(plan: Plan) -> None:
     ]
 
 
+@pytest.mark.long
 def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paretofoil_paper.other_seed.seed_agent", lambda plan, environment, _: plan.agents[environment])
     rows = [row for row in proof_rows(plan) if row.search == "exact"]
@@ -145,6 +150,7 @@ def test_an_agent_that_is_asked_again_gives_the_same_answers(plan: Plan, monkeyp
     assert {one.transfers for one in again if one.distance is None} <= {None}
 
 
+@pytest.mark.long
 def test_an_agent_that_takes_the_foil_anyway_is_not_asked(plan: Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that always goes the first valid way, whatever it is asked for."""
     first = replace(small_agent(), policy=lambda states, commands: np.tile([3.0, 2.0, 1.0, 0.0], (len(commands), 1)))

@@ -35,6 +35,7 @@ def test_an_agent_comes_by_only_if_it_is_there_at_that_moment() -> None:
     assert not reaches_state(replace(BRANCH, remaining=(2.0, 1.0)), agent)
 
 
+@pytest.mark.long
 def test_the_page_says_where_each_figure_comes_from(tmp_path: Path) -> None:
     report = reproduce_examples(Plan(tmp_path, {"deep-sea-treasure": "deep-sea-treasure"}, budgets=SMALL))
     words = report.to_markdown()
@@ -49,6 +50,7 @@ def test_the_page_says_where_each_figure_comes_from(tmp_path: Path) -> None:
     assert "the distance of its closest command, proven to 1 %, is 0.0019 in the paper's units" in words
 
 
+@pytest.mark.long
 def test_an_agent_that_already_takes_the_foil_is_asked_for_the_papers_action(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -63,6 +63,7 @@ def test_undecided_steps_are_counted_once() -> None:
     )
 
 
+@pytest.mark.long
 def test_the_page_is_made_again_from_its_rows(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     plan = Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)
@@ -71,6 +72,7 @@ def test_the_page_is_made_again_from_its_rows(tmp_path: Path) -> None:
     assert again.to_markdown() == report.to_markdown()
 
 
+@pytest.mark.long
 def test_rows_and_proofs_agree_with_the_scan(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs the parquet extra")
     plan = Plan(tmp_path / "out", {"branch-path": str(saved_agent(tmp_path))}, workers=1)

@@ -29,6 +29,7 @@ def spent(study: str) -> list[tuple[str, Status, int, int, int]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", STUDIES)
 def test_all_eight_environments_are_asked_in_the_papers_box(study: str) -> None:
     assert {environment for environment, *_ in spent(study)} == set(ENVIRONMENTS)

@@ -83,11 +83,10 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     return Plan(folder / "out", {"branch-path": str(saved_agent(folder))}, workers=1, budgets=SMALL)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["stress", "comparison", "ablation", "audit", "landscapes"]
-    + [pytest.param(name, marks=pytest.mark.long) for name in ("runtime", "authors")],
-)
+LONG = ("stress", "comparison", "ablation", "audit", "runtime", "authors")
+
+
+@pytest.mark.parametrize("name", ["landscapes", *(pytest.param(name, marks=pytest.mark.long) for name in LONG)])
 def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: str) -> None:
     report = experiment(name)(small)
     assert report.tables or report.pictures
@@ -98,6 +97,7 @@ def test_each_experiment_runs_and_runs_again_from_its_rows(small: Plan, name: st
     assert again.to_markdown() == report.to_markdown()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [0, pytest.param(7, marks=pytest.mark.long)])
 def test_distances_are_measured_at_the_decisions_of_the_plans_own_seed(tmp_path: Path, seed: int) -> None:
     """Where chance plays another seed has other episodes, with other cases."""
@@ -113,6 +113,7 @@ def test_the_audit_counts_every_case_once(small: Plan) -> None:
         assert sum(row[1] for row in table.rows) == cases
 
 
+@pytest.mark.long
 def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> None:
     experiment("ablation")(small)
     rows = [row for row in read_rows(small.out / "rows" / "ablation.sqlite") if row.search != "exact"]
@@ -124,6 +125,7 @@ def test_the_ablation_holds_every_search_to_the_same_queries(small: Plan) -> Non
         assert spent <= int(row.search.split(" at ")[1])
 
 
+@pytest.mark.long
 def test_kappa_0_is_a_curve_over_all_queries_with_optima_of_its_own(small: Plan) -> None:
     report = experiment("ablation")(small)
     rows = read_rows(small.out / "rows" / "ablation-kappa-0.sqlite")
@@ -203,6 +205,7 @@ def test_the_budgets_are_the_papers_unless_others_are_given() -> None:
         Budgets(runtime=(1,))
 
 
+@pytest.mark.long
 def test_a_proof_is_never_contradicted_by_the_grid(small: Plan) -> None:
     [cross] = [t for t in experiment("audit")(replace(small, full_grid=True)).tables if t.title.startswith("The grid")]
     assert cross.rows[0][1] > 0  # no valid command on the grid, proven infeasible

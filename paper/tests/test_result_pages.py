@@ -17,7 +17,7 @@ from paretofoil_paper.stress import CaseCounts, paper_rows
 pytest.importorskip("pyarrow", reason="needs the parquet extra")
 RESULTS = Path(__file__).parents[1] / "results"
 MADE = [name for name in EXPERIMENTS if name not in SEPARATE or (RESULTS / f"{name}.md").exists()]
-QUICK = ("ablation", "attainable", "consequences", "influence", "runtime")
+QUICK = ("runtime",)
 """Pages that are made from their rows within seconds."""
 EACH = [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in MADE]
 END = "\n---\n"

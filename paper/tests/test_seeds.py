@@ -94,6 +94,7 @@ def test_the_report_is_made_again_from_its_rows_without_any_agent(plan: Plan) ->
         as_run_rows(replace(recorded, budgets=Budgets(as_run=CFZooAsRun(64, 60, 4))), "reward-line")
 
 
+@pytest.mark.long
 def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
     report = reproduce_seeds(plan)
     rows = seed_rows(plan, "reward-line")
@@ -110,6 +111,7 @@ def test_each_table_counts_the_cases_of_all_agents(plan: Plan) -> None:
     assert {line[2] for line in tables["Recovery of feasible cases"].rows} == {possible}
 
 
+@pytest.mark.long
 def test_where_chance_plays_the_papers_row_is_of_realised_returns_and_expected_ones_stand_beneath(
     plan: Plan, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def test_rows_of_one_command_are_one_episode() -> None:
     assert episodes == [EpisodeTotal("agent", "agent", 4, 3), EpisodeTotal("agent", "agent", 1, 0)]
 
 
+@pytest.mark.long
 def test_with_many_equal_episodes_the_interval_is_that_of_their_mean() -> None:
     """Known value: 400 episodes of 10 cases, half at 20 %, half at 80 %: 50 % +- 1.966 x 30 / sqrt(399)."""
     episodes = [EpisodeTotal("s", "a", 10, 2 if number % 2 else 8) for number in range(400)]
@@ -128,6 +129,7 @@ def simulated(rng: np.random.Generator, agents: int, spread: float) -> list[Epis
     return [EpisodeTotal("s", f"a{a}", 20, int(total)) for a, line in enumerate(totals) for total in line]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("agents", [1, 5])
 def test_on_clustered_data_it_covers_the_truth_where_wilsons_does_not(agents: int) -> None:
     rng, spread, runs = np.random.default_rng(0), 1.0, 200

@@ -170,6 +170,7 @@ def test_an_invalid_action_is_to_the_attack_what_a_logit_of_minus_a_billion_is()
     assert any(a.found for a in sliced)
 
 
+@pytest.mark.long
 @needs_art
 def test_with_confidence_0_the_attack_ends_with_a_foil_that_is_greedy_and_no_more() -> None:
     asked = [replace(q, kappa=0.0) for q in questions(2, 6)]

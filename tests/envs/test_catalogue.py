@@ -58,8 +58,9 @@ def test_the_catalogue_holds_the_papers_environments():
 
 
 @pytest.mark.parametrize("name", PAPER)
-def test_every_environment_passes_the_checker(name):
-    check_environment(name, steps=600)
+@pytest.mark.parametrize("steps", [100, pytest.param(600, marks=pytest.mark.long)])
+def test_every_environment_passes_the_checker(name, steps):
+    check_environment(name, steps=steps)
 
 
 @pytest.mark.parametrize("name", PAPER)

@@ -30,9 +30,10 @@ def where_valid(action: int, mask: np.ndarray) -> int:
     return action if mask[action] else NONE
 
 
-def test_deterministic_carts_equal_mo_gymnasium_step_for_step():
+@pytest.mark.parametrize("episodes", [60, pytest.param(300, marks=pytest.mark.long)])
+def test_deterministic_carts_equal_mo_gymnasium_step_for_step(episodes):
     original = envs.make("minecart")
-    plans = [restless_actions(np.random.default_rng(seed)) for seed in range(300)]
+    plans = [restless_actions(np.random.default_rng(seed)) for seed in range(episodes)]
     env = BatchMinecart(stochastic=False)
     seen = env.reset(np.arange(len(plans)))
     running = np.arange(len(plans))
@@ -62,9 +63,9 @@ def test_deterministic_carts_equal_mo_gymnasium_step_for_step():
             with_ore += bool(ended and expected[:2].sum() > 0)
             at_walls += bool(np.isin(observation[:2], (0.0, 1.0)).any())
             mined += action == MINE
-    assert compared >= 10_000
-    assert min(returned, with_ore, mined) >= 10  # the actions did reach what matters
-    assert at_walls >= 1_000
+    assert compared >= 30 * episodes
+    assert min(returned, with_ore, mined) >= episodes // 30  # the actions did reach what matters
+    assert at_walls >= 3 * episodes
 
 
 def test_stochastic_carts_have_the_masks_of_mo_gymnasium_in_the_same_states():

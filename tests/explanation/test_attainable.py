@@ -118,7 +118,7 @@ def test_what_the_user_keeps_is_kept() -> None:
 def test_of_several_the_closest_to_the_original_command_is_told() -> None:
     """In Fruit-Tree many points of the front can still be had after the foil: none of them is closer."""
     agent, num_farther = pf.load_agent("fruit-tree"), 0
-    for decision in some_decisions(agent, 12):
+    for decision in some_decisions(agent, 4):
         for answer in pf.explain_decision(agent, decision, search=QUICK):
             others = agent.front - decision.collected
             others = others[
