@@ -1,19 +1,24 @@
 """Try to refute proofs about networks that are hard to round, and print a table by kind of network.
 
-python benchmarks/attack_proofs.py [--answers 2000] [--commands 5000] [--seed 0] [--kinds clamp half ...]
+python benchmarks/attack_proofs.py [--answers 2500] [--commands 20000] [--seed 0] [--kinds clamp half ...] [--rows FILE]
 
-Answer number n has seed n. For each proof, commands that it excludes are given to the deployed module: anywhere in the
-search region, in its corners, near the surface of the ball below the lower bound, near the closest command, and beside
-the numbers of coarse number formats. A command that makes the foil win by kappa refutes the proof. Exits with 1 if any
-proof was refuted.
+Answer number n has seed n. With --rows, the row of each answer is appended to a file of JSON lines, and answers that it
+has are not repeated, so that a long run can be continued. Only white-box policies are attacked: a module that rounding
+makes a black box is replaced by another one of its kind.
+
+For each proof, commands that it excludes are given to the deployed module: anywhere in the search region, in its
+corners, near the surface of the ball below the lower bound, near the closest command, and beside the numbers of coarse
+number formats. A command that makes the foil win by kappa refutes the proof. Exits with 1 if any proof was refuted.
 """
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -22,11 +27,15 @@ from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
 import paretofoil as pf
-from paretofoil.core.policy import Policy
+from paretofoil.core.policy import Policy, WhiteBoxPolicy
 from paretofoil.core.question import QuestionBatch
 
-SECONDS = 2.0
+SECONDS = 1.0
 """Time limit per question."""
+NEAR, FAR = (-5.0, -1.0), (-1.5, 0.0)
+"""Powers of 10: at which share of the way from where the choice changes a command lies. Where numbers are coarse,
+nothing is proven about commands that are near."""
+Powers = tuple[float, float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +108,7 @@ class Dense(nn.Module):
         return self.layers(torch.cat([states, commands], dim=1))
 
 
-def clamp_case(rng: np.random.Generator) -> Case:
+def clamp_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Clamps whose lower limit exceeds the upper one."""
     low, high = _region(rng, int(rng.integers(1, 4)))
     lower = rng.random(len(low)) < 0.5
@@ -108,33 +117,33 @@ def clamp_case(rng: np.random.Generator) -> Case:
     return _case(module, rng, low, high, rng.normal(size=2), foil=1)
 
 
-def half_case(rng: np.random.Generator) -> Case:
+def half_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Saturated tanh layers in float16 or bfloat16."""
     low, high = _region(rng, int(rng.integers(1, 4)))
     state = torch.tensor(rng.normal(size=2))
     module = Steep(rng, low, high, 10.0 ** rng.uniform(0, 4), state)
     dtype = (torch.float16, torch.bfloat16)[int(rng.integers(2))]
-    return _case(module.to(dtype), rng, low, high, state.numpy(), near=10.0 ** rng.uniform(-5, -1))
+    return _case(module.to(dtype), rng, low, high, state.numpy(), near=10.0 ** rng.uniform(*powers))
 
 
-def large_state_case(rng: np.random.Generator) -> Case:
+def large_state_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Terms of the state and of the bias, in float32, that are far larger than those of the command."""
     low, high = _region(rng, int(rng.integers(1, 4)))
     state = torch.tensor(rng.normal(size=2) * 10.0 ** rng.uniform(3, 8), dtype=torch.float32)
     module = Steep(rng, low, high, 10.0 ** rng.uniform(0, 3), state)
-    return _case(module, rng, low, high, state.numpy(), near=10.0 ** rng.uniform(-6, -1))
+    return _case(module, rng, low, high, state.numpy(), near=10.0 ** rng.uniform(*powers))
 
 
-def saturated_case(rng: np.random.Generator) -> Case:
+def saturated_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Steep networks in float32 and float64, with a command close to where the choice changes."""
     dim = int(rng.integers(1, 5))
     sizes = [2 + dim, *[int(rng.integers(4, 33))] * int(rng.integers(1, 3)), 3]
     module = Dense(sizes, _activation(rng), gain=float(rng.choice([3.0, 10.0, 30.0])))
     dtype = (torch.float32, torch.float64)[int(rng.integers(2))]
-    return _case(module.to(dtype), rng, *_region(rng, dim), rng.normal(size=2), near=10.0 ** rng.uniform(-6, -1))
+    return _case(module.to(dtype), rng, *_region(rng, dim), rng.normal(size=2), near=10.0 ** rng.uniform(*powers))
 
 
-def ordinary_case(rng: np.random.Generator) -> Case:
+def ordinary_case(rng: np.random.Generator, powers: Powers = NEAR) -> Case:
     """Networks as people write them."""
     dim = int(rng.integers(1, 5))
     return _case(Dense([2 + dim, 32, 32, 3], _activation(rng), gain=2.0), rng, *_region(rng, dim), rng.normal(size=2))
@@ -145,13 +154,21 @@ def _activation(rng: np.random.Generator) -> nn.Module:
     return kinds[int(rng.integers(len(kinds)))]()
 
 
-KINDS: dict[str, Callable[[np.random.Generator], Case]] = {
+KINDS: dict[str, Callable[..., Case]] = {
     "clamp": clamp_case,
     "half": half_case,
     "large-state": large_state_case,
     "saturated": saturated_case,
     "ordinary": ordinary_case,
 }
+
+
+def white_box_case(kind: str, rng: np.random.Generator) -> Case:
+    """Return a case of a kind about a policy that answers can be proven about."""
+    powers = (NEAR, FAR)[int(rng.integers(2))]
+    while not isinstance((case := KINDS[kind](rng, powers)).policy, WhiteBoxPolicy):
+        pass
+    return case
 
 
 def _region(rng: np.random.Generator, dim: int) -> tuple[np.ndarray, np.ndarray]:
@@ -245,48 +262,49 @@ def _representable(batch: QuestionBatch, z: np.ndarray, rng: np.random.Generator
     return batch.changes_to(np.zeros(len(z), dtype=np.int64), beside)
 
 
+COLUMNS = (
+    *("answers", "proven closest", "proven infeasible", "found", "not found", "refused", "derived", "measured"),
+    *("attacked", "commands", "refuted"),
+)
+
+
 def main(arguments: argparse.Namespace) -> int:
-    counts: dict[str, Counter[str]] = {kind: Counter() for kind in arguments.kinds}
-    refuted = []
+    file: Path | None = arguments.rows
+    lines = file.read_text().splitlines() if file is not None and file.exists() else []
+    rows = {row["seed"]: row for row in map(json.loads, lines)}
+    torch.set_num_threads(1)
     with threadpool_limits(1):
-        torch.set_num_threads(1)
         for n in track(range(arguments.seed, arguments.seed + arguments.answers), "Attacking proofs"):
+            if n in rows:
+                continue
             kind = arguments.kinds[n % len(arguments.kinds)]
             torch.manual_seed(n)
             rng = np.random.default_rng(n)
-            labels, tried, worst = attack(KINDS[kind](rng), arguments.commands, rng)
-            counts[kind].update(
-                {"answers": 1, **dict.fromkeys(labels, 1), "commands": tried, "refuted": int(worst >= 0)}
-            )
-            if worst >= 0:
-                refuted.append(
-                    f"refuted: --seed {n} --answers 1 --kinds {' '.join(arguments.kinds)} ({kind}, margin {worst:+.3g})"
-                )
-    print("\n".join(refuted))
-    columns = [
-        "answers",
-        "proven closest",
-        "proven infeasible",
-        "found",
-        "not found",
-        "refused",
-        "derived",
-        "measured",
-        "commands",
-        "refuted",
-    ]
-    print(f"| kind | {' | '.join(columns)} |\n|---{'|---:' * len(columns)}|")
-    for kind, row in {**counts, "all": sum(counts.values(), Counter())}.items():
-        print(f"| {kind} | {' | '.join(f'{row[column]:,}' for column in columns)} |")
+            labels, tried, worst = attack(white_box_case(kind, rng), arguments.commands, rng)
+            rows[n] = {"seed": n, "kind": kind, "labels": labels, "commands": tried, "refuted": worst >= 0}
+            if file is not None:
+                with file.open("a") as stream:
+                    stream.write(json.dumps(rows[n]) + "\n")
+    counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
+    for row in rows.values():
+        numbers = {"attacked": row["commands"] > 0, "commands": row["commands"], "refuted": row["refuted"]}
+        counts[row["kind"]].update({"answers": 1, **dict.fromkeys(row["labels"], 1), **numbers})
+    print(f"| kind | {' | '.join(COLUMNS)} |\n|---{'|---:' * len(COLUMNS)}|")
+    for kind, count in {**counts, "all": sum(counts.values(), Counter())}.items():
+        print(f"| {kind} | {' | '.join(f'{int(count[column]):,}' for column in COLUMNS)} |")
+    refuted = [row["seed"] for row in rows.values() if row["refuted"]]
+    for seed in refuted:
+        print(f"refuted: --seed {seed} --answers 1 --kinds {' '.join(arguments.kinds)}")
     return int(bool(refuted))
 
 
 def read_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--answers", type=int, default=2000, help="Number of answers to attack.")
-    parser.add_argument("--commands", type=int, default=5000, help="Number of commands per answer.")
+    parser.add_argument("--answers", type=int, default=2500, help="Number of answers to attack.")
+    parser.add_argument("--commands", type=int, default=20_000, help="Number of commands per answer.")
     parser.add_argument("--seed", type=int, default=0, help="Seed of the first answer.")
     parser.add_argument("--kinds", nargs="+", choices=list(KINDS), default=list(KINDS))
+    parser.add_argument("--rows", type=Path, help="File of JSON lines to continue and to append to.")
     return parser.parse_args()
 
 

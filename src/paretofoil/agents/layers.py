@@ -45,14 +45,14 @@ def command_block(size: int) -> Block:
 
 
 def arrange(
-    blocks: Sequence[Block], output: np.ndarray, low: np.ndarray, error: np.ndarray, unit: float, unknown: str | None
+    blocks: Sequence[Block], output: np.ndarray, low: np.ndarray, error: np.ndarray, unit: float
 ) -> FoldedPolicy:
     """Return the folded policy of blocks, the command first, and output coefficients (1 + units, actions).
 
     ReLUs are placed as early as possible, because a sigmoid layer cannot carry their inputs. A command is carried as
     R = relu(R - low) - relu(low - R) + low, with the lowest usual command `low` (d,): for R >= low the second term is
-    0, and bounds stay tight. `error` (1 + units, actions) is the rounding error of the output; `unknown` says why
-    rounding errors cannot be derived.
+    0, and bounds stay tight. `error` (1 + units, actions) is the rounding error of the output, and `unit` the unit
+    roundoff.
     """
     used = np.abs(output) + error
     command, *pending = _needed(blocks, used)
@@ -70,7 +70,7 @@ def arrange(
             raise NotWhiteBox(_mixed(now[0].activation, alive))
         layers.append(now, alive)
         done += now
-    return layers.finish(output, error, unit, unknown)
+    return layers.finish(output, error, unit)
 
 
 def _mixed(activation: Activation | None, alive: Sequence[Block]) -> str:
@@ -138,7 +138,7 @@ class _Layers:
         self.slips.append(np.concatenate([slips, np.zeros(len(carriers))]))
         self.read = read
 
-    def finish(self, output: np.ndarray, error: np.ndarray, unit: float, unknown: str | None) -> FoldedPolicy:
+    def finish(self, output: np.ndarray, error: np.ndarray, unit: float) -> FoldedPolicy:
         self._add(self._affine(output), self._affine_error(error))
         rounding = Rounding(
             terms=tuple(errors[:, 1:] for errors in self.errors),
@@ -146,8 +146,7 @@ class _Layers:
             activations=tuple(self.slips),
             unit=unit,
         )
-        layers = tuple(self.weights), tuple(self.biases), tuple(self.activations)
-        return FoldedPolicy(*layers, *((None, unknown) if unknown else (rounding, "")))
+        return FoldedPolicy(tuple(self.weights), tuple(self.biases), tuple(self.activations), rounding)
 
     def _add(self, rows: np.ndarray, errors: np.ndarray) -> None:
         self.biases.append(rows[:, 0].copy())

@@ -1,6 +1,7 @@
 """ONNX files as policies: onnxruntime evaluates them, and their graph is recorded for proofs where it is supported."""
 
 import math
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
@@ -17,12 +18,19 @@ except ImportError:
     raise InvalidInput.missing("torch", "onnx") from None
 
 from paretofoil.agents.layers import NotWhiteBox
-from paretofoil.agents.recorder import Symbol, symbols_in
+from paretofoil.agents.recorder import FLOAT32, Symbol, symbols_in
 from paretofoil.agents.store import read_bytes
 from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.json import brief_words
 
+ACTIVATION_ROUNDINGS = 128.0
+"""Roundings that an activation of onnxruntime is allowed. Its library MLAS (core/mlas/lib/tanh.cpp and logistic.cpp)
+clamps inputs to -9 ... 9 and -18 ... 18, where tanh and sigmoid are constant up to half a rounding, and divides two
+polynomials of up to 13 roundings each, with Eigen's coefficients. The worst of 4 million float32 numbers of all sizes
+needs 5.2, and a float64 number 8 (`benchmarks/activation_errors.py`)."""
+SPARE_OPERATIONS = 8
+"""Roundings that each operation is allowed beside its terms: onnxruntime fuses neighbouring ones into weights."""
 PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
 """By ONNX's number of the type."""
 
@@ -74,7 +82,7 @@ class OnnxNetwork(nn.Module):
         onnx, runtime = _packages()
         try:
             model = onnx.load_model_from_string(data)
-            if any(tensor.data_location == tensor.EXTERNAL for tensor in model.graph.initializer):
+            if _names_other_files(model):  # before onnxruntime or anything else reads them
                 raise InvalidInput.expected("an ONNX file that contains its weights", "one that names other files")
             options = runtime.SessionOptions()
             options.intra_op_num_threads = 1  # faster for small networks
@@ -103,6 +111,10 @@ class OnnxNetwork(nn.Module):
     def forward(self, *inputs: Any) -> Any:
         named = inputs[0] if isinstance(inputs[0], Mapping) else dict(zip(self.names, inputs, strict=True))
         if symbols_in(dict(named)):
+            recording = symbols_in(dict(named))[0].recording
+            recording.activation_roundings, recording.spare_operations = ACTIVATION_ROUNDINGS, SPARE_OPERATIONS
+            if recording.unit > FLOAT32 and platform.machine() not in ("x86_64", "AMD64"):
+                recording.unknown = "onnxruntime computes in float16 on this processor, by formulas of its own"
             weights = {name: torch.tensor(array) for name, array in self.weights.items()}
             return self._run(self.graph, weights | dict(named))[0]
         [result] = self.session.run([self.graph.output[0].name], {name: t.numpy() for name, t in named.items()})
@@ -120,6 +132,10 @@ class OnnxNetwork(nn.Module):
                 results = _apply(node, inputs, self._attributes(node))
             else:
                 results = self._evaluate(node, inputs)
+                if node.op_type not in EXACT and any(result.is_floating_point() for result in results):
+                    symbols_in(values)[
+                        0
+                    ].recording.unknown = f"onnxruntime may compute {node.op_type} of weights differently"
             values |= dict(zip(node.output, results, strict=False))  # unused outputs may be missing
         return [values[output.name] for output in graph.output]
 
@@ -147,6 +163,14 @@ class OnnxNetwork(nn.Module):
         numbers = {name: value.numpy() for name, value in zip(node.input, inputs, strict=True) if value is not None}
         results = iter(ReferenceEvaluator(model).run(None, numbers))
         return [torch.from_numpy(np.array(next(results))) if name else torch.empty(0) for name in node.output]
+
+
+def _names_other_files(message: Any) -> bool:
+    """Return whether a tensor of a protobuf message, in subgraphs and functions as well, is in another file."""
+    if getattr(message, "external_data", None) or getattr(message, "data_location", 0):
+        return True
+    parts = [value for kind, value in message.ListFields() if kind.type == kind.TYPE_MESSAGE]
+    return any(_names_other_files(item) for part in parts for item in (part if hasattr(part, "__len__") else [part]))
 
 
 def _packages() -> tuple[Any, Any]:
@@ -302,12 +326,19 @@ def _dropout(inputs: Sequence[Any], attributes: Attributes) -> Any:
     return inputs[0]
 
 
+EXACT = {
+    *("Constant", "ConstantOfShape", "Identity", "Cast", "Shape", "Size", "Range", "Reshape", "Flatten", "Expand"),
+    *("Squeeze", "Unsqueeze", "Transpose", "Concat", "Split", "Slice", "Gather", "GatherND", "Tile", "Pad", "EyeLike"),
+    *("Where", "Neg", "Abs", "Relu", "Max", "Min", "Clip", "ReduceMax", "ReduceMin", "Not", "And", "Or", "If"),
+}
+"""Operations of weights alone whose result is the same whoever computes it."""
 OPERATIONS: dict[str, Operation] = {
     "Add": _simple(torch.add),
     "Sub": _simple(torch.sub),
     "Mul": _simple(torch.mul),
     "Div": _simple(torch.div),
     "Neg": _simple(torch.neg),
+    "Pow": _simple(torch.pow),
     "MatMul": _simple(torch.matmul),
     "Abs": _simple(torch.abs),
     "Relu": _simple(torch.relu),

@@ -5,6 +5,7 @@ entries as an affine function of the units, which are the components of the comm
 An operation that is not supported raises `NotWhiteBox` with its name.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -18,8 +19,13 @@ from paretofoil.core.policy import ACTIVATIONS, IMPOSSIBLE, STEEPEST, Activation
 
 MAX_UNITS = 4096
 """The largest number of units; a proof about more takes too long."""
-SPARE_OPERATIONS = 8
-"""Roundings that each operation is allowed beside its terms: of scalars, of weights that are fused, of a bias."""
+FLOAT32 = 2.0**-24
+"""The unit roundoff of float32."""
+ACTIVATION_ROUNDINGS = 32.0
+"""Roundings that an activation of torch is allowed. Of all float16 and bfloat16 numbers, and of 4 million float32
+numbers of all sizes, the worst needs 2.3 (`benchmarks/activation_errors.py`)."""
+SPARE_OPERATIONS = 3
+"""Roundings that each operation of torch is allowed beside its terms: of a scalar, or of conversions by autocast."""
 Arguments = tuple[Any, ...]
 Named = dict[str, Any]
 Operation = Callable[[Callable[..., Any], Arguments, Named], Any]
@@ -41,15 +47,23 @@ class Recording:
     """The activations so far, the supported operations, and the rounding of the module (see `Symbol.error`)."""
 
     def __init__(
-        self, size: int, dtype: torch.dtype, device: torch.device, operations: Mapping[str, Operation]
+        self, reach: np.ndarray, dtype: torch.dtype, device: torch.device, operations: Mapping[str, Operation]
     ) -> None:
-        self.blocks = [command_block(size)]
+        self.blocks = [command_block(len(reach))]
         self.dtype, self.device, self.operations = dtype, device, operations
-        self.unit, self.smallest = unit_roundoff(dtype), smallest_number(dtype)
+        self.unit, self.smallest, self.largest = unit_roundoff(dtype), smallest_number(dtype), torch.finfo(dtype).max
+        self.least_normal = torch.finfo(dtype).tiny
+        self.activation_roundings, self.spare_operations = ACTIVATION_ROUNDINGS, SPARE_OPERATIONS
+        self.sizes = torch.tensor([1.0, *reach], dtype=torch.float64)
+        """The largest size of the constant 1 and of each unit, for commands up to the reach."""
         self.exact = False
         """True while an identity is recorded that the module itself does not compute, so that nothing is rounded."""
-        self.unknown: str | None = None
-        """Why the rounding errors cannot be derived; None if they can."""
+        self.unknown = ""
+        """Why the rounding errors cannot be derived; empty if they can."""
+        self.returns_probabilities = False
+        """Whether a softmax was applied."""
+        self.needs_all_actions = False
+        """Whether probabilities may underflow, which is harmless only if the most probable action is valid."""
         if device.type != "cpu":
             self.unknown = f"the arithmetic of the device {device.type} is not known"
         elif torch.get_float32_matmul_precision() != "highest":
@@ -63,7 +77,10 @@ class Recording:
         """Return the command as a batch of one row."""
         size = self.blocks[0].before.shape[1]
         basis = torch.cat([torch.zeros(1, size), torch.eye(size)]).double()[:, None, :]
-        return Symbol(self, basis, basis * self.unit)  # it is rounded to the module's number format
+        error = basis * 1.001 * self.unit  # it is rounded to the module's number format, perhaps by way of float32
+        error[0] += self.smallest
+        self.check_overflow(basis)
+        return Symbol(self, basis, error)
 
     def constant(self, tensor: Tensor) -> "Symbol":
         """Return the symbol of a tensor that does not depend on the command, to follow its rounding errors."""
@@ -74,31 +91,44 @@ class Recording:
         """Return the largest rounding error of a sum of products, in any order, as a share of their sizes."""
         if self.exact:
             return 0.0
-        unit = self.unit
-        if torch.is_autocast_enabled("cpu"):
-            unit = max(unit, unit_roundoff(torch.get_autocast_dtype("cpu")))
-        share = (terms + SPARE_OPERATIONS) * unit
+        share = (terms + self.spare_operations) * self.unit
         if share >= 0.5:
-            self.unknown = f"sums of {terms:,} terms are too long for numbers with a rounding error of {unit:.1g}"
+            self.unknown = f"sums of {terms:,} terms are too long for numbers with a rounding error of {self.unit:.1g}"
             return 1.0
         return share / (1.0 - share) + 1e-14  # float64, in which the share itself is applied, rounds as well
+
+    def round_to(self, dtype: torch.dtype) -> None:
+        """Take the coarser of two number formats: from then on it determines the rounding errors."""
+        self.unit, self.smallest = max(self.unit, unit_roundoff(dtype)), max(self.smallest, smallest_number(dtype))
+        self.largest = min(self.largest, torch.finfo(dtype).max)
+        self.least_normal = max(self.least_normal, torch.finfo(dtype).tiny)
+
+    def check_overflow(self, sizes: Tensor) -> None:
+        """Give up deriving errors if numbers with sizes (1 + units, ...) of their terms could overflow."""
+        largest = torch.tensordot(self.sizes[: len(sizes)], sizes, dims=1)
+        largest = float(largest[largest.isfinite()].max()) if largest.isfinite().any() else 0.0  # others are masks
+        if largest > self.largest / 2 and not self.exact:
+            self.unknown = f"numbers up to {largest:.2g} may be too large for a format that ends at {self.largest:.2g}"
 
     def activate(self, activation: Activation, symbol: "Symbol", beyond: float = 0.0) -> "Symbol":
         """Return new units: the activation of each entry of a symbol.
 
         `beyond` is the error of the module's own formula, apart from rounding.
         """
-        half_type = self.dtype in (torch.float16, torch.bfloat16)  # these compute in float32, and round once
-        slip = 0.0 if activation == "relu" else (4.0 if half_type else 32.0) * self.unit + beyond
+        slip = self.activation_roundings * min(self.unit, FLOAT32) + beyond
+        slip += 4.0 * self.unit if self.unit > FLOAT32 else 0.0  # coarser formats compute in float32, and round
+        slip = 0.0 if activation == "relu" else slip
         if symbol.is_constant:
             value = torch.from_numpy(np.asarray(ACTIVATIONS[activation](symbol.basis.numpy())))
-            error = symbol.error * STEEPEST[activation] + slip * value.abs().clamp(min=1.0)
-            return Symbol(self, value, error)
+            size = (symbol.basis if activation == "silu" else value).abs().clamp(min=1.0)
+            return Symbol(self, value, symbol.error * STEEPEST[activation] + slip * size)
         before, error = symbol.basis.flatten(1), symbol.error.flatten(1)  # (1 + units, n)
         first, count = self.units, before.shape[1]
         if first + count > MAX_UNITS:
             raise NotWhiteBox(f"more than {MAX_UNITS} activations, too many for a proof")
         self.blocks.append(Block(activation, before.numpy().copy(), first, error.numpy().copy(), slip))
+        sizes = self.sizes[: len(before)] @ (before.abs() + error) + 1.0
+        self.sizes = torch.cat([self.sizes, sizes.clamp(max=2.0) if activation in ("sigmoid", "tanh") else sizes])
         basis = torch.cat([torch.zeros(1 + first, count), torch.eye(count)]).double()
         basis = basis.reshape(-1, *symbol.basis.shape[1:])
         return Symbol(self, basis, torch.zeros_like(basis))
@@ -121,6 +151,9 @@ class Recording:
         basis, error = (_padded(part, 1 + self.units)[:, 0, :].numpy().copy() for part in (output.basis, output.error))
         masked = basis[0] <= IMPOSSIBLE
         basis[0, masked], error[:, masked] = IMPOSSIBLE, 0.0
+        logits = self.sizes.numpy() @ (np.abs(basis) + error)[:, ~masked]
+        if self.returns_probabilities and 2.0 * logits.max(initial=0.0) > -np.log(self.least_normal) - len(logits):
+            self.needs_all_actions = True
         sizes = (np.abs(basis) + error)[:, ~masked].sum(axis=1, keepdims=True)
         sizes[0] += np.log(basis.shape[1]) + 1.0
         return basis, error + 16.0 * (self.unit if output.tail else 2.0**-53) * sizes  # the log-sum-exp behind it
@@ -205,7 +238,11 @@ _ALWAYS = {"to", "float", "double", "cpu", "detach", "eq", "__eq__"}
 
 def _operate(name: str, function: Any, args: Arguments, kwargs: Named) -> Any:
     symbols = symbols_in((args, kwargs))
-    operations = symbols[0].recording.operations
+    recording, operations = symbols[0].recording, symbols[0].recording.operations
+    if torch.is_autocast_enabled("cpu"):
+        recording.round_to(torch.get_autocast_dtype("cpu"))
+        if recording.largest < torch.finfo(torch.bfloat16).max:
+            recording.unknown = "numbers may be too large for the float16 of autocast"
     writes = bool(kwargs.pop("inplace", False))
     if name in _WRITES or (name.endswith("_") and name[:-1] in operations):
         name, writes = _WRITES.get(name, name[:-1]), True
@@ -284,14 +321,17 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
     `terms` is the number of products that it sums; by default, the number of entries of the symbol.
     """
     symbol = _only_symbol(args, kwargs)
+    args, kwargs = _with_copies(symbol, (args, kwargs))
     basis = _applied(function, args, kwargs, symbol, symbol.basis, _value)
     size = _applied(function, args, kwargs, symbol, symbol.basis.abs(), _size)
     moved = _applied(function, args, kwargs, symbol, symbol.error, lambda tensor: _size(tensor) + _uncertainty(tensor))
     if len(symbols_in((args, kwargs))) > 1:  # the others are constants, which may be off
         moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _uncertainty).abs()
     recording, count = symbol.recording, symbol.basis[0].numel() if terms is None else terms
-    error = moved.abs() + recording.gamma(count) * (size.abs() + moved.abs())
-    error[0] += (count + SPARE_OPERATIONS) * recording.smallest
+    size = size.abs() + moved.abs()
+    error = moved.abs() + recording.gamma(count) * size
+    error[0] += (count + recording.spare_operations) * recording.smallest
+    recording.check_overflow(size)
     return _wrapped(recording, basis, error, shared=False)
 
 
@@ -302,6 +342,17 @@ def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
     if len(varying) > 1:
         raise NotWhiteBox("a product of two values that both depend on the command")
     return varying[0] if varying else symbols[0]
+
+
+def _with_copies(symbol: Symbol, value: Any) -> Any:
+    """Return nested arguments in which a symbol stands once; in other places stands a copy, with errors of its own."""
+    places = iter(range(len(symbols_in(value))))
+
+    def copied(tensor: Tensor) -> Tensor:
+        again = tensor is symbol and next(places) > 0
+        return Symbol(symbol.recording, symbol.basis, symbol.error) if again else tensor
+
+    return _each(value, copied)
 
 
 def _applied(
@@ -329,8 +380,10 @@ def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     basis = _together(function, args, kwargs, "basis")
     factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
     size, moved = (factor * _together(torch.add, args, {}, pick) for pick in ("size", "error"))
-    gamma = recording.gamma(1)
-    return _wrapped(recording, basis, moved + gamma * (size + moved), shared=False)
+    error = moved + recording.gamma(1) * (size + moved)
+    error[0] += 0.0 if recording.exact else recording.smallest
+    recording.check_overflow(size + moved)
+    return _wrapped(recording, basis, error, shared=False)
 
 
 def _together(function: Any, args: Arguments, kwargs: Named, pick: str) -> Any:
@@ -503,19 +556,21 @@ def masked_fill(x: Symbol, mask: Tensor, value: Any) -> Any:
 
 
 def run(
-    call: Callable[[Tensor, Tensor], Any], states: Tensor, size: int, dtype: torch.dtype, device: torch.device
+    call: Callable[[Tensor, Tensor], Any], states: Tensor, reach: np.ndarray, dtype: torch.dtype, device: torch.device
 ) -> tuple[Recording, Any]:
-    """Call a function with states (1, S) and a symbolic command (1, size); return the recording and the result.
+    """Call a function with states (1, S) and a symbolic command (1, d) up to a size of `reach` (d,).
+
+    Returns the recording and the result.
 
     The states are symbols, too, to derive the rounding errors of their part of the network. If it has unsupported
     operations, the module computes it, and its rounding is unknown.
     """
     with torch.no_grad():
         try:
-            recording = Recording(size, dtype, device, OPERATIONS)
+            recording = Recording(reach, dtype, device, OPERATIONS)
             return recording, call(recording.constant(states), recording.command())
         except Exception:
-            recording = Recording(size, dtype, device, OPERATIONS)
+            recording = Recording(reach, dtype, device, OPERATIONS)
             recording.unknown = "the part of the network that reads the state has operations that are not understood"
             return recording, call(states, recording.command())
 
@@ -537,10 +592,8 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
         raise NotWhiteBox("rounding of values that depend on the command to integers")
     symbol.shared, recording, error = True, symbol.recording, symbol.error
     for dtype in dtypes:
-        recording.unit, recording.smallest = (
-            max(recording.unit, unit_roundoff(dtype)),
-            max(recording.smallest, smallest_number(dtype)),
-        )
+        recording.round_to(dtype)
+        recording.check_overflow(symbol.basis.abs() + error)
         error = error + unit_roundoff(dtype) * (symbol.basis.abs() + error)
         error[0] += smallest_number(dtype)
     return Symbol(recording, symbol.basis, error, symbol.tail, shared=True)
@@ -586,6 +639,18 @@ def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
     return args[0] * inverse
 
 
+def _power(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """A power of the state with a small whole exponent, as a product."""
+    base, exponent = (*args, *kwargs.values())
+    if isinstance(exponent, Tensor) and not isinstance(exponent, Symbol) and exponent.numel() == 1:
+        exponent = exponent.item()
+    if not isinstance(base, Symbol) or isinstance(exponent, Tensor) or exponent not in range(1, 17):
+        raise NotWhiteBox("a power whose exponent is not a whole number from 1 to 16")
+    if not base.is_constant and exponent > 1:
+        raise NotWhiteBox("a power of values that depend on the command")
+    return base if exponent == 1 else base * _power(function, (base, exponent - 1), {})
+
+
 def _linear(function: Any, args: Arguments, kwargs: Named) -> Any:
     bias = args[2] if len(args) > 2 else kwargs.pop("bias", None)
     if bias is None:
@@ -599,6 +664,19 @@ def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
     result = linear_in_one(function, (*args[:2], None, *args[3:]), kwargs)
     result.recording.unknown = "convolutions are computed in several ways, which round differently"
     return result if bias is None else result + bias.reshape(-1, *[1] * (args[1].ndim - 2))
+
+
+def _einsum(function: Any, args: Arguments, kwargs: Named) -> Any:
+    """Contract tensors, in any order: the sums have as many terms as all contracted axes together."""
+    equation, tensors = args[0], args[1] if isinstance(args[1], list | tuple) else args[1:]
+    inputs, _, output = equation.replace(" ", "").partition("->")
+    sizes: dict[str, int] = {}
+    for names, tensor in zip(inputs.split(","), tensors, strict=True):
+        first, _, last = names.partition("...")
+        sizes |= dict(zip(first, tensor.shape, strict=False)) | dict(zip(last[::-1], tensor.shape[::-1], strict=False))
+    kept = output if "->" in equation else [name for name in sizes if inputs.count(name) == 1]
+    terms = math.prod(size for name, size in sizes.items() if name not in kept)
+    return linear_in_one(function, (equation, *tensors), kwargs, terms)
 
 
 def _bilinear(x: Tensor, y: Tensor, weight: Tensor, bias: Tensor | None = None) -> Any:
@@ -700,6 +778,7 @@ def _softmax(name: str) -> Operation:
         symbol, dim = args[0], args[1] if len(args) > 1 else kwargs.get("dim")
         if dim not in (-1, symbol.ndim - 1):
             raise NotWhiteBox(f"{name} over axis {dim}, which is not the last")
+        symbol.recording.returns_probabilities |= name == "softmax"
         return Symbol(symbol.recording, symbol.basis, symbol.error, name)
 
     return operation
@@ -711,6 +790,7 @@ def _turn(name: str, before: str, after: str) -> Operation:
     def operation(function: Any, args: Arguments, kwargs: Named) -> Any:
         if args[0].tail != before:
             raise NotWhiteBox(f"{name} of values that depend on the command")
+        args[0].recording.returns_probabilities = True
         return Symbol(args[0].recording, args[0].basis, args[0].error, after)
 
     return operation
@@ -734,11 +814,14 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_negative, "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
-    **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__ einsum"),
+    **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__"),
+    "einsum": _einsum,
     **_all(linear_in_all, "cat concat concatenate stack hstack vstack"),
     **_all(_sum, "add __add__ __radd__ __rsub__ rsub"),
     **_all(_difference, "sub subtract __sub__"),
     **_all(_quotient, "div divide true_divide __div__ __truediv__"),
+    **_all(_power, "pow __pow__"),
+    "square": lambda function, args, kwargs: _power(function, (*args, *kwargs.values(), 2), {}),
     "linear": _linear,
     "bilinear": _called(_bilinear, input1="x", input2="y"),
     "addmm": _called(_addmm),

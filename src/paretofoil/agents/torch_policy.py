@@ -18,7 +18,7 @@ except ImportError:
     raise InvalidInput.missing("torch", "torch") from None
 
 from paretofoil.agents.layers import NotWhiteBox, arrange
-from paretofoil.agents.recorder import Symbol, run, unit_roundoff
+from paretofoil.agents.recorder import FLOAT32, Symbol, run
 from paretofoil.core.command import CommandSpace, told
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
 
@@ -29,6 +29,8 @@ BATCH = 1 << 13
 """The largest number of rows per call of the module."""
 PROBES = 64
 """The number of random commands on which a module is tested and compared with its fold."""
+REACH = 4.0
+"""Rounding errors are derived for commands up to this many times as large as those of the command space."""
 DEVIATION = 1e-3
 """The largest error of the logits of a fold, as a share of their spread."""
 MASKED = -1e6
@@ -165,9 +167,10 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
     if any(isinstance(part, torch.jit.ScriptModule) for part in policy.module.modules()):
         raise NotWhiteBox("a scripted module, whose operations cannot be recorded")
     states = policy.tensor(np.asarray(state, dtype=np.float32)[None])
+    reach = REACH * np.maximum(np.abs(policy.space.low), np.abs(policy.space.high))
     try:
         with _uncompiled():
-            recording, output = run(policy.call, states, policy.space.dim, *_precision(policy.module))
+            recording, output = run(policy.call, states, reach, *_precision(policy.module))
     except NotWhiteBox:
         raise
     except Exception as error:  # the module is the user's code, which may do anything with a symbol
@@ -182,9 +185,12 @@ def fold_module(policy: TorchPolicy, state: np.ndarray) -> tuple[FoldedPolicy, f
         errors = np.zeros_like(coefficients)
         recording.unknown = recording.unknown or "the command plays no part in what the network computes"
     coefficients[0] = np.maximum(coefficients[0], IMPOSSIBLE)
-    if recording.unknown and recording.unit > unit_roundoff(torch.float32):
-        raise NotWhiteBox(f"rounding to {recording.dtype}, which cannot be derived: {recording.unknown}")
-    folded = arrange(recording.blocks, coefficients, policy.space.low, errors, recording.unit, recording.unknown)
+    if recording.unknown and recording.unit > FLOAT32:
+        raise NotWhiteBox(f"rounding to half precision, which cannot be derived: {recording.unknown}")
+    folded = arrange(recording.blocks, coefficients, policy.space.low, errors, recording.unit)
+    assert folded.rounding is not None
+    rounding = replace(folded.rounding, reach=reach, needs_all_actions=recording.needs_all_actions)
+    folded = replace(folded, rounding=None if recording.unknown else rounding, unknown=recording.unknown)
     return folded, _deviation(policy, state, folded)
 
 
@@ -206,18 +212,53 @@ def _check_tail(tail: str, outputs: Outputs) -> None:
 
 
 def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
-    """Return the largest error of a logit relative to the best of its row, on random commands."""
-    commands = _probes(policy.space)
-    exact = folded.logits(commands)
+    """Return the largest error of a logit relative to the best of its row, on random commands.
+
+    Hard commands are compared as well; where rounding is derived, no error may exceed it.
+    """
+    commands = np.concatenate([_probes(policy.space), _hard_commands(policy, folded)])
+    exact, allowed = folded.logits(commands), folded.errors(commands)
     scores = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
     best = exact.argmax(axis=1)[:, None]
     with np.errstate(invalid="ignore"):  # NaN is refused below
         exact, scores = (values - np.take_along_axis(values, best, axis=1) for values in (exact, scores))
-    valid = (exact > MASKED) & ~np.isneginf(scores)
-    error, spread = np.abs(exact - scores)[valid].max(), float(np.ptp(exact[valid]))
-    if not error <= DEVIATION * spread:
-        raise NotWhiteBox(f"a fold with an error of {error:.2g}, for logits with a spread of {spread:.2g}")
-    return float(error)
+    allowed = allowed + np.take_along_axis(allowed, best, axis=1)
+    least = max(MASKED, np.log(torch.finfo(_precision(policy.module)[0]).tiny) + 1.0)
+    valid = (exact > (least if policy.outputs == "probabilities" else MASKED)) & ~np.isneginf(scores)
+    error, spread = np.where(valid, np.abs(exact - scores), 0.0), float(np.ptp(exact[valid]))
+    worst = error[:PROBES].max()
+    if not worst <= DEVIATION * spread:
+        raise NotWhiteBox(f"a fold with an error of {worst:.2g}, for logits with a spread of {spread:.2g}")
+    beyond = error - np.where(np.isfinite(allowed), allowed, DEVIATION * spread)
+    if not beyond.max() <= 0.0:
+        where = told(commands[np.unravel_index(beyond.argmax(), beyond.shape)[0]])
+        raise NotWhiteBox(
+            f"a fold with an error of {error.flat[beyond.argmax()]:.2g} at {where}, more than rounding allows"
+        )
+    return float(worst)
+
+
+def _hard_commands(policy: TorchPolicy, folded: FoldedPolicy) -> np.ndarray:
+    """Return corners of the command space, kinks of the fold, and the next numbers beside both.
+
+    A kink is where the input of an activation changes its sign, on lines from corners to random commands.
+    """
+    space, rng = policy.space, np.random.default_rng(1)
+    corners = np.where(rng.random((PROBES, space.dim)) < 0.5, space.low, space.high)
+    start, end = corners, rng.uniform(space.low, space.high, size=corners.shape)
+    before, after = folded.inputs(start), folded.inputs(end)
+    lines, units = np.nonzero((before < 0.0) != (after < 0.0))
+    chosen = rng.permutation(len(lines))[:PROBES]
+    lines, units = lines[chosen], units[chosen]
+    start, end, sign = start[lines], end[lines], before[lines, units] < 0.0
+    for _ in range(30):
+        middle = (start + end) / 2
+        same = (folded.inputs(middle)[np.arange(len(lines)), units] < 0.0) == sign
+        start, end = np.where(same[:, None], middle, start), np.where(same[:, None], end, middle)
+    hard = np.concatenate([corners, start, end])
+    step = torch.finfo(_precision(policy.module)[0]).eps
+    hard = np.concatenate([hard, hard * (1.0 + step * rng.choice([-1.0, -0.5, 0.5, 1.0], size=hard.shape))])
+    return space.project(np.clip(hard, space.low, space.high), space.low, space.high)
 
 
 def _probes(space: CommandSpace) -> np.ndarray:

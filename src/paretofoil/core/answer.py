@@ -133,6 +133,8 @@ class Certificate:
     rounding: Literal["derived", "measured"] = "measured"
     """derived: the proof includes the rounding errors of the deployed policy; measured: it assumes that they are no
     larger than the slack, several times the largest one that was measured."""
+    why_measured: str = ""
+    """Why the rounding errors are not derived."""
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
@@ -156,6 +158,7 @@ class Certificate:
         return (
             f"The proof is for margins of {self.kappa:g} - {self.slack:g}. It assumes that rounding errors change the "
             f"margins of the deployed policy by at most {self.slack:g} (largest one measured: {self.deviation:.1e})."
+            f"{f' They are not derived because {self.why_measured}.' if self.why_measured else ''}"
         )
 
     def __repr__(self) -> str:

@@ -134,8 +134,8 @@ class Rounding:
     """How far the deployed policy can be from the real numbers, layer by layer.
 
     What the deployed layer k gives to its activation differs from W_k h + b_k, for the deployed inputs h, by at most
-    terms_k |h| + constants_k. The deployed activation is off by at most activations_k times its size, or times 1 if
-    that is larger.
+    terms_k |h| + constants_k. The deployed activation is off by at most activations_k times its size (of a SiLU: the
+    size of its input), or times 1 if that is larger.
     """
 
     terms: tuple[np.ndarray, ...]  # each (outputs, inputs), not negative
@@ -143,6 +143,10 @@ class Rounding:
     activations: tuple[np.ndarray, ...]  # each (outputs,), one fewer than the layers
     unit: float
     """The unit roundoff of the number format: the largest relative error of one rounding."""
+    reach: np.ndarray | None = None
+    """The largest sizes (d,) of commands for which it holds: larger ones may overflow. None: all."""
+    needs_all_actions: bool = False
+    """Whether it holds only if all actions are valid: small probabilities underflow."""
 
     def first_layer(self) -> "Rounding":
         """Return the errors of the first layer alone."""
@@ -151,6 +155,11 @@ class Rounding:
             for parts in (self.terms, self.constants, self.activations)
         )
         return replace(self, terms=terms, constants=constants, activations=activations)
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether numbers are coarser than float32; probes say too little about these."""
+        return self.unit > 2.0**-24
 
     def of_outputs(self, keep: slice) -> "Rounding":
         """Return the errors of some of the outputs."""
@@ -195,6 +204,47 @@ class FoldedPolicy:
     """How far the deployed policy can be from this one; None if its arithmetic is not known."""
     unknown: str = ""
     """Why its arithmetic is not known."""
+
+    def inputs(self, commands: np.ndarray) -> np.ndarray:
+        """Return the inputs of all activations, layer by layer: (N, d) -> (N, units)."""
+        hidden, inputs = commands, []
+        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
+            inputs.append(hidden @ weight.T + bias)
+            hidden = ACTIVATIONS[activation](inputs[-1])
+        return np.concatenate([commands[:, :0], *inputs], axis=1)
+
+    def within(self, low: np.ndarray, high: np.ndarray, num_valid: int) -> "FoldedPolicy":
+        """Return the policy for commands within low, high (d,): without its rounding, where that does not hold."""
+        rounding = self.rounding
+        if rounding is None:
+            return self
+        if rounding.reach is not None and (np.maximum(np.abs(low), np.abs(high)) > rounding.reach).any():
+            unknown = "commands so far outside the command space may cause numbers that are too large"
+        elif rounding.needs_all_actions and num_valid < len(self.biases[-1]):
+            unknown = "probabilities may underflow, and the most probable action may be invalid"
+        else:
+            return self
+        if rounding.is_coarse:
+            raise InvalidInput.expected("a question that a policy in half precision can answer", unknown)
+        return replace(self, rounding=None, unknown=unknown)
+
+    def errors(self, commands: np.ndarray) -> np.ndarray:
+        """Return how far the deployed logits (N, num_actions) can be from `logits`; infinite if that is not known."""
+        rounding, hidden = self.rounding, commands
+        if rounding is None:
+            return np.full((len(commands), len(self.biases[-1])), np.inf)
+        error = np.zeros_like(commands)
+        for k, (weight, bias, activation) in enumerate(
+            zip(self.weights, self.biases, (*self.activations, None), strict=True)
+        ):
+            size = np.abs(hidden) + error
+            error = error @ np.abs(weight).T + size @ rounding.terms[k].T + rounding.constants[k]
+            given = hidden = hidden @ weight.T + bias
+            if activation is not None:
+                hidden = ACTIVATIONS[activation](given)
+                size = np.maximum(np.abs(given if activation == "silu" else hidden) + error, 1.0)
+                error = STEEPEST[activation] * error + rounding.activations[k] * size
+        return error
 
     def logits(self, commands: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, num_actions)."""

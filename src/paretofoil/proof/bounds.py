@@ -113,12 +113,15 @@ class Relaxed:
     """The form of the last activation's input."""
     sizes: list[np.ndarray]
     """The largest size (B, n) of what each activation gives, or, without any, of the inputs."""
+    slips: list[np.ndarray]
+    """The deployed error (B, n) of each activation."""
 
 
 def relax(layers: Iterable[Layer], form: AffineForm, deployed: DeployedErrors | None = None) -> Relaxed:
     """Return the relaxation of each activation for inputs of a form."""
     relaxed: list[Relaxation] = []
     errors: list[np.ndarray] = []
+    slips: list[np.ndarray] = []
     floor = ceiling = form.center  # the range of the inputs of a layer
     sizes = [] if deployed is None else [deployed.sizes]
     for k, (weight, bias, activation, pad) in enumerate(layers):
@@ -136,11 +139,12 @@ def relax(layers: Iterable[Layer], form: AffineForm, deployed: DeployedErrors | 
         floor, ceiling = output_range(activation, least, most)
         if deployed is not None:
             size = np.maximum(np.abs(floor), np.abs(ceiling))
-            slip = deployed.rounding.activations[k] * np.maximum(size, 1.0)
-            relaxed[-1] = relaxed[-1].widened(slip)
-            floor, ceiling = floor - slip, ceiling + slip
-            sizes.append(size + slip)
-    return Relaxed(relaxed, errors, form, sizes[1:] or sizes)
+            slipping = np.maximum(np.abs(least), np.abs(most)) if activation == "silu" else size
+            slips.append(deployed.rounding.activations[k] * np.maximum(slipping, 1.0))
+            relaxed[-1] = relaxed[-1].widened(slips[-1])
+            floor, ceiling = floor - slips[-1], ceiling + slips[-1]
+            sizes.append(size + slips[-1])
+    return Relaxed(relaxed, errors, form, sizes[1:] or sizes, slips)
 
 
 def interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

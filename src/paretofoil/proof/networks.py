@@ -61,6 +61,8 @@ class MarginNetwork:
     """The rounding errors of the deployed policy, which bounds then include; None if they hold for real numbers."""
     origin: np.ndarray | None = None  # (d,): the command at z = 0, and
     basis: np.ndarray | None = None  # (d, d): what z adds to it; both go with the rounding
+    unknown: str = ""
+    """Why the rounding errors are not known."""
 
     @property
     def num_rivals(self) -> int:
@@ -165,7 +167,7 @@ class MarginNetwork:
         error = np.zeros_like(low[None])
         for k, weight in enumerate(self.weights[:-1]):
             error = STEEPEST[self.activations[k]] * (error @ np.abs(weight).T + relaxed.errors[k])
-            error = error + self.rounding.activations[k] * np.maximum(relaxed.sizes[k], 1.0)
+            error = error + relaxed.slips[k]
         largest: np.ndarray = (error @ np.abs(self.weights[-1]).T + last_error)[0] + self.pads[-1]
         return largest
 
@@ -186,7 +188,9 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
 
     An action has one output for logits, and d outputs for values of d objectives.
     """
-    rivals, weights, biases = question.rivals, list(folded.weights), list(folded.biases)
+    rivals = question.rivals
+    folded = folded.within(question.low, question.high, (1 + len(rivals)) * outputs_per_action)
+    weights, biases = list(folded.weights), list(folded.biases)
     for parts in (weights, biases):
         rest = parts[-1].shape[1:]
         actions = parts[-1].reshape(-1, outputs_per_action, *rest)
@@ -201,7 +205,7 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
             np.tile(numbers[question.foil], len(rivals)), numbers[rivals].reshape(-1)
         )
     layers = tuple(weights), tuple(biases), folded.activations, pads
-    return MarginNetwork(*layers, rounding, question.command, question.basis)
+    return MarginNetwork(*layers, rounding, question.command, question.basis, folded.unknown)
 
 
 def command_reach(question: Question) -> np.ndarray:
@@ -327,6 +331,10 @@ class ProductNetwork:
     @property
     def rounding(self) -> Rounding | None:
         return self.gains.rounding
+
+    @property
+    def unknown(self) -> str:
+        return self.gains.unknown
 
     def with_rounding(self, rounding: Rounding | None) -> "ProductNetwork":
         """Return the network whose bounds include other rounding errors, or none."""

@@ -127,6 +127,7 @@ class Contest:
     @classmethod
     def of(cls, folded: FoldedPolicy, question: Question, measured: float, clearance: float = 0.0) -> "Contest":
         """Return the contest of a question's valid actions, for a measured deviation and a clearance for noise."""
+        folded = folded.within(question.low, question.high, len(question.valid_actions))
         low, width = question.low, question.high - question.low
         scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
         parts = folded, question.valid_actions, low, scale, high

@@ -46,11 +46,18 @@ class Allowance:
     """The largest other difference, in margins."""
     around: np.ndarray
     """How far (d,) a command may be off, in scaled changes, beside that."""
+    why_measured: str = ""
+    """Why the rounding errors are not derived."""
 
     @property
     def assumed(self) -> float:
         """The rounding error that is assumed; 0 if it is derived."""
         return self.slack if self.rounding == "measured" else 0.0
+
+    @property
+    def is_coarse(self) -> bool:
+        """Whether the policy computes in half precision."""
+        return self.network.rounding is not None and self.network.rounding.is_coarse
 
     def claim(self, question: Question, level: float) -> Claim:
         """Return the claim that some command of the region makes the deployed margins reach the level."""
@@ -78,16 +85,19 @@ def allowances(question: Question, network: Network, measured: float, clearance:
     exact, none = network.with_rounding(None), np.zeros(question.space.dim)
     error = float(network.largest_error(*question.room).max(initial=0.0))
     if clearance > CAUTION * error:
-        return [Allowance("measured", exact, measured, scaled_rounding(question))]
+        why = "the policy is noisier than its number format explains"
+        return [Allowance("measured", exact, measured, scaled_rounding(question), why)]
     if error <= DERIVED_SLACK:
         return [Allowance("derived", exact, error, none)]
     if network.rounding is None:
-        return [Allowance("measured", exact, measured, scaled_rounding(question))]
+        why = network.unknown or "the policy does not state its number format"
+        return [Allowance("measured", exact, measured, scaled_rounding(question), why)]
     derived = [Allowance("derived", network, 0.0, none)]
-    if network.rounding.unit > _FLOAT32:  # probes say too little about such coarse numbers
+    if derived[0].is_coarse:  # probes say too little about such numbers
         return derived
     # Even then the errors of the first layer are derived: where the rest is steep, no probe would show them.
-    return [*derived, Allowance("measured", network.with_rounding(network.rounding.first_layer()), measured, none)]
+    first, why = network.with_rounding(network.rounding.first_layer()), "derived errors are too wide for this question"
+    return [*derived, Allowance("measured", first, measured, none, why)]
 
 
 def deviation(

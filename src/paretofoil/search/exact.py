@@ -124,6 +124,7 @@ class Exact(Search):
             pad=float(network.pads[-1].max(initial=0.0)),
             norm=batch.norm,
             rounding=allowed.rounding,
+            why_measured=allowed.why_measured,
         )
         if _contradicted(batch, row, allowed, lower):
             return Finding(incumbent.scaled_change, Stop.CONTRADICTED)
@@ -148,6 +149,8 @@ class Exact(Search):
                     if incumbent.undecidable(claim):
                         continue
                     effort = _half(effort)
+                elif allowed.is_coarse and incumbent.undecidable(claim):  # a lower bound is all that can be proven
+                    effort = replace(effort, max_boxes=min(effort.max_boxes, 20 * _QUICK_BOXES))
                 proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
             boxes += proof.boxes
             proof = replace(proof, boxes=boxes)

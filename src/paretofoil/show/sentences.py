@@ -148,7 +148,7 @@ class _Words:
     def paragraph(self) -> str:
         parts, quoted = [self._situation(), self._outside(), self.one_line()], self.answer.quoted
         if quoted is None:
-            return _text([*parts, *self._no_counterfactual()])
+            return _text([*parts, *self._no_counterfactual(), self._why_measured()])
         parts += [self._probabilities(quoted), self._unchanged(quoted)]
         if self.rollouts.quoted is not None and self.rollouts.original is not None:
             parts.append(self._consequences(self.rollouts.quoted, self.rollouts.original))
@@ -156,7 +156,7 @@ class _Words:
             parts.append(self._start(self.rollouts.start))
         if self.answer.proven_range is not None:
             parts.append(self._proven_range(self.answer.proven_range, quoted.command))
-        parts += [self._proof(quoted), self._fewer()]
+        parts += [self._proof(quoted), self._why_measured(), self._fewer()]
         caveat = "" if self.preferences or delivers(self.answer) else CAVEAT
         return _text([*parts, caveat, self.advice()])
 
@@ -244,6 +244,12 @@ class _Words:
     def _is_restricted(self) -> bool:
         """Return whether some preferences were ruled out."""
         return bool((self.low > 0).any() or (self.high < 1).any())
+
+    def _why_measured(self) -> str:
+        proof = self.answer.proof
+        if proof is None or not proof.assumed or not proof.why_measured:
+            return ""
+        return f"Rounding errors are measured, not derived, because {proof.why_measured}."
 
     def _proof(self, quoted: Counterfactual) -> str:
         """Return how much smaller another change could be at most."""
