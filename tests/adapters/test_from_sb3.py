@@ -202,6 +202,14 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
         (model, {"observation": seen["observation"]}, {}, "the parts achieved_goal, .* got observation"),
         (model, seen | {"observation": np.zeros(5)}, {}, "expected an observation of the model's environment, got"),
         (model, several, {}, "expected one observation, got a batch of"),
+        (
+            model,
+            seen | {"observation": np.array([np.nan, 0])},
+            {},
+            r"the state in the observation to be finite, got .*nan",
+        ),
+        (model, seen | {"desired_goal": np.array([0, np.inf])}, {}, "the command in the observation to be finite, got"),
+        (model, seen | {"observation": np.array(["a", "b"])}, {}, "expected an observation of the model's environment"),
     ]
     for subject, observation, options, message in cases:
         with pytest.raises(InvalidInput, match=message):

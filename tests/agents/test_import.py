@@ -188,6 +188,9 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
     assert agent.provenance["command_box"] == "what its authors trained it for, with time, horizon as it was said"
     with pytest.raises(InvalidInput, match="expected ranges of treasure, time, horizon, got fuel"):
         pf.import_agent(file, SEA, front=front, ranges={"fuel": (0.0, 1.0)})
+    for odd in (("low", "high"), (0.0, np.nan), (0.0,), 1.0, (1j, 2.0)):
+        with pytest.raises(InvalidInput, match="expected the range of time to"):
+            pf.import_agent(file, SEA, front=front, ranges={"time": odd})  # type: ignore[dict-item]
     own = envs.describe("mo_gymnasium:deep-sea-treasure-v0", max_steps=30)
     raw = put(morl_file(morl_network(2, 3, 4)))
     with pytest.raises(InvalidInput, match="a range of commands for objective 0, objective 1, got an infinite range"):

@@ -121,7 +121,7 @@ def test_a_torch_module_is_told_how_to_become_a_policy(subject: torch.nn.Module)
 
 
 def test_an_observation_of_several_parts_is_no_state() -> None:
-    with pytest.raises(InvalidInput, match=r"a vector of numbers \(flatten an observation.*\), got a dict"):
+    with pytest.raises(InvalidInput, match=r"\(flatten an observation.*\) to be a list of numbers, got {'position'"):
         explain(SLOPED, **asked(state={"position": [0.0]}))  # type: ignore[arg-type]
 
 

@@ -152,13 +152,14 @@ class Agent:
 
     def _flatten(self, state: Any) -> np.ndarray:
         size = self.environment.observation_size
-        if np.size(state) == size:
-            return as_vector(state, "the state", size).astype(np.float32)
         try:
-            return self.environment.encode(state)
-        except (IndexError, KeyError, TypeError, ValueError):
-            what = f"a state of {size} numbers, or a raw observation of {self.environment.name}"
-            raise InvalidInput.expected(what, state) from None
+            is_flat = np.size(state) == size or np.iscomplexobj(state)  # some encoders ignore imaginary parts
+            with np.errstate(over="ignore"):
+                flat = state if is_flat else self.environment.encode(state)
+            return as_vector(flat, "the state", size).astype(np.float32)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            what = f"a state of {size} finite numbers, or a raw observation of {self.environment.name}"
+            raise InvalidInput.expected(what, brief(state)) from error
 
 
 def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> None:

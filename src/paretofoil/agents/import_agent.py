@@ -16,7 +16,7 @@ from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy
@@ -102,12 +102,12 @@ def _space(
     for name, side in ranges.items():
         if name not in names:
             raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
-        sides[names.index(name)] = side
+        low, high = as_vector(side, f"the range of {name}", 2).tolist()
+        sides[names.index(name)] = (low, high)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
         raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
-    low, high = zip(*sides, strict=True)
-    return CommandSpace(low, high, objectives)  # type: ignore[arg-type]
+    return CommandSpace(*np.array(sides).T, objectives)
 
 
 @dataclass(frozen=True, eq=False)

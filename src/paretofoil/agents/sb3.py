@@ -15,7 +15,7 @@ except ImportError:
     raise InvalidInput.missing("torch", "sb3") from None
 
 from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
-from paretofoil.core.command import CommandSpace
+from paretofoil.core.command import CommandSpace, as_vector
 
 
 def from_sb3(
@@ -95,7 +95,8 @@ class Sb3Network(nn.Module):
         if any(len(tensor) != 1 for tensor in tensors.values()):
             raise InvalidInput.expected("one observation", f"a batch of {max(map(len, tensors.values()))}")
         flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
-        return np.concatenate([flat[name] for name in self.rest]), flat[self.command].astype(float)
+        state = as_vector(np.concatenate([flat[name] for name in self.rest]), "the state in the observation")
+        return state.astype(np.float32), as_vector(flat[self.command], "the command in the observation")
 
 
 def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:

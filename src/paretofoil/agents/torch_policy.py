@@ -20,6 +20,7 @@ except ImportError:
 from paretofoil.agents.layers import NotWhiteBox, arrange
 from paretofoil.agents.recorder import FLOAT32, Symbol, run
 from paretofoil.core.command import CommandSpace, told
+from paretofoil.core.json import brief
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
 
 Inputs = str | Mapping[str, str]
@@ -85,8 +86,18 @@ class TorchPolicy:
         return np.concatenate([self._scores(states[part], commands[part]) for part in parts])
 
     def _scores(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        with torch.no_grad():
-            output = self.call(self.tensor(states), self.tensor(commands))
+        try:
+            with torch.no_grad():
+                output = self.call(self.tensor(states), self.tensor(commands))
+        except InvalidInput:
+            raise
+        except Exception as error:  # the module is the user's code
+            state_size, dim = states.shape[1], self.space.dim
+            shapes = f"states (N, {state_size}) and commands (N, {dim})"
+            if self.inputs == "concatenated":
+                shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
+            expected = f"a module of {shapes} (inputs={self.inputs!r})"
+            raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}") from error
         if not isinstance(output, Tensor):
             expected = "a module that returns one tensor (choose one of several by head=0 or head='logits')"
             raise InvalidInput.expected(expected, _describe_output(output))
@@ -323,11 +334,14 @@ def _as_states(state: Any) -> np.ndarray:
     """Return one state or several as (states, state size)."""
     expected = "one state or several, as finite vectors (flatten images and dicts)"
     try:
-        states = np.atleast_2d(np.asarray(state, dtype=np.float32))
+        with np.errstate(over="ignore"):
+            states = np.atleast_2d(np.array(state) if np.iscomplexobj(state) else np.array(state, dtype=np.float32))
     except (TypeError, ValueError):
         raise InvalidInput.expected(expected, type(state).__name__) from None
-    if states.ndim != 2 or states.size == 0 or not np.isfinite(states).all():
+    if states.ndim != 2 or states.size == 0:
         raise InvalidInput.expected(expected, f"shape {states.shape}")
+    if states.dtype != np.float32 or not np.isfinite(states).all():
+        raise InvalidInput.expected(expected, brief(np.asarray(state).tolist()))
     return states
 
 
@@ -335,18 +349,8 @@ def _test(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
     """Return the scores of random commands, or raise an error if the module cannot be used."""
     commands = _probes(policy.space)
     rows = states[np.arange(len(commands)) % len(states)]
-    try:
-        policy.scores(rows[:1], commands[:1])
-        scores, again = policy.scores(rows, commands), policy.scores(rows, commands)
-    except InvalidInput:
-        raise
-    except Exception as error:  # the module is the user's code
-        state_size, dim = rows.shape[1], policy.space.dim
-        shapes = f"states (N, {state_size}) and commands (N, {dim})"
-        if policy.inputs == "concatenated":
-            shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
-        expected = f"a module of {shapes} (inputs={policy.inputs!r})"
-        raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}") from None
+    policy.scores(rows[:1], commands[:1])
+    scores, again = policy.scores(rows, commands), policy.scores(rows, commands)
     wrong = (np.isnan(scores) | np.isposinf(scores)).any(axis=1)
     if wrong.any():
         raise InvalidInput.expected(

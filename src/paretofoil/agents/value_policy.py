@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import QueryAtStates, ValueTable
+from paretofoil.core.policy import QueryAtStates, ValueTable, as_numbers
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,19 +19,20 @@ class TablePolicy:
     """
 
     vectors: Callable[[np.ndarray], Any]
-    """(state size,) -> (num_actions, vectors, d)."""
+    """(state size,) -> (num_actions, vectors, d), or (num_actions, d) for one vector per action."""
 
     tells_values: ClassVar[bool] = True
     exact_rows: ClassVar[bool] = True  # each row is summed in the same order
 
     def table(self, state: np.ndarray) -> ValueTable:
         """Return the values at a state. They are computed twice, because a proof needs a fixed table."""
-        vectors, again = (np.array(self.vectors(np.array(state))) for _ in range(2))
-        if not np.array_equal(vectors, again):
+        vectors, again = (np.array(as_numbers(self.vectors(np.array(state)), "values")) for _ in range(2))
+        if not np.array_equal(vectors, again, equal_nan=True):
             advice = "call eval() on the module before each call: some agents turn dropout on again"
             raise InvalidInput.expected("the same values for the same state", f"different values; {advice}")
         unit = np.finfo(vectors.dtype).eps / 2 if vectors.dtype.kind == "f" else 2.0**-53
-        return ValueTable(vectors.astype(np.float64), max(float(unit), 2.0**-53))
+        table = vectors[:, None, :] if vectors.ndim == 2 else vectors
+        return ValueTable(table.astype(np.float64), max(float(unit), 2.0**-53))
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the weighted values (N, num_actions)."""
@@ -66,7 +67,7 @@ class ValuePolicy:
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the weighted values (N, num_actions)."""
-        values = np.asarray(self.values(states, commands), dtype=np.float64)
+        values = as_numbers(self.values(states, commands), "values").astype(np.float64)
         if values.ndim != 3 or values.shape[::2] != np.shape(commands):
             expected = f"values of shape ({len(commands)}, actions, {np.shape(commands)[1]})"
             raise InvalidInput.expected(expected, f"shape {values.shape}")
@@ -86,9 +87,4 @@ def from_q_table(vectors: Callable[[np.ndarray], Any]) -> TablePolicy:
         vectors: the values of each action at a state, one vector for each weight of a support (GPI) or policy of a
             coverage set. Return them in the agent's own precision (float32): proofs include its rounding.
     """
-
-    def with_vectors(state: np.ndarray) -> np.ndarray:
-        values = np.asarray(vectors(state))
-        return values[:, None, :] if values.ndim == 2 else values
-
-    return TablePolicy(with_vectors)
+    return TablePolicy(vectors)

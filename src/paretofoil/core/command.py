@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
+from paretofoil.core.json import brief
 
 NEGLIGIBLE_RANGE = 1e-9
 """An objective whose range is not larger than this has scale 1 and does not move."""
@@ -63,9 +64,11 @@ def asked_for(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Ob
 def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
     """A finite, read-only float64 vector, or an error that names it."""
     try:
-        vector = np.array(values, dtype=np.float64)
+        vector = np.array(values, dtype=np.complex128 if np.iscomplexobj(values) else np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput.expected(f"{what} to be a list of numbers", repr(values)) from None
+        raise InvalidInput.expected(f"{what} to be a list of numbers", brief(values)) from None
+    if vector.dtype.kind == "c":
+        raise InvalidInput.expected(f"{what} to be real numbers", brief(vector.tolist()))
     if vector.ndim != 1 or vector.size == 0:
         raise InvalidInput.expected(f"{what} to be a non-empty list of numbers", f"shape {vector.shape}")
     if size is not None and vector.size != size:

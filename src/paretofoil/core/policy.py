@@ -8,6 +8,7 @@ import numpy as np
 
 from paretofoil.core.command import told
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief, brief_words
 
 IMPOSSIBLE = -1e30
 """Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
@@ -49,7 +50,8 @@ class CallablePolicy:
     function: Callable[[np.ndarray, np.ndarray], Any]
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        return np.asarray(self.function(states, commands))
+        scores: np.ndarray = self.function(states, commands)  # `query` checks it
+        return scores
 
 
 def as_policy(subject: Any) -> Policy:
@@ -64,9 +66,22 @@ def as_policy(subject: Any) -> Policy:
     raise InvalidInput.expected("a policy with log_probs(states, commands), or a function", type(subject).__name__)
 
 
-def as_scores(given: Any, commands: np.ndarray) -> np.ndarray:
-    """What a policy says under commands (N, d): numbers (N, num_actions), or an error that tells its author why not."""
-    scores, count = np.asarray(given), len(commands)
+def as_numbers(output: Any, what: str) -> np.ndarray:
+    """Return what a policy returned as an array of real numbers, or raise an error that names it."""
+    try:
+        numbers = np.asarray(output)
+    except (TypeError, ValueError, RuntimeError) as error:  # rows of different lengths, tensors with gradients
+        raise InvalidInput.expected(f"{what} in one array", f"{brief(output)} ({brief_words(error)})") from None
+    if numbers.dtype.kind not in "fiub":
+        raise InvalidInput.expected(
+            f"{what} that are real numbers", f"dtype {numbers.dtype}: {brief(numbers.tolist())}"
+        )
+    return numbers
+
+
+def as_scores(output: Any, commands: np.ndarray) -> np.ndarray:
+    """Return what a policy returned under commands (N, d) as scores (N, num_actions), or raise an error."""
+    scores, count = as_numbers(output, "log-probabilities"), len(commands)
     if scores.dtype == np.float16:
         scores = scores.astype(np.float32)  # its sums overflow, and IMPOSSIBLE is none of its numbers
     if scores.ndim != 2 or len(scores) != count or scores.shape[1] == 0:
@@ -94,8 +109,18 @@ def query(policy: Policy, states: np.ndarray, commands: np.ndarray) -> np.ndarra
         states: (N, state size).
         commands: (N, d).
     """
-    copies = np.array(states), np.array(commands)  # some policies write to their inputs
-    return as_scores(policy.log_probs(*copies), commands)
+    copies = (
+        np.array(states),
+        np.array(commands),
+    )  # some policies write to their inputs, and torch warns of read-only ones
+    try:
+        output = policy.log_probs(*copies)
+    except InvalidInput:
+        raise
+    except (IndexError, TypeError, ValueError) as error:  # what NumPy raises for shapes and types that do not fit
+        what = f"a policy that accepts states of shape {copies[0].shape} and commands of shape {copies[1].shape}"
+        raise InvalidInput.expected(what, f"{type(error).__name__}: {brief_words(error)}") from error
+    return as_scores(output, commands)
 
 
 def greedy_actions(scores: np.ndarray, valid: np.ndarray) -> np.ndarray:
@@ -284,10 +309,11 @@ class ValueTable:
         return 2 * (self.vectors.shape[2] + 1) * self.unit * float(np.abs(self.vectors).max())
 
     def __post_init__(self) -> None:
-        if self.vectors.ndim != 3 or 0 in self.vectors.shape or not np.isfinite(self.vectors).all():
-            raise InvalidInput.expected(
-                "finite values of shape (actions, vectors, objectives)", f"shape {self.vectors.shape}"
-            )
+        expected = "finite values of shape (actions, vectors, objectives)"
+        if self.vectors.ndim != 3 or 0 in self.vectors.shape:
+            raise InvalidInput.expected(expected, f"shape {self.vectors.shape}")
+        if not np.isfinite(self.vectors).all():
+            raise InvalidInput.expected(expected, brief(self.vectors.tolist()))
 
     def values(self, preferences: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, num_actions): what each action is worth."""

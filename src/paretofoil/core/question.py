@@ -9,7 +9,7 @@ import numpy as np
 
 from paretofoil.core.command import CommandSpace, Norm, as_vector, directions, length, project, reach
 from paretofoil.core.errors import InvalidInput, as_whole
-from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores
+from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores, query
 
 KAPPA = 0.05
 """Default margin by which the foil must win (paper, Table "CF-ZOO hyperparameters")."""
@@ -273,15 +273,7 @@ class _Plane:
 
 def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
     """How to ask a policy at fixed states, with its answers checked."""
-    if isinstance(policy, PolicyAtStates):
-        ask = policy.at(states)
-    else:
-
-        def ask(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-            # Copies: some policies scale what they are given in place, and torch warns of what cannot be written to.
-            return policy.log_probs(np.array(states[rows]), np.array(commands))
-
-    def checked(rows: np.ndarray | slice, commands: np.ndarray) -> np.ndarray:
-        return as_scores(ask(rows, commands), commands)
-
-    return checked
+    if not isinstance(policy, PolicyAtStates):
+        return lambda rows, commands: query(policy, states[rows], commands)
+    ask = policy.at(states)
+    return lambda rows, commands: as_scores(ask(rows, commands), commands)

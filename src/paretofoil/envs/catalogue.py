@@ -116,8 +116,10 @@ class OneHot:
         for number, size in zip(numbers, self.sizes, strict=True):
             if size == 1:
                 flat[start] = number
-            else:
+            elif number in range(size):
                 flat[start + int(number)] = 1.0
+            else:
+                raise InvalidInput.expected(f"an integer from 0 to {size - 1}", number)
             start += size
         return flat
 

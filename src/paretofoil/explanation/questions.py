@@ -176,6 +176,7 @@ def make_decision(
     if decision is not None:
         if any(value is not None for value in (state, command, collected, valid_actions)):
             raise InvalidInput.expected("either a decision, or a state and a command", "both")
+        as_vector(decision.state, "the state")
         return decision
     if state is None or command is None:
         raise InvalidInput.expected("a decision, or a state and a command", "neither")
@@ -186,15 +187,8 @@ def make_decision(
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
     valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)
-    return Decision(_as_state(state), vector, valid, -1, before)
-
-
-def _as_state(state: Any) -> np.ndarray:
-    try:
-        return np.asarray(state, dtype=np.float32)
-    except (TypeError, ValueError):
-        expected = "a state that is a vector of numbers (flatten an observation of several parts)"
-        raise InvalidInput.expected(expected, f"a {type(state).__name__}") from None
+    flat = as_vector(state, "the state (flatten an observation of several parts)").astype(np.float32)
+    return Decision(flat, vector, valid, -1, before)
 
 
 def _scores(policy: Policy, decision: Decision) -> np.ndarray:

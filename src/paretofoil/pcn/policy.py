@@ -140,7 +140,7 @@ class PCNPolicy:
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
         """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 belongs to the other sigmoid."""
-        states = np.asarray(states, dtype=np.float64)
+        states = _rows(states, self.state_size, "states")
         if len(states) == 1:
             return self._embed(np.concatenate([states, states]))[:1]
         embedded = _through(states, self._padded[0])
@@ -150,7 +150,7 @@ class PCNPolicy:
         return embedded
 
     def _logits(self, embedded: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        commands = np.asarray(commands, dtype=np.float64)
+        commands = _rows(commands, self.command_size, "commands")
         if len(commands) == 1:
             return self._logits(np.concatenate([embedded, embedded]), np.concatenate([commands, commands]))[:1]
         _, command_layers, head = self._padded
@@ -159,6 +159,13 @@ class PCNPolicy:
         hidden += 1.0
         hidden *= embedded
         return _through(hidden, head)[:, : self.num_actions]
+
+
+def _rows(values: np.ndarray, size: int, what: str) -> np.ndarray:
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != size:
+        raise InvalidInput.expected(f"{what} of {size} numbers each", f"shape {rows.shape}")
+    return rows
 
 
 def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
