@@ -107,7 +107,8 @@ def _space(
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
         raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
-    return CommandSpace(*np.array(sides).T, objectives)
+    low_side, high_side = np.array(sides).T
+    return CommandSpace(low_side, high_side, objectives)
 
 
 @dataclass(frozen=True, eq=False)

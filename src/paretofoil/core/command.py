@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -61,7 +61,7 @@ def asked_for(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Ob
     return tuple(Objective(o.name) for o in objectives) if preferences else tuple(objectives)
 
 
-def as_vector(values: object, what: str, size: int | None = None) -> np.ndarray:
+def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
     """A finite, read-only float64 vector, or an error that names it."""
     try:
         vector = np.array(values, dtype=np.complex128 if np.iscomplexobj(values) else np.float64)
