@@ -65,7 +65,7 @@ def test_a_sentence_that_a_wider_question_goes_past_names_what_restricts_it(
                 if answer.question.foil not in plain:
                     assert not answer.found, "a restriction cannot make an answer"
                     continue
-                said = reading.read(answer.paragraph())
+                said = {sentence.kind: sentence.says for sentence in reading.read(answer.paragraph())}
                 if "never" in said:
                     never += 1
                     assert named(said["never"], plain[answer.question.foil]), answer.paragraph()

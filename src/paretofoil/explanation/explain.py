@@ -205,12 +205,12 @@ def _complete(answer: Answer, question: Question, decision: Decision, agent: Age
 def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answer:
     """Return the answer with the agent, the step, the collected return and a picture of the environment."""
     collected = decision.collected if decision.collected.any() else None
-    question = replace(answer.question, collected=collected)
+    in_episode = decision.step > 0 or (agent is not None and collected is None)
+    question = replace(answer.question, step=decision.step if in_episode else None, collected=collected)
     if agent is None or answer.live is None:
         return replace(answer, question=question)
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
-    step = None if decision.step == 0 and collected is not None else decision.step
-    question = replace(question, agent=agent.name, step=step)
+    question = replace(question, agent=agent.name)
     return replace(answer, question=question, live=replace(answer.live, scene=scene))
 
 

@@ -12,7 +12,7 @@ from paretofoil.show.notebook import card, embedded, heading, line
 from paretofoil.show.numbers import (
     action_name,
     beside,
-    exact,
+    clean,
     join,
     name_of,
     number_of,
@@ -208,7 +208,7 @@ def _turns(influence: Influence, line: SingleObjective) -> str:
 def _instead(influence: Influence, i: int, new: float) -> str:
     objective, old = influence.objectives[i], float(tidy(influence.command, influence.low, influence.high)[i])
     if influence.preferences:
-        return f"a weight of {exact(new)} for {objective.name} instead of {beside(old, new)}"
+        return f"a weight of {clean(new)} for {objective.name} instead of {beside(old, new)}"
     return short_change(objective, old, new)
 
 

@@ -278,10 +278,10 @@ def _brief(objective: Objective, shown: float) -> str:
 
 
 def _rounded(objective: Objective, number: float, low: float, high: float) -> str:
-    """Return the amount in the fewest digits that keep it between low and high."""
+    """Return the amount in the fewest digits that keep it between low and high, up to rounding errors."""
     shown, (least, most) = amount(objective, number), sorted((amount(objective, low), amount(objective, high)))
-    texts = [_brief(objective, shown), *_longer(shown)]
-    return next((text for text in texts if least <= float(text) <= most), texts[0])
+    texts, error = [_brief(objective, shown), *_longer(shown)], NOISE * abs(shown)
+    return next((text for text in texts if least - error <= float(text) <= most + error), texts[0])
 
 
 def _longer(number: float) -> list[str]:

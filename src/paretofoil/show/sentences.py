@@ -29,7 +29,6 @@ from paretofoil.show.numbers import (
     beside,
     change,
     clean,
-    exact,
     exact_quantity,
     inward,
     join,
@@ -107,7 +106,7 @@ def _weight_changes(objectives: Sequence[Objective], before: np.ndarray, after: 
         moved = np.flatnonzero(sign * (after - before) > 0).tolist()
         if moved:
             triples = [(objectives[i].name, float(before[i]), float(after[i])) for i in moved]
-            weights = [f"{name} ({exact(new)} instead of {beside(old, new)})" for name, old, new in triples]
+            weights = [f"{name} ({clean(new)} instead of {beside(old, new)})" for name, old, new in triples]
             little = "a little " if np.abs(after - before)[moved].max() <= LITTLE + 1e-9 else ""
             parts.append(f"{little}{word} about {join(weights)}")
     return f"cared {', and '.join(parts) if any(' and ' in part for part in parts) else join(parts)}"
@@ -297,7 +296,7 @@ class _Words:
                 wide.append(f"{least} to {most} for {objective.name}")
             else:
                 same = command[i] == self.question.command[i]
-                rest.append(f"{objective.name} {'unchanged' if same else f'at {exact(float(command[i]))}'}")
+                rest.append(f"{objective.name} {'unchanged' if same else f'at {clean(float(command[i]))}'}")
         if len(wide) < 2:
             return ""  # no weight changes alone
         others = f", with {join(rest)}," if rest else ""
