@@ -10,8 +10,9 @@ from study.studies import FAST, small_study
 from paretofoil.core.errors import InvalidInput
 from paretofoil.study import read_about, read_rows, read_runs, run_study
 from paretofoil.study.parquet import export_parquet, read_parquet
-from paretofoil.study.store import OLD_SCHEMA, OLD_TABLES
+from paretofoil.study.store import TABLES_4
 
+OLD_SCHEMA = "paretofoil/study/4"
 OLD_NAMES = {"step": "time", "status": "outcome", "closest_distance": "distance"}
 OLD_VALUES = {"proven closest": "proven optimal", "not found": "not found within the budget"}
 
@@ -27,11 +28,11 @@ def studies(tmp_path: Path) -> tuple[Path, Path]:
     new, old = tmp_path / "new.sqlite", tmp_path / "old.sqlite"
     run_study(small_study(tmp_path, FAST), new, workers=1)
     source, target = sqlite3.connect(new), sqlite3.connect(old)
-    target.executescript(OLD_TABLES)
+    target.executescript(TABLES_4)
     about = {name: json.loads(value) for name, value in source.execute("SELECT * FROM about")}
     about |= {"schema": OLD_SCHEMA, "configuration": old_configuration(about["configuration"])}
     target.executemany("INSERT INTO about VALUES (?, ?)", [(name, json.dumps(about[name])) for name in about])
-    rows = [[OLD_VALUES.get(cell, cell) for cell in row] for row in source.execute("SELECT * FROM answer")]
+    rows = [[OLD_VALUES.get(cell, cell) for cell in row] for *row, _ in source.execute("SELECT * FROM answer")]
     target.executemany(f"INSERT INTO answer VALUES ({','.join('?' * 11)})", rows)
     target.executemany(f"INSERT INTO run VALUES ({','.join('?' * 7)})", source.execute("SELECT * FROM run").fetchall())
     target.commit()

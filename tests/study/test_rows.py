@@ -1,11 +1,15 @@
 """Rows do not depend on workers, engines, chunks or interruptions."""
 
 import importlib.util
+import signal
 import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
-from sessions import run_process, run_script
+from sessions import HANGS, processes_of, run_process, run_script
 from studies import SMALL, rows_without_timings, small_study
 
 from paretofoil.study import StudyProgress, cluster, read_rows, run_study
@@ -119,6 +123,17 @@ def test_kill_9_at_random_times_loses_no_case_and_doubles_none(
     assert studies
     for path in studies:
         assert rows_without_timings(path) == once
+
+
+def test_workers_end_with_a_study_that_is_killed_before_they_have_a_task() -> None:
+    script = "import os; from paretofoil.study.runner import run_all\n"
+    script += "list(run_all(lambda study: os.kill(study, 9), [os.getpid()], workers=3))"  # two workers have no task
+    with subprocess.Popen([sys.executable, "-c", script], start_new_session=True) as study:
+        assert study.wait(HANGS) == -signal.SIGKILL
+    until = time.monotonic() + 60
+    while (left := processes_of(study.pid)) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert left == {}
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import textwrap
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ from paretofoil.study import (
 )
 from paretofoil.study.case import Case
 from paretofoil.study.database import StoreError
-from paretofoil.study.store import Row, Store
+from paretofoil.study.store import TABLES_5, Row, Store
 from paretofoil.study.study import check_same, describe_search, fingerprint, restore_search
 from paretofoil.study.table import rows_table
 from paretofoil_paper.searches import ProjectedCW
@@ -220,6 +221,72 @@ def written(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def written_before(written: Path) -> Path:
+    """The same study in a file of the version before, whose tables do not check types."""
+    path = written.with_name("before.sqlite")
+    source, target = sqlite3.connect(written), sqlite3.connect(path)
+    target.executescript(TABLES_5)
+    for table, values in (("about", "?, ?"), ("answer", ", ".join("?" * 11)), ("run", ", ".join("?" * 7))):
+        rows = source.execute(f"SELECT * FROM {table}").fetchall()
+        target.executemany(f"INSERT INTO {table} VALUES ({values})", [row[: values.count("?")] for row in rows])
+    target.execute("UPDATE about SET value = '\"paretofoil/study/5\"' WHERE name = 'schema'")
+    target.commit()
+    source.close()
+    target.close()
+    return path
+
+
+def test_a_file_of_the_version_before_is_read_and_not_continued(written: Path, written_before: Path) -> None:
+    assert read_rows(written_before) == read_rows(written)
+    assert read_runs(written_before) == read_runs(written)
+    with pytest.raises(InvalidInput, match="of paretofoil/study/5, which can be read but not continued"):
+        resume_study(written_before)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE answer SET queries = queries + 1",
+        "UPDATE answer SET answer = replace(answer, '0', '1')",
+        "UPDATE answer SET step = step + 10 WHERE rowid = 1",
+    ],
+)
+def test_a_row_that_was_changed_is_an_error(written: Path, statement: str) -> None:
+    execute(written, statement)
+    for read in (read_rows, resume_study):
+        with pytest.raises(InvalidInput, match=r"study.sqlite as it was written, got a row that was changed"):
+            read(written)
+
+
+def test_damaged_bytes_are_an_error_or_change_nothing(written: Path) -> None:
+    """Pages and bytes are damaged at random: no reader returns other rows, or raises any other error."""
+    rows, whole, configuration = read_rows(written), written.read_bytes(), read_about(written)["configuration"]
+    random, refused = np.random.default_rng(0), 0
+
+    def resume() -> None:
+        with Store(written, configuration) as store:
+            assert store.finished() == {(row.search, row.case) for row in rows}
+
+    for number in range(60):
+        damaged = np.frombuffer(whole, np.uint8).copy()
+        page = slice(first := 4096 * int(random.integers(len(whole) // 4096)), first + 4096)
+        if number % 3 == 0:
+            damaged[page] = 255 - damaged[page] if number % 2 else 0
+        else:
+            places = random.integers(4096 if number % 3 == 1 else len(whole), size=20)
+            damaged[places] = random.integers(256, size=20)
+        written.write_bytes(damaged.tobytes())
+        for read in (lambda: read_about(written), lambda: read_runs(written), resume):
+            with suppress(InvalidInput, StoreError):
+                read()
+        try:
+            assert read_rows(written) == rows
+        except InvalidInput:
+            refused += 1
+    assert refused > 30
+
+
 def execute(path: Path, *statements: str) -> None:
     connection = sqlite3.connect(path)
     for statement in statements:
@@ -260,7 +327,7 @@ COUNTLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SEL
 def test_a_file_with_views_or_triggers_is_not_read(written: Path, statements: list[str]) -> None:
     execute(written, *statements)
     for read in (read_about, read_rows, read_runs, resume_study):
-        with pytest.raises(InvalidInput, match="schema paretofoil/study/5, got a SQLite file of other tables"):
+        with pytest.raises(InvalidInput, match="schema paretofoil/study/6, got a SQLite file of other tables"):
             read(written)
 
 
@@ -330,36 +397,30 @@ def test_resuming_without_sources_is_an_error(written: Path) -> None:
         ("seconds", "'x'", "a number at seconds"),
         ("status", "'lost'", "one of found, .* at status"),
         ("agent", "x'00'", "a text at case.agent"),
-        ("answer", "x'00'", "an answer in .*study.sqlite as JSON text"),
+        ("answer", "x'00'", "an answer in .*before.sqlite as JSON text"),
     ],
 )
-def test_a_row_of_wrong_types_is_an_error(written: Path, column: str, value: str, message: str) -> None:
-    execute(written, f"UPDATE answer SET {column} = {value} WHERE rowid = 1")
+def test_a_row_of_wrong_types_is_an_error(written_before: Path, column: str, value: str, message: str) -> None:
+    execute(written_before, f"UPDATE answer SET {column} = {value} WHERE rowid = 1")
     with pytest.raises(InvalidInput, match=f"expected {message}.*, got "):
-        read_rows(written)
+        read_rows(written_before)
 
 
 @pytest.mark.parametrize(
     ("column", "value"), [("total", "'x'"), ("seconds", "'x'"), ("machine", "'['"), ("machine", "'[]'"), ("engine", 3)]
 )
-def test_a_run_of_wrong_types_is_an_error(written: Path, column: str, value: Any) -> None:
-    execute(written, f"UPDATE run SET {column} = {value if column != 'engine' else 'CAST(3 AS BLOB)'}")
-    with pytest.raises(InvalidInput, match=f"expected .*{column} of a run of .*study.sqlite"):
-        read_runs(written)
+def test_a_run_of_wrong_types_is_an_error(written_before: Path, column: str, value: Any) -> None:
+    execute(written_before, f"UPDATE run SET {column} = {value if column != 'engine' else 'CAST(3 AS BLOB)'}")
+    with pytest.raises(InvalidInput, match=f"expected .*{column} of a run of .*before.sqlite"):
+        read_runs(written_before)
 
 
-def test_cases_of_wrong_types_are_an_error_before_the_search(written: Path) -> None:
-    execute(written, "UPDATE answer SET foil = 'x' WHERE rowid = 1")
-    with pytest.raises(InvalidInput, match="a whole number at foil"):
-        resume_study(written, workers=1)
-
-
-def test_an_invalid_answer_is_an_error_when_it_is_read(written: Path) -> None:
-    execute(written, "UPDATE answer SET answer = '[NaN]'")
+def test_an_invalid_answer_is_an_error_when_it_is_read(written_before: Path) -> None:
+    execute(written_before, "UPDATE answer SET answer = '[NaN]'")
     with pytest.raises(InvalidInput, match="finite numbers"):
-        read_rows(written)[0].full_answer()
+        read_rows(written_before)[0].full_answer()
     with pytest.raises(InvalidInput, match="finite numbers"):
-        rows_table("study", read_rows(written), parsed=True)
+        rows_table("study", read_rows(written_before), parsed=True)
 
 
 CONFIGURATION = make_study([small_agent()], FAST).configuration()

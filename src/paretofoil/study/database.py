@@ -1,5 +1,6 @@
 """A SQLite file that one process writes: locked against other processes, changed in whole transactions only."""
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from threading import RLock
 from filelock import FileLock, Timeout
 
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import MAX_CHARACTERS
+from paretofoil.core.json import MAX_CHARACTERS, brief_words
 
 
 class StoreError(OSError):
@@ -21,7 +22,9 @@ class Database:
     """The file and its lock. Several threads may use it, one at a time."""
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path).resolve()  # links to the same file share one lock
+        self.path = Path(os.path.realpath(path))  # links to the same file share one lock
+        if self.path.exists() and not self.path.is_file():
+            raise InvalidInput.expected("a file to write", f"{self.path}, which is a folder or a device")
         self._turn = RLock()
         self._lock = FileLock(f"{self.path}.lock")
         self._take_lock()
@@ -88,6 +91,13 @@ def open_to_read(path: Path, what: str) -> Iterator[sqlite3.Connection]:
         yield connection
     finally:
         connection.close()
+
+
+def check_whole(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise an error if pages of the file are damaged."""
+    [first, *_] = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]
+    if first != "ok":
+        raise InvalidInput.expected(f"{path} as it was written", f"a damaged file ({brief_words(first)})")
 
 
 def has_tables(connection: sqlite3.Connection, statements: str) -> bool:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -240,21 +240,19 @@ def _run_locally(
     from joblib import Parallel, delayed, parallel_config
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1):
+    watched = {"initializer": _end_with, "initargs": (os.getpid(),)}
+    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, **watched):
         parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
     try:
-        yield from parallel(delayed(_numbered)(work, *pair, os.getpid()) for pair in items.items())
+        yield from parallel(delayed(_numbered)(work, *pair) for pair in items.items())
     except TerminatedWorkerError as error:
         raise EngineFailure(type(error).__name__) from error
 
 
-def _numbered(work: Callable[[Item], Result], number: int, item: Item, parent: int) -> tuple[int, Result]:
-    if parent != os.getpid():
-        _end_with(parent)
+def _numbered(work: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
     return number, work(item)
 
 
-@cache
 def _end_with(parent: int) -> None:
     """End this worker when its parent is gone: workers of a killed study would wait for work for minutes."""
 

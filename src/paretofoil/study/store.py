@@ -1,9 +1,10 @@
 """The SQLite file of a study: one row per finished case and search. A file of other contents is refused."""
 
+import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,27 +16,29 @@ from paretofoil.core.answer import Answer, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_document, read_value
 from paretofoil.study.case import Case
-from paretofoil.study.database import Database, StoreError, has_tables, open_to_read
+from paretofoil.study.database import Database, StoreError, check_whole, has_tables, open_to_read
 from paretofoil.study.study import check_same, read_configuration, upgrade_configuration
 
-SCHEMA = "paretofoil/study/5"
+SCHEMA = "paretofoil/study/6"
 TABLES = """
-CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
 CREATE TABLE answer (
     agent TEXT NOT NULL, search TEXT NOT NULL, front INTEGER NOT NULL, step INTEGER NOT NULL, foil INTEGER NOT NULL,
     agent_hash TEXT NOT NULL, status TEXT NOT NULL, closest_distance REAL, queries INTEGER NOT NULL,
-    answer TEXT NOT NULL, seconds REAL NOT NULL,
+    answer TEXT NOT NULL, seconds REAL NOT NULL, checksum TEXT NOT NULL,
     PRIMARY KEY (agent, search, front, step, foil)
-);
+) STRICT;
 CREATE TABLE run (
     number INTEGER PRIMARY KEY, engine TEXT NOT NULL, workers INTEGER,
     total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
-);
+) STRICT;
 """
-OLD_SCHEMA = "paretofoil/study/4"
+TABLES_5 = TABLES.replace(" STRICT", "").replace(", checksum TEXT NOT NULL", "")
 OLD_COLUMNS = {"time": "step", "outcome": "status", "distance": "closest_distance"}
 _OLD_NAMES = {new: old for old, new in OLD_COLUMNS.items()}
-OLD_TABLES = re.sub(rf"\b({'|'.join(_OLD_NAMES)})\b", lambda name: _OLD_NAMES[name[0]], TABLES)
+TABLES_4 = re.sub(rf"\b({'|'.join(_OLD_NAMES)})\b", lambda name: _OLD_NAMES[name[0]], TABLES_5)
+SCHEMAS = {SCHEMA: TABLES, "paretofoil/study/5": TABLES_5, "paretofoil/study/4": TABLES_4}
+"""The tables of each schema that can be read."""
 OLD_STATUSES = {
     "proven optimal": Status.PROVEN_CLOSEST.value,
     "not found within the budget": Status.NOT_FOUND.value,
@@ -151,8 +154,7 @@ class Store:
     def finished(self) -> set[tuple[str, Case]]:
         """Return the (search, case) pairs that have an answer."""
         with _explain_errors(self.path), self._database.reading() as connection:
-            rows = _select(connection, ("search", *CASE), "answer")
-        return {(str(row.pop("search")), read_value(Case, row, f"a row of {self.path}")) for row in rows}
+            return {(row.search, row.case) for row in _read_rows(connection, self.path)}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """Return the number of a new run, for `add`."""
@@ -165,13 +167,16 @@ class Store:
         """Write all rows in one transaction; `seconds` is the wall time of the run until now."""
         values = [
             (
-                *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
-                *(r.agent_hash, r.status.value, r.closest_distance, r.queries, r.answer, r.seconds),
+                *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil, r.agent_hash, r.status.value),
+                *(None if r.closest_distance is None else float(r.closest_distance), r.queries, r.answer),
+                float(r.seconds),
             )
             for r in rows
         ]
         with _explain_errors(self.path), self._database.writing() as connection:
-            connection.executemany("INSERT INTO answer VALUES (?,?,?,?,?,?,?,?,?,?,?)", values)
+            connection.executemany(
+                f"INSERT INTO answer VALUES ({', '.join('?' * 12)})", [(*row, _checksum(row)) for row in values]
+            )
             connection.execute(
                 "UPDATE run SET asked = asked + ?, seconds = ? WHERE number = ?", (len(rows), seconds, run)
             )
@@ -195,23 +200,39 @@ def read_about(path: str | Path) -> dict[str, Any]:
 def read_runs(path: str | Path) -> list[Run]:
     """Return the runs of a study in their order; a run that was stopped at once has asked nothing."""
     with _reading(path) as (connection, _):
-        what, rows = f"the machine of a run of {path}", _select(connection, "*", "run ORDER BY number")
-        machines = [read_document(_read_text(row["machine"], what), what) for row in rows]
-        return [read_run({**row, "machine": machine}, Path(path)) for row, machine in zip(rows, machines, strict=True)]
+        what, runs = f"the machine of a run of {path}", []
+        for row in _select(connection, "run ORDER BY number"):
+            machine = read_document(_read_text(row["machine"], what), what)
+            runs.append(read_run({**row, "machine": machine}, Path(path)))
+        return runs
 
 
 def read_rows(path: str | Path) -> list[Row]:
     """Return all rows, ordered by agent, search, front, step and foil."""
     with _reading(path) as (connection, _):
-        stored = _select(connection, "*", "answer ORDER BY agent, search, front, 4, foil")  # 4: step, once called time
-        return [read_row(values, Path(path)) for values in stored]
+        return _read_rows(connection, Path(path))
 
 
-def _select(connection: sqlite3.Connection, columns: Iterable[str], source: str) -> list[dict[str, Any]]:
-    """Return the selected rows as values by column name."""
-    cursor = connection.execute(f"SELECT {', '.join(columns)} FROM {source}")
+def _read_rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
+    """Return all rows in their order. A row whose checksum is another one is an error; old files have no checksums."""
+    rows = []
+    for stored in _select(connection, "answer ORDER BY agent, search, front, 4, foil"):  # 4: step, once called time
+        checksum = stored.pop("checksum", None)
+        if checksum is not None and checksum != _checksum(tuple(stored.values())):
+            raise InvalidInput.expected(f"{path} as it was written", f"a row that was changed: {brief(stored)}")
+        rows.append(read_row(stored, path))
+    return rows
+
+
+def _checksum(values: tuple[Any, ...]) -> str:
+    return hashlib.sha256(json.dumps(values, default=repr).encode()).hexdigest()[:16]
+
+
+def _select(connection: sqlite3.Connection, source: str) -> Iterator[dict[str, Any]]:
+    """Yield the selected rows as values by column name."""
+    cursor = connection.execute(f"SELECT * FROM {source}")
     names = [column[0] for column in cursor.description]
-    return [dict(zip(names, values, strict=True)) for values in cursor]
+    return (dict(zip(names, values, strict=True)) for values in cursor)
 
 
 @contextmanager
@@ -224,7 +245,8 @@ def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, A
 
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """Return schema, configuration and sources of a file, which is refused unless it is a study's."""
-    schema = next((s for s, t in ((SCHEMA, TABLES), (OLD_SCHEMA, OLD_TABLES)) if has_tables(connection, t)), None)
+    check_whole(connection, path)
+    schema = next((name for name, tables in SCHEMAS.items() if has_tables(connection, tables)), None)
     if schema is None:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")
     stored = connection.execute("SELECT name, value FROM about").fetchall()
@@ -244,7 +266,7 @@ def _explain_errors(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into messages that say what to do."""
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
             raise StoreError(
