@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
+from io import TextIOWrapper
+from itertools import pairwise
 from typing import Annotated, Any
 
 import typer
@@ -36,20 +38,33 @@ VERBS = {
 class Verbs(Mapping[str, Any]):
     """The verbs of this package and of installed packages, each imported when it is looked up."""
 
+    def __init__(self) -> None:
+        self._targets: dict[str, str | EntryPoint] = {
+            plugin.name: plugin for plugin in entry_points(group="paretofoil.commands")
+        }
+        self._targets = {**VERBS, **self._targets, **VERBS}  # in this order; a package cannot replace a built-in verb
+
     def __iter__(self) -> Iterator[str]:
-        return iter([*VERBS, *(plugin.name for plugin in _plugins())])
+        return iter(self._targets)
 
     def __len__(self) -> int:
-        return len(VERBS) + len(_plugins())
+        return len(self._targets)
 
     def __getitem__(self, verb: str) -> Any:
-        if verb in VERBS:
-            module, _, name = VERBS[verb].partition(":")
+        target = self._targets[verb]
+        if isinstance(target, str):
+            module, _, name = target.partition(":")
             return _command(verb, getattr(import_module(f"{__name__}.{module}"), name))
-        for plugin in _plugins():
-            if plugin.name == verb:
-                return _plugin_command(plugin)
-        raise KeyError(verb)
+        try:
+            return _command(verb, target.load())
+        except Exception as error:  # a package that cannot be imported says why when its verb is used
+            message = f"expected {target.value} to be importable, got {type(error).__name__}: {error}"
+
+        def broken() -> None:
+            raise InvalidInput(message)
+
+        broken.__doc__ = f"Not available: {message}"
+        return _command(verb, broken)
 
 
 class VerbGroup(TyperGroup):
@@ -57,10 +72,6 @@ class VerbGroup(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**{**settings, "commands": Verbs()})
-
-
-def _plugins() -> list[EntryPoint]:
-    return [plugin for plugin in entry_points(group="paretofoil.commands") if plugin.name not in VERBS]
 
 
 def _command(verb: str, target: Any) -> Any:
@@ -75,20 +86,6 @@ def _command(verb: str, target: Any) -> Any:
         command = typer.main.get_command(single)
     command.name = verb
     return command
-
-
-def _plugin_command(plugin: EntryPoint) -> Any:
-    """Return the command of another package; one that cannot be imported says why when it is used."""
-    try:
-        return _command(plugin.name, plugin.load())
-    except Exception as error:
-        message = f"expected {plugin.value} to be importable, got {type(error).__name__}: {error}"
-
-    def broken() -> None:
-        raise InvalidInput(message)
-
-    broken.__doc__ = f"Not available: {message}"
-    return _command(plugin.name, broken)
 
 
 app = typer.Typer(
@@ -107,7 +104,7 @@ def _show_version(requested: bool) -> None:
 
 
 @app.callback()
-def options(
+def _global(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
@@ -120,10 +117,17 @@ def main() -> None:
     """Run the command line. Invalid input prints one line to standard error and exits with code 2."""
     from paretofoil.cli.console import note
 
+    for stream in (sys.stdout, sys.stderr):  # a terminal that knows ASCII only shows other characters as codes
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
+        for option, value in pairwise(sys.argv):
+            if value == "" and option.startswith("--"):
+                raise InvalidInput.expected(f"a value of {option}", "''")
         app(prog_name="paretofoil")
-    except (InvalidInput, OSError) as error:
+    except (InvalidInput, OSError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
-        note(("error:", "bold red"), " ", " ".join(str(error).split("\n")))
+        message = f"out of memory ({error})" if isinstance(error, MemoryError) else str(error)
+        note(("error:", "bold red"), " ", " ".join(message.split("\n")))
         sys.exit(2)

@@ -11,6 +11,8 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from paretofoil.agents import Agent
 
 _NAME = "Name, folder, or my_module:agent of one agent; all agents if omitted."
@@ -32,16 +34,25 @@ def agents(
         _show(find_agent(name))
 
 
-def check_free(folder: Path) -> None:
-    """Raise an error if the folder holds an agent or a stopped training."""
-    from paretofoil.agents.store import DESCRIPTION
+def new_folder(name: str, out: Path | None, *, overwrite: bool) -> Path:
+    """Return the folder of a new agent, before it is made; a name that cannot be stored is an error.
 
+    A folder that holds an agent or a stopped training is an error without `overwrite`.
+    """
+    from paretofoil.agents.store import DESCRIPTION, local_folder
+
+    if not name.isprintable() or name in (".", "..") or set(name) & {"/", "\\"}:
+        raise InvalidInput.expected("a --name of printable characters without slashes", repr(name))
+    folder = out or local_folder() / name
+    if overwrite:
+        return folder
     if (folder / CHECKPOINT).exists():
         raise InvalidInput.expected(
             "--resume to continue a stopped training, or --overwrite to replace it", f"{folder} with a checkpoint"
         )
     if (folder / DESCRIPTION).exists():
         raise InvalidInput.expected("another --name or --out, or --overwrite", f"{folder}, which holds an agent")
+    return folder
 
 
 def make_folder(folder: Path) -> None:
@@ -58,47 +69,38 @@ def reached_points(reached: int, points: int) -> str:
 
 def _list() -> None:
     from paretofoil.agents import list_agents, load_agent
+    from paretofoil.agents.store import shipped_folder
 
     rows, broken = [], {}
     for name, folder in list_agents().items():
         try:
-            rows.append(_row(name, load_agent(folder), folder))
+            agent = load_agent(folder)
         except Exception as error:  # one broken agent must not hide the others
             broken[name] = " ".join(str(error).split("\n"))
+            continue
+        reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
+        origin = "shipped" if folder.parent == shipped_folder() else str(folder)
+        steps = agent.provenance.get("steps")
+        trained = f"{steps:,}" if isinstance(steps, int) and steps else "-"
+        rows.append([name, agent.environment.name, str(len(agent.front)), reached, trained, origin])
     columns = ["agent", "environment", "front", "reached", "steps", "origin"]
     print_rows("Agents", columns, rows, right=[2, 3, 4])
     for name, reason in broken.items():
         say((name, "bold red"), f" cannot be loaded: {reason}")
 
 
-def _row(name: str, agent: "Agent", folder: Path) -> list[str]:
-    from paretofoil.agents.store import shipped_folder
-
-    reached = "-" if agent.achieved is None else f"{int(agent.reached().sum())}/{len(agent.front)}"
-    origin = "shipped" if folder.parent == shipped_folder() else str(folder)
-    steps = agent.provenance.get("steps")
-    trained = f"{steps:,}" if isinstance(steps, int) and steps else "-"
-    return [name, agent.environment.name, str(len(agent.front)), reached, trained, origin]
-
-
 def _show(agent: "Agent") -> None:
-    import numpy as np
-
     from paretofoil.show.numbers import short
 
-    def vector(values: np.ndarray) -> str:
+    def vector(values: "np.ndarray") -> str:
         return "(" + ", ".join(short(float(v), 4) for v in values) + ")"
 
-    rows = []
-    for i, command in enumerate(agent.front):
-        row = [vector(command)]
-        if agent.achieved is not None:
-            row += [vector(agent.achieved[i]), _accuracy(agent, i)]
-        rows.append(row)
-    names = ", ".join(agent.space.names)
+    columns, rows = ["command"], [[vector(command)] for command in agent.front]
+    if agent.achieved is not None:
+        columns += ["achieved", "reached"]
+        rows = [[*row, vector(agent.achieved[i]), _accuracy(agent, i)] for i, row in enumerate(rows)]
     say((agent.name, "bold"), f": {agent.environment.description}")
-    columns = ["command", "achieved", "reached"][: 1 if agent.achieved is None else 3]
-    print_rows(f"Front ({names})", columns, rows)
+    print_rows(f"Front ({', '.join(agent.space.names)})", columns, rows)
     say("\n", ("Commands", "bold"), f" from {vector(agent.space.low)} to {vector(agent.space.high)}")
     for key, value in agent.provenance.items():
         say((key, "bold"), f": {value}")

@@ -1,6 +1,8 @@
 """Printing: text and tables on standard output, notes and errors on standard error."""
 
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -9,14 +11,30 @@ from rich.text import Text
 if TYPE_CHECKING:
     from paretofoil.study.table import Table
 
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 console = Console()
 notes = Console(stderr=True)
 
 
 def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
-    """Print text, parts of it with a style. Brackets are printed as they are, and lines wrap on a terminal only."""
+    """Print text, parts of it with a style. Brackets are printed as they are, and lines wrap on a terminal only.
+
+    Control characters, which could control the terminal, are printed as codes.
+    """
     target = on or console
-    target.print(Text.assemble(*parts), soft_wrap=not target.is_terminal)
+    shown = [printable(part) if isinstance(part, str) else (printable(part[0]), part[1]) for part in parts]
+    target.print(Text.assemble(*shown), soft_wrap=not target.is_terminal)
+
+
+def printable(text: str) -> str:
+    """Return a text with codes in place of control characters and of bytes that are no text."""
+    return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
+
+
+def say_written(what: str, path: Path, *, quiet: bool) -> None:
+    """Print where a file was written, unless standard output is read by a program."""
+    if not quiet:
+        say((f"Wrote {what} to {path}.", "dim"))
 
 
 def note(*parts: str | tuple[str, str]) -> None:
@@ -35,6 +53,7 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
 
     if title:
         say((title, "bold"))
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = fit(columns, rows, terminal_width())
     if widths is not None:
         console.print(table("", columns, rows, right, widths), crop=False)

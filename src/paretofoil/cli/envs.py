@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -106,6 +106,8 @@ def find_environment(
 ) -> "CatalogueEntry":
     """Return a catalogued environment, or one that Gymnasium knows; "module:id" imports the module first."""
     from paretofoil import envs as catalogue
+    from paretofoil.core.command import Objective
+    from paretofoil.envs.catalogue import make_raw
 
     if environment in catalogue.names():
         if (objectives, actions, max_steps) != (None, None, None):
@@ -114,12 +116,14 @@ def find_environment(
         return catalogue.entry(environment)
     _check_registered(environment, max_steps)
     entry = catalogue.describe(environment, max_steps=max_steps)
-    attributes = _attributes(entry)
-    objective_names = _names(objectives) or attributes["objective_names"] or [o.name for o in entry.objectives]
-    action_names = _names(actions) or attributes["action_names"] or list(entry.actions)
-    _check_count("--objectives", objective_names, len(entry.objectives))
-    _check_count("--actions", action_names, len(entry.actions))
-    return replace(entry, objectives=tuple(map(_objective, objective_names)), actions=tuple(action_names))
+    env = make_raw(entry)  # it may name its objectives and actions itself
+    own_objectives, own_actions = (getattr(env.unwrapped, name, None) for name in ("objective_names", "action_names"))
+    env.close()
+    objective_names = _names("--objectives", objectives, own_objectives, [o.name for o in entry.objectives])
+    action_names = _names("--actions", actions, own_actions, entry.actions)
+    # "-fuel" is a cost called fuel
+    named = tuple(Objective(n.removeprefix("-").strip(), cost=n.startswith("-")) for n in objective_names)
+    return replace(entry, objectives=named, actions=tuple(action_names))
 
 
 def _check_registered(environment: str, max_steps: int | None) -> None:
@@ -147,28 +151,10 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
         raise InvalidInput.expected("--max-steps", f"{environment}, whose registration has no step limit")
 
 
-def _attributes(entry: "CatalogueEntry") -> dict[str, list[str]]:
-    """Return the names that the environment itself gives to its objectives and actions."""
-    from paretofoil.envs.catalogue import make_raw
-
-    env = make_raw(entry)
-    names = {key: list(getattr(env.unwrapped, key, None) or ()) for key in ("objective_names", "action_names")}
-    env.close()
+def _names(option: str, typed: str | None, own: "Sequence[str] | None", numbered: "Sequence[str]") -> list[str]:
+    """Return the names that were typed, or those of the environment itself, or its numbers."""
+    names = [name.strip() for name in typed.split(",")] if typed is not None else list(own or numbered)
+    plain = {name.removeprefix("-").strip() for name in names}
+    if not len(names) == len(plain) == len(numbered) or not all(name and name.isprintable() for name in plain):
+        raise InvalidInput.expected(f"{option} with {len(numbered)} different names", ", ".join(names))
     return names
-
-
-def _names(text: str | None) -> list[str]:
-    return [] if text is None else [name.strip() for name in text.split(",")]
-
-
-def _objective(name: str) -> Any:
-    """Return the objective of a name; "-fuel" is a cost called fuel."""
-    from paretofoil.core.command import Objective
-
-    return Objective(name.removeprefix("-").strip(), cost=name.startswith("-"))
-
-
-def _check_count(option: str, names: list[str], count: int) -> None:
-    plain = [name.removeprefix("-").strip() for name in names]
-    if len(names) != count or len(set(plain)) != count or not all(plain):
-        raise InvalidInput.expected(f"{option} with {count} different names", ", ".join(names))

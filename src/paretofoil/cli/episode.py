@@ -7,43 +7,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import note, say, terminal_width
-from paretofoil.cli.options import (
-    AgentName,
-    AllowImport,
-    Plot,
-    Queries,
-    Quiet,
-    Search,
-    Seconds,
-    Seed,
-    StartCommand,
-    check_web,
-    with_options,
-)
+from paretofoil.cli import options as shared
+from paretofoil.cli.console import note, say, say_written, terminal_width
 
 if TYPE_CHECKING:
     from paretofoil.agents.agent import Agent
-    from paretofoil.cli.progress import Bar
     from paretofoil.core.answer import Answer
     from paretofoil.core.decision import Episode
 
 
-@with_options(without=["attainable"])
+@shared.with_options(without=["attainable"])
 def episode(
-    agent: AgentName,
-    command: StartCommand,
+    agent: shared.AgentName,
+    command: shared.StartCommand,
     steps: Annotated[str | None, typer.Option(help="Only these steps, such as 0-5 or 0,3,7.")] = None,
-    search: Search = "auto",
-    seconds: Seconds = None,
-    queries: Queries = None,
-    seed: Seed = 0,
+    search: shared.Search = "auto",
+    seconds: shared.Seconds = None,
+    queries: shared.Queries = None,
+    seed: shared.Seed = 0,
     options: dict[str, Any] = {},  # noqa: B006 (replaced by with_options)
     as_json: Annotated[bool, typer.Option("--json", help="Print the flip map as JSON.")] = False,
-    plot: Plot = None,
+    plot: shared.Plot = None,
     html: Annotated[Path | None, typer.Option(help="HTML file for a page that needs no server.")] = None,
-    allow_import: AllowImport = None,
-    quiet: Quiet = False,
+    allow_import: shared.AllowImport = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Find the smallest change of the command for every step of an episode and every foil."""
     from paretofoil.agents.agent import rollout
@@ -52,10 +39,11 @@ def episode(
     from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_episode, steps_of
     from paretofoil.show.flip_map import summary
+    from paretofoil.show.numbers import number_of
 
     limits, chosen = Limits(seconds, queries), None if steps is None else read_steps(steps)
     if html is not None:
-        check_web()
+        shared.check_web()
     loaded = find_agent(agent)
     settings = read_options(options, loaded.space)
     decisions = rollout(loaded, read_command(command, loaded.space, "--command"), seed=seed)
@@ -63,9 +51,17 @@ def episode(
         from paretofoil.web.standalone import check_page, save_page
 
         check_page(html, sum(len(decision.valid_actions) > 1 for decision in steps_of(decisions, chosen)))
+    lines = None if as_json else _stream(loaded, decisions, chosen, settings.box)
     with bars(quiet) as start:
         bar = start(loaded.name)
-        show = _count(bar, quiet) if as_json else _stream(loaded, decisions, chosen, bar, quiet, settings.box)
+
+        def show(answers: "Sequence[Answer]", total: int) -> None:
+            if not answers and not quiet:
+                note((f"{number_of(total, 'question')} to answer.", "dim"))
+            bar(len(answers), total)
+            if lines is not None:
+                lines(answers)
+
         flips = explain_episode(
             loaded,
             decisions,
@@ -82,44 +78,27 @@ def episode(
         say(summary(flips))
     if plot is not None:
         flips.plot(plot)
-        if not as_json:
-            say((f"Wrote the figure to {plot}.", "dim"))
+        say_written("the figure", plot, quiet=as_json)
     if html is not None:
         with bars(quiet) as start:
             report = start("saving")
             save_page(html, agent, flips, seed=seed, search=search, limits=limits, options=settings, report=report)
-        if not as_json:
-            say((f"Wrote the page to {html}.", "dim"))
+        say_written("the page", html, quiet=as_json)
 
 
-Show = Callable[[Sequence["Answer"], int], None]
-
-
-def _count(bar: "Bar", quiet: bool) -> Show:
-    """Return a function that prints the number of questions, then moves the bar."""
-    from paretofoil.show.numbers import number_of
-
-    def show(answers: "Sequence[Answer]", total: int) -> None:
-        if not answers and not quiet:
-            note((f"{number_of(total, 'question')} to answer.", "dim"))
-        bar(len(answers), total)
-
-    return show
-
-
-def _stream(agent: "Agent", episode: "Episode", steps: Sequence[int] | None, bar: "Bar", quiet: bool, box: str) -> Show:
-    """Return a function that also prints a line per step as soon as all of its foils are answered."""
+def _stream(
+    agent: "Agent", episode: "Episode", steps: Sequence[int] | None, box: str
+) -> Callable[[Sequence["Answer"]], None]:
+    """Return a function that prints a line per step as soon as all of its foils are answered."""
     from paretofoil.show.flip_map import FlipMapLines
 
     waiting = deque(range(len(episode)) if steps is None else sorted(set(steps)))
     lines = FlipMapLines(agent.actions, len(episode), terminal_width())
-    count, where = _count(bar, quiet), " in the paper's box" if box == "paper" else ""
 
-    def show(answers: "Sequence[Answer]", total: int) -> None:
-        count(answers, total)
+    def show(answers: "Sequence[Answer]") -> None:
         if not answers:
-            say((f"{agent.name}: scaled change for each foil{where}", "bold"))
-            say((lines.head, "bold"))
+            where = " in the paper's box" if box == "paper" else ""
+            say((f"{agent.name}: scaled change for each foil{where}\n{lines.head}", "bold"))
         while waiting:
             decision = episode[waiting[0]]
             answered = [a for a in answers if a.question.step == decision.step]

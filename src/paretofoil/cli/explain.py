@@ -5,19 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from paretofoil.cli.console import say
-from paretofoil.cli.options import (
-    AgentName,
-    AllowImport,
-    Command,
-    Foil,
-    Plot,
-    Queries,
-    Search,
-    Seconds,
-    Seed,
-    with_options,
-)
+from paretofoil.cli import options as shared
+from paretofoil.cli.console import say, say_written
 from paretofoil.core.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -32,28 +21,29 @@ SCHEMA = "paretofoil/explanation/2"
 _JSON = "Print one JSON object: agent, environment, command, step, state, remaining, options and answers."
 
 
-@with_options()
+@shared.with_options()
 def explain(
-    agent: AgentName,
-    command: Command = None,
+    agent: shared.AgentName,
+    command: shared.Command = None,
     at: Annotated[int | None, typer.Option(metavar="STEP", help="Step of the episode; 0 if omitted.")] = None,
-    foil: Foil = None,
+    foil: shared.Foil = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
     state: Annotated[str | None, typer.Option(help="State as numbers, instead of --command and --at.")] = None,
     remaining: Annotated[str | None, typer.Option(help="Command in that state, in the form of --command.")] = None,
-    search: Search = "auto",
-    seconds: Seconds = None,
-    queries: Queries = None,
-    seed: Seed = 0,
+    search: shared.Search = "auto",
+    seconds: shared.Seconds = None,
+    queries: shared.Queries = None,
+    seed: shared.Seed = 0,
     options: dict[str, Any] = {},  # noqa: B006 (replaced by with_options)
     as_json: Annotated[bool, typer.Option("--json", help=_JSON)] = False,
-    plot: Plot = None,
+    plot: shared.Plot = None,
     axes: Annotated[str | None, typer.Option(help="The two objectives that --plot draws, such as A,B.")] = None,
-    allow_import: AllowImport = None,
+    allow_import: shared.AllowImport = None,
 ) -> None:
     """Find the smallest change of the command that makes the agent choose another action, the foil."""
+    from paretofoil.agents.agent import decision_in
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed import find_agent, read_command, read_options
+    from paretofoil.cli.typed import find_agent, read_command, read_numbers, read_options
     from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_decision
 
@@ -63,7 +53,11 @@ def explain(
     limits, loaded = Limits(seconds, queries), find_agent(agent)
     plotted_axes = _read_axes(plot, axes, loaded)
     issued = None if command is None else read_command(command, loaded.space, "--command")
-    decision = _decide(loaded, issued, at or 0, seed, state, remaining)
+    if issued is not None:
+        decision = decision_in(loaded, issued, at or 0, seed=seed)
+    else:
+        asked_for = read_command(str(remaining), loaded.space, "--remaining")
+        decision = loaded.decision_at(read_numbers(str(state), "--state"), asked_for)
     chosen = read_options(options, loaded.space, decision.command)
     with bars(as_json) as start:
         start(loaded.name)(0, text="searching")
@@ -83,9 +77,8 @@ def explain(
     if plot is not None:
         first, *others = answers
         first.plot(plot, axes=plotted_axes)
-        if not as_json:
-            which = f" of {first.question.actions[first.question.foil]}, the first foil," if others else ""
-            say((f"Wrote the figure{which} to {plot}.", "dim"))
+        which = f" of {first.question.actions[first.question.foil]}, the first foil," if others else ""
+        say_written(f"the figure{which}", plot, quiet=as_json)
 
 
 def _check_place(command: str | None, at: int | None, state: str | None, remaining: str | None) -> None:
@@ -110,18 +103,6 @@ def _read_axes(plot: Path | None, axes: str | None, agent: "Agent") -> tuple[str
         raise InvalidInput.expected("--axes with two objectives, such as A,B", repr(axes))
     first, second = (agent.space.names[agent.space.index(name)] for name in names)
     return first, second
-
-
-def _decide(
-    agent: "Agent", issued: "np.ndarray | None", at: int, seed: int, state: str | None, remaining: str | None
-) -> "Decision":
-    from paretofoil.agents.agent import decision_in
-    from paretofoil.cli.typed import read_command, read_numbers
-
-    if issued is not None:
-        return decision_in(agent, issued, at, seed=seed)
-    command = read_command(str(remaining), agent.space, "--remaining")
-    return agent.decision_at(read_numbers(str(state), "--state"), command)
 
 
 def _document(

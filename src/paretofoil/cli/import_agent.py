@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder, reached_points
+from paretofoil.cli.agents import NewFolder, Overwrite, make_folder, new_folder, reached_points
 from paretofoil.cli.console import note, say
 from paretofoil.cli.envs import Actions, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, complete_environment
@@ -39,13 +39,10 @@ def import_agent(
     from paretofoil import agents
     from paretofoil.agents.agent import HORIZON
     from paretofoil.agents.import_agent import import_agent as make_agent
-    from paretofoil.agents.store import local_folder
     from paretofoil.cli.typed import read_ranges
     from paretofoil.core.command import CommandSpace
 
-    folder = out or local_folder() / (name or file.stem)
-    if not overwrite:
-        check_free(folder)
+    folder = new_folder(name or file.stem, out, overwrite=overwrite)
     entry = find_environment(environment, objectives, actions, max_steps)
     names = (*entry.objectives, HORIZON)
     box = read_ranges(ranges or [], CommandSpace(np.zeros(len(names)), np.ones(len(names)), names))

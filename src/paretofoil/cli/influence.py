@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.console import print_rows, say, say_written
 from paretofoil.cli.options import AgentName, AllowImport, Box, Plot, Quiet, Seed, StartCommand
 from paretofoil.core.options import DEFAULTS
 
@@ -53,8 +53,7 @@ def influence(
         say(str(profile))
     if plot is not None:
         profile.plot(plot)
-        if not as_json:
-            say((f"Wrote the figure to {plot}.", "dim"))
+        say_written("the figure", plot, quiet=as_json)
 
 
 def _print_profile(profile: "InfluenceProfile") -> None:

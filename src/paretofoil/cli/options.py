@@ -56,28 +56,25 @@ def complete_environment(incomplete: str) -> list[tuple[str, str]]:
 
 
 def complete_foil(incomplete: str) -> list[str]:
-    agent = _typed_agent()
-    return [] if agent is None else [name for name in agent.actions if name.startswith(incomplete)]
+    return [name for agent in _typed_agent() for name in agent.actions if name.startswith(incomplete)]
 
 
 def complete_objective(incomplete: str) -> list[str]:
-    agent = _typed_agent()
-    return [] if agent is None else [name for name in agent.space.names if name.startswith(incomplete)]
+    return [name for agent in _typed_agent() for name in agent.space.names if name.startswith(incomplete)]
 
 
-def _typed_agent() -> "Agent | None":
-    """Return the agent on the line that the shell completes.
+def _typed_agent() -> "list[Agent]":
+    """Return the agent on the line that the shell completes, if there is one.
 
     The line is read from the environment: arguments before an option without its value are not parsed.
     """
     from paretofoil.agents.store import list_agents, load_agent
 
     line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
-    names = [word for word in line.split() if word in list_agents()]
     try:
-        return load_agent(names[0]) if names else None
+        return [load_agent(word) for word in line.split() if word in list_agents()][:1]
     except (InvalidInput, OSError):  # completion shows no errors
-        return None
+        return []
 
 
 def allow_typed(modules: list[str] | None) -> list[str] | None:
@@ -108,9 +105,7 @@ def check_web() -> None:
             raise InvalidInput.missing(package, "web")
 
 
-_SEVERAL = ("objectives", "ranges")
 _TYPES: dict[str, Any] = {"choice": str, "flag": bool, "whole": int, "number": float}
-_TYPES |= dict.fromkeys(_SEVERAL, list[str])
 _METAVARS = {"whole": "N", "number": "NUMBER", "objectives": "OBJECTIVE", "ranges": "NAME=LOW:HIGH"}
 _NOTES = {"objectives": " Repeatable.", "ranges": " Costs are positive. Repeatable."}
 
@@ -118,7 +113,7 @@ _NOTES = {"objectives": " Repeatable.", "ranges": " Costs are positive. Repeatab
 def typed_option(name: str) -> Any:
     """Return the typer option of a field of `Options`."""
     [info] = [info for info in describe_options() if info.name == name]
-    several = info.kind in _SEVERAL
+    several = info.kind not in _TYPES
     word = (name.removesuffix("s") if several else name).replace("_", "-")
     flag = f"-{word}" if len(word) == 1 else f"--{word}"
     return typer.Option(
@@ -148,10 +143,10 @@ def with_options(*, without: Sequence[str] = ()) -> Callable[[Callable], Callabl
                 parameters.append(parameter)
                 continue
             for info in infos:
-                several = info.kind in _SEVERAL
-                default = None if several else info.default
-                kind = _TYPES[info.kind] | None if several or info.optional else _TYPES[info.kind]
-                annotation = Annotated[kind, typed_option(info.name)]  # type: ignore[valid-type]
+                default, kind = info.default, _TYPES.get(info.kind)
+                if kind is None:
+                    default, kind = None, list[str] | None
+                annotation = Annotated[kind | None if info.optional else kind, typed_option(info.name)]  # type: ignore[valid-type]
                 parameters.append(parameter.replace(name=info.name, default=default, annotation=annotation))
         with_typed.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
         with_typed.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
@@ -188,6 +183,9 @@ AllowImport = Annotated[
 ]
 Box = Annotated[str, typed_option("box")]
 Kappa = Annotated[float | None, typed_option("kappa")]
+Chunk = Annotated[
+    int | None, typer.Option(metavar="N", help="Questions per chunk; a stopped run loses unfinished chunks only.")
+]
 Seed = Annotated[int, typer.Option(metavar="SEED", help="Random seed, at least 0.")]
 Engine = Annotated[str, typer.Option(metavar="ENGINE", help="Where to compute: local, dask or ray.")]
 Workers = Annotated[int | None, typer.Option(metavar="N", help="Number of local processes; one per core if omitted.")]

@@ -75,8 +75,7 @@ def study_bars(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str],
             bar = start(name)
 
             def show(progress: "StudyProgress") -> None:
-                found = f"{progress.found / progress.asked:.0%} found" if progress.asked else ""
-                bar(progress.done, progress.total, f"{progress.rate:.1f}/s, {found}" if found else "")
+                bar(progress.done, progress.total, str(progress))
 
             return show
 

@@ -1,31 +1,19 @@
 """paretofoil study."""
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from paretofoil.cli import options as shared
 from paretofoil.cli.console import print_table, say
-from paretofoil.cli.options import (
-    SEARCHES,
-    Address,
-    AllowImport,
-    Box,
-    Engine,
-    Kappa,
-    Log,
-    Quiet,
-    Seed,
-    VerbCommand,
-    Workers,
-    complete_agent,
-    complete_search,
-)
 from paretofoil.cli.progress import stop_message, study_bars
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from paretofoil.study import Row, Run, StudyProgress
     from paretofoil.study.table import Table
@@ -33,16 +21,18 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Run many questions as a resumable study.", no_args_is_help=True)
 SUMMARIES = ("markdown", "html", "latex")
 FORMATS = ("csv", "parquet", "json", *SUMMARIES)
-_SEARCH = f"Searches, separated by commas: auto (here without its time limit), {SEARCHES}."
+_SEARCH = f"Searches, separated by commas: auto (here without its time limit), {shared.SEARCHES}."
 
 File = Annotated[Path, typer.Argument(help="File of the study.")]
 
 
-@app.command(cls=VerbCommand)
+@app.command(cls=shared.VerbCommand)
 def run(
-    agents: Annotated[list[str], typer.Argument(help="Names or folders of agents.", autocompletion=complete_agent)],
+    agents: Annotated[
+        list[str], typer.Argument(help="Names or folders of agents.", autocompletion=shared.complete_agent)
+    ],
     search: Annotated[
-        str, typer.Option(metavar="SEARCHES", help=_SEARCH, autocompletion=complete_search)
+        str, typer.Option(metavar="SEARCHES", help=_SEARCH, autocompletion=shared.complete_search)
     ] = "cf-zoo,boundary,exact",
     out: Annotated[Path, typer.Option(help="File of the study; an existing one is continued.")] = Path("study.sqlite"),
     commands: Annotated[int | None, typer.Option(help="Maximum number of commands per front; all if omitted.")] = None,
@@ -50,15 +40,16 @@ def run(
     foils: Annotated[
         int | None, typer.Option(help="Maximum number of foils per decision, the most probable; all if omitted.")
     ] = None,
-    box: Box = DEFAULTS.box,
-    kappa: Kappa = None,
-    seed: Seed = 0,
-    workers: Workers = None,
-    engine: Engine = "local",
-    address: Address = None,
-    allow_import: AllowImport = None,
-    log: Log = None,
-    quiet: Quiet = False,
+    box: shared.Box = DEFAULTS.box,
+    kappa: shared.Kappa = None,
+    seed: shared.Seed = 0,
+    workers: shared.Workers = None,
+    chunk: shared.Chunk = None,
+    engine: shared.Engine = "local",
+    address: shared.Address = None,
+    allow_import: shared.AllowImport = None,
+    log: shared.Log = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Ask about every valid foil at every step of the greedy rollout of every front command."""
     from paretofoil.cli.typed import note_hidden
@@ -69,27 +60,37 @@ def run(
     for name in agents:
         note_hidden(name)
     study = make_study(agents, labels, rule, seed=seed, kappa=kappa)
-    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {out}`."):
-        done = run_study(study, out, workers=workers, engine=engine, address=address, show=bar(out.stem))  # type: ignore[arg-type]
-    _finish(out, done)
+    settings: dict[str, Any] = {"workers": workers, "chunk": chunk, "engine": engine, "address": address}
+    _run(out, partial(run_study, study, out, **settings), log, quiet)
 
 
 @app.command()
 def resume(
     file: File,
-    workers: Workers = None,
-    engine: Engine = "local",
-    address: Address = None,
-    allow_import: AllowImport = None,
-    log: Log = None,
-    quiet: Quiet = False,
+    workers: shared.Workers = None,
+    chunk: shared.Chunk = None,
+    engine: shared.Engine = "local",
+    address: shared.Address = None,
+    allow_import: shared.AllowImport = None,
+    log: shared.Log = None,
+    quiet: shared.Quiet = False,
 ) -> None:
     """Continue a study that was stopped or killed."""
     from paretofoil.study import resume_study
 
-    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {file}`."):
-        done = resume_study(file, workers=workers, engine=engine, address=address, show=bar(file.stem))
-    _finish(file, done)
+    settings: dict[str, Any] = {"workers": workers, "chunk": chunk, "engine": engine, "address": address}
+    _run(file, partial(resume_study, file, **settings), log, quiet)
+
+
+def _run(path: Path, ask: "Callable[..., StudyProgress]", log: Path | None, quiet: bool) -> None:
+    """Ask the questions of a study with a progress bar, and print its results."""
+    from paretofoil.show.numbers import number_of
+    from paretofoil.study import read_rows
+
+    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {path}`."):
+        done = ask(show=bar(path.stem))
+    print_table(_summary(path.name, read_rows(path)))
+    say((f"{number_of(done.asked, 'question')} in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
 
 
 @app.command()
@@ -128,7 +129,6 @@ def export(
     answers: Annotated[bool, typer.Option(help="Parquet: include the whole answers.")] = True,
 ) -> None:
     """Write the rows of a study, or a summary of them."""
-    from paretofoil.core.errors import InvalidInput
     from paretofoil.core.files import write_whole
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows, read_runs
@@ -154,14 +154,6 @@ def export(
     write_whole(out, table.to(form).encode())
     what = "a summary of " if form in SUMMARIES else ""
     say(f"Wrote {what}{number_of(len(rows), 'row')} to {out}.")
-
-
-def _finish(path: Path, done: "StudyProgress") -> None:
-    from paretofoil.show.numbers import number_of
-    from paretofoil.study import read_rows
-
-    print_table(_summary(path.name, read_rows(path)))
-    say((f"{number_of(done.asked, 'question')} in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
 
 
 def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import msgspec
 import typer
 
-from paretofoil.cli.agents import NewFolder, Overwrite, check_free, make_folder, reached_points
+from paretofoil.cli.agents import NewFolder, Overwrite, make_folder, new_folder, reached_points
 from paretofoil.cli.console import note, print_rows, say
 from paretofoil.cli.envs import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet, Seed
@@ -52,7 +52,7 @@ def train(
     quiet: Quiet = False,
 ) -> None:
     """Train an agent. Ctrl-C and SIGTERM save a checkpoint; --resume continues from it."""
-    from paretofoil.agents.store import local_folder, save_agent
+    from paretofoil.agents.store import save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
     entry = find_environment(environment, objectives, actions, max_steps)
@@ -64,17 +64,20 @@ def train(
         return
     suffixes = ["plain" if explore == "plain" else "", returns or "", "horizon" if horizon else ""]
     called = name or "-".join([entry.name.split(":")[-1].replace("/", "-"), *filter(None, suffixes)])
-    folder = out or local_folder() / called
+    folder = new_folder(called, out, overwrite=resume or overwrite)
     checkpoint = folder / CHECKPOINT
     if resume and not checkpoint.exists():
         raise InvalidInput.expected(f"a checkpoint at {checkpoint} to resume from", "no such file")
-    if not (resume or overwrite):
-        check_free(folder)
     trainer = resume_trainer(entry, checkpoint) if resume else make_trainer(entry, config)
     if trainer.config != config:
         say(("Continuing with the settings of the checkpoint.", "dim"))
     make_folder(folder)
-    _note_warmup(trainer)
+    longest = trainer.config.warmup * trainer.env.max_steps
+    if trainer.iteration == 0 and longest > trainer.config.steps:  # episodes of the warm-up are never cut
+        note(
+            f"note: the warm-up of {trainer.config.warmup:,} episodes of at most {trainer.env.max_steps:,} steps may "
+            f"take {longest:,} steps, more than --steps {trainer.config.steps:,}; shorten it with --set warmup=N."
+        )
     result = _run(trainer, checkpoint, tensorboard, quiet)
     agent = make_agent(called, entry, result)
     save_agent(agent, folder)
@@ -88,17 +91,6 @@ def train(
     )
     if trainer.stopped_by is not None:
         raise typer.Exit(128 + trainer.stopped_by)
-
-
-def _note_warmup(trainer: "Trainer") -> None:
-    """Print a note if the warm-up, whose episodes are never cut, may take more steps than the whole exploration."""
-    config, longest = trainer.config, trainer.env.max_steps
-    most = config.warmup * longest
-    if trainer.iteration == 0 and most > config.steps:
-        note(
-            f"note: the warm-up of {config.warmup:,} episodes of at most {longest:,} steps may take {most:,} steps, "
-            f"more than --steps {config.steps:,}; shorten it with --set warmup=N."
-        )
 
 
 def _configure(
@@ -122,7 +114,13 @@ def _configure(
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":
     from paretofoil.cli.progress import bars
 
-    writer = _writer(tensorboard)
+    writer = None
+    if tensorboard is not None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise InvalidInput.missing("TensorBoard", "tensorboard") from None
+        writer = SummaryWriter(str(tensorboard))
     totals = {"explore": trainer.config.steps, "polish": trainer.config.polish_rounds}
     with bars(quiet) as start:
         moves = {phase: start(phase) for phase in totals}
@@ -142,13 +140,3 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
     if writer is not None:
         writer.close()
     return result
-
-
-def _writer(folder: Path | None) -> Any:
-    if folder is None:
-        return None
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise InvalidInput.missing("TensorBoard", "tensorboard") from None
-    return SummaryWriter(str(folder))

@@ -212,6 +212,9 @@ _SENTENCES = {
 }
 
 
+MAX_QUERIES = 10**12
+
+
 @dataclass(frozen=True)
 class Limits:
     """How much a search may spend on each question, beside what it sets itself; None is no limit."""
@@ -224,8 +227,12 @@ class Limits:
     def __post_init__(self) -> None:
         if self.seconds is not None:
             as_seconds(self.seconds)
-        if self.queries is not None and as_whole(self.queries, "a limit of queries that is a whole number") < 1:
+        if self.queries is None:
+            return
+        if as_whole(self.queries, "a limit of queries that is a whole number") < 1:
             raise InvalidInput.expected("a limit of at least 1 query", self.queries)
+        if self.queries > MAX_QUERIES:
+            raise InvalidInput.expected(f"a limit of at most {MAX_QUERIES:,} queries", self.queries)
 
     def deadline(self, num_questions: int = 1) -> float:
         """When so many questions that begin now must be done, on the clock of `now`."""
