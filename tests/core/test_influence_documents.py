@@ -90,5 +90,5 @@ def test_steps_of_other_agents_are_refused() -> None:
     values["actions"] = ["a", "b", "c", "d"]
     with pytest.raises(InvalidInput, match="steps with the objectives and actions of the profile"):
         InfluenceProfile.from_json(json.dumps(values))
-    with pytest.raises(InvalidInput, match="a command of 2 numbers"):
+    with pytest.raises(InvalidInput, match="a command for 2 objectives"):
         InfluenceProfile.from_json(json.dumps(profile().to_dict() | {"command": [1.0]}))

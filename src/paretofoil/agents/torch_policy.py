@@ -19,7 +19,7 @@ except ImportError:
 
 from paretofoil.agents.layers import NotWhiteBox, arrange
 from paretofoil.agents.recorder import FLOAT32, Symbol, run
-from paretofoil.core.command import CommandSpace, told
+from paretofoil.core.command import CommandSpace, format_numbers
 from paretofoil.core.json import brief
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
 
@@ -354,7 +354,7 @@ def _test(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
     wrong = (np.isnan(scores) | np.isposinf(scores)).any(axis=1)
     if wrong.any():
         raise InvalidInput.expected(
-            "finite scores from the module", f"NaN or infinity under {told(commands[wrong][0])}"
+            "finite scores from the module", f"NaN or infinity under the command {format_numbers(commands[wrong][0])}"
         )
     if not np.allclose(scores, again, rtol=1e-2, atol=1e-3):
         advice = "different results: call eval() on it, unless its forward draws random numbers or calls dropout itself"

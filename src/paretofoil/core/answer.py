@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Bound, Count, Document, brief, plain, plain_fields, upgrade_each
+from paretofoil.core.json import UNSTORED, Bound, Count, Document, brief, plain, plain_fields
 from paretofoil.core.options import Stop
 from paretofoil.core.question import Question
 
@@ -301,6 +301,7 @@ class Answer(Document):
     """
 
     SCHEMA: ClassVar[str] = "paretofoil/answer/2"
+    EARLIER: ClassVar = {"paretofoil/answer/1": {}}
 
     status: Status
     """What is known about the closest command."""
@@ -373,9 +374,7 @@ class Answer(Document):
 
     @classmethod
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") == "paretofoil/answer/1":
-            return _from_schema_1(values)
-        return {**values, "alternatives": upgrade_each(cls, values.get("alternatives", []))}
+        return _from_schema_1(values)
 
     def check(self) -> None:
         """Every number of an answer must have its objective or its action: sentences and figures look them up."""
@@ -407,8 +406,6 @@ class Answer(Document):
         for name, rollout in consequences.items():
             if rollout is not None and dim - rollout.achieved.size not in (0, 1):  # a horizon is not a return
                 raise InvalidInput.expected(f"rollouts.{name} for {dim} objectives", rollout.achieved.size)
-        for alternative in self.alternatives:
-            alternative.check()
 
 
 def _named(part: Any, path: str, *names: str) -> dict[str, Any]:
@@ -445,7 +442,6 @@ def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
         names = {"tried": "num_rollouts", "asked": "total", "missed": "deviation"}
         rollouts["attainable"] = {names.get(name, name): value for name, value in rollouts["attainable"].items()}
     return {
-        "schema": Answer.SCHEMA,
         "status": status.get(words, words) if isinstance(words, str) else words,
         "question": {
             **take(command="original", free="alone", step="step" if "step" in old else "time"),
@@ -458,6 +454,5 @@ def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
         "proof": proof,
         "proven_range": old.get("proven_range"),
         "rollouts": rollouts if any(value is not None for value in rollouts.values()) else None,
-        "alternatives": upgrade_each(Answer, old.get("alternatives", [])),
-        **take(requested="wanted"),
+        **take(alternatives="alternatives", requested="wanted"),
     }

@@ -81,9 +81,9 @@ def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
     return vector
 
 
-def told(command: np.ndarray) -> str:
-    """A command for messages: "the command (8, -2.5)"."""
-    return f"the command ({', '.join(f'{number:.4g}' for number in command)})"
+def format_numbers(numbers: np.ndarray) -> str:
+    """Return the numbers of a command or a return as short text: "(8, -2.5)"."""
+    return f"({', '.join(f'{number:g}' for number in numbers)})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -1,14 +1,15 @@
 """Decisions: what an agent did in a state, under a command."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from paretofoil.core.command import LARGEST, as_vector
+from paretofoil.core.command import LARGEST, Objective, as_vector, format_numbers
+from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Count, Document, Unstored, brief, upgrade_each
+from paretofoil.core.json import UNSTORED, Count, Document, Unstored, brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -16,6 +17,7 @@ class Decision(Document):
     """One step of an episode: a state, a command, the valid actions and the chosen one."""
 
     SCHEMA: ClassVar[str] = "paretofoil/decision/2"
+    EARLIER: ClassVar = {"paretofoil/decision/1": {"time": "step"}}
 
     state: np.ndarray
     command: np.ndarray
@@ -35,14 +37,8 @@ class Decision(Document):
         return [action for action in self.valid_actions if action != self.action]
 
     def __repr__(self) -> str:
-        command = ", ".join(f"{number:g}" for number in self.command)
-        return f"<Decision at t = {self.step}: action {self.action} of {list(self.valid_actions)}, command ({command})>"
-
-    @classmethod
-    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") != "paretofoil/decision/1":
-            return values
-        return {"step" if name == "time" else name: value for name, value in values.items()} | {"schema": cls.SCHEMA}
+        action = f"action {self.action} of {list(self.valid_actions)}"
+        return f"<Decision at t = {self.step}: {action}, command {format_numbers(self.command)}>"
 
     def check(self) -> None:
         if np.abs(self.state).max() > LARGEST:
@@ -59,6 +55,7 @@ class Episode(Document, Sequence[Decision]):
     """The decisions of one episode, in order, and its return."""
 
     SCHEMA: ClassVar[str] = "paretofoil/episode/2"
+    EARLIER: ClassVar = {"paretofoil/episode/1": {}}
 
     command: np.ndarray
     """The command that was issued at the start."""
@@ -80,19 +77,35 @@ class Episode(Document, Sequence[Decision]):
         return self.decisions[step]
 
     def __repr__(self) -> str:
-        command, achieved = (
-            ", ".join(f"{number:g}" for number in numbers) for numbers in (self.command, self.achieved)
-        )
-        return f"<Episode of {len(self)} decisions: asked for ({command}), achieved ({achieved})>"
-
-    @classmethod
-    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") != "paretofoil/episode/1" or not isinstance(values.get("decisions"), list):
-            return values
-        return {**values, "schema": cls.SCHEMA, "decisions": upgrade_each(Decision, values["decisions"])}
+        command, achieved = map(format_numbers, (self.command, self.achieved))
+        return f"<Episode of {len(self)} decisions: asked for {command}, achieved {achieved}>"
 
     def check(self) -> None:
         for decision in self.decisions:
-            decision.check()
             if decision.command.size != self.command.size:
                 raise InvalidInput.expected(f"commands of {self.command.size} numbers", decision.command.size)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EpisodeReport(Document):
+    """Results about the steps of one episode of an agent."""
+
+    agent: str
+    objectives: tuple[Objective, ...]
+    """Objectives of the command."""
+    actions: tuple[str, ...]
+    command: np.ndarray
+    """The command that was issued at the start."""
+    achieved: np.ndarray
+    """Return of the whole episode."""
+
+    def _repr_html_(self) -> str:
+        return str(show(self, "html"))
+
+    def plot(self, path: Any = None) -> Any:
+        """Return a matplotlib figure of the steps; with a path, save it there."""
+        return show(self, "plot", path)
+
+    def check(self) -> None:
+        if self.command.size != len(self.objectives):
+            raise InvalidInput.expected(f"a command for {len(self.objectives)} objectives", self.command.size)

@@ -8,9 +8,10 @@ import msgspec
 import numpy as np
 
 from paretofoil.core.command import Objective
+from paretofoil.core.decision import EpisodeReport
 from paretofoil.core.display import as_frame, show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import Count, Document, Fraction, brief, plain, upgrade_each
+from paretofoil.core.json import Count, Document, Fraction, brief, plain
 from paretofoil.core.options import Stop
 
 CONFIDENCE = 0.95
@@ -88,6 +89,7 @@ class Influence(Document):
     """How much the command matters in one state: the share of the search region that chooses each valid action."""
 
     SCHEMA: ClassVar[str] = "paretofoil/influence/2"
+    EARLIER: ClassVar = {"paretofoil/influence/1": {"time": "step"}}
 
     agent: str
     step: Count
@@ -162,9 +164,7 @@ class Influence(Document):
 
     @classmethod
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") != "paretofoil/influence/1":
-            return values
-        return {**values, "schema": cls.SCHEMA, "step": values.get("time"), "assumed": values.get("slack")}
+        return {**super().upgrade(values), "assumed": values.get("slack")}
 
     def check(self) -> None:
         """Every action must have a name, every number its objective, and shares must be possible together."""
@@ -196,17 +196,12 @@ class Influence(Document):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class InfluenceProfile(Document):
+class InfluenceProfile(EpisodeReport):
     """How much the command matters at each step of an episode."""
 
     SCHEMA: ClassVar[str] = "paretofoil/influence-profile/2"
+    EARLIER: ClassVar = {"paretofoil/influence-profile/1": {"moments": "steps"}}
 
-    agent: str
-    objectives: tuple[Objective, ...]
-    actions: tuple[str, ...]
-    command: np.ndarray
-    """The command that was issued at the start."""
-    achieved: np.ndarray
     steps: tuple[Influence, ...]
 
     def inert(self) -> list[int]:
@@ -218,13 +213,6 @@ class InfluenceProfile(Document):
 
     def __repr__(self) -> str:
         return f"<InfluenceProfile of {self.agent}: {len(self.steps)} steps, {len(self.inert())} of them inert>"
-
-    def _repr_html_(self) -> str:
-        return str(show(self, "html"))
-
-    def plot(self, path: Any = None) -> Any:
-        """Return a matplotlib figure of the shares of the actions at each step."""
-        return show(self, "plot", path)
 
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with a row for each step and valid action (pandas must be installed)."""
@@ -245,18 +233,9 @@ class InfluenceProfile(Document):
     def derived(self) -> dict[str, Any]:
         return {"sentence": str(self)}
 
-    @classmethod
-    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") == "paretofoil/influence-profile/1":
-            values = {**values, "schema": cls.SCHEMA, "steps": values.get("moments")}
-        values = {**values, "steps": upgrade_each(Influence, values.get("steps", []))}
-        return {name: value for name, value in values.items() if name != "sentence"}  # it has several lines
-
     def check(self) -> None:
+        super().check()
         for influence in self.steps:
             if influence.objectives != self.objectives or influence.actions != self.actions:
                 got = f"others at step {influence.step}: {brief(list(influence.actions))}"
                 raise InvalidInput.expected("steps with the objectives and actions of the profile", got)
-            influence.check()
-        if self.command.size != len(self.objectives):
-            raise InvalidInput.expected(f"a command of {len(self.objectives)} numbers", self.command.size)

@@ -10,8 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import cache
 from reprlib import Repr
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_type_hints
 
 import msgspec
 import numpy as np
@@ -57,6 +58,8 @@ class Document:
     """A dataclass that is stored as JSON under a schema, such as "paretofoil/answer/2"."""
 
     SCHEMA: ClassVar[str]
+    EARLIER: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    """Earlier schemas that can be read. For each, its names of fields with their current names."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
@@ -71,21 +74,43 @@ class Document:
     @classmethod
     def from_dict(cls, values: Any) -> Self:
         name = schema_name(cls.SCHEMA)
-        values = cls.upgrade(values) if isinstance(values, Mapping) else values
-        if not isinstance(values, Mapping) or values.get("schema") != cls.SCHEMA:
-            got = brief(values.get("schema") if isinstance(values, Mapping) else values)
-            raise InvalidInput.expected(f"{name} of schema {cls.SCHEMA}", got)
-        value = read_value(cls, values, name)
+        value = read_value(cls, cls.current(values), name)
         try:
-            value.check()
+            value.check_all()
         except InvalidInput as error:
             raise InvalidInput(f"{name}: {error}") from None
         return value
 
     @classmethod
+    def current(cls, values: Any) -> dict[str, Any]:
+        """Return the fields of a document, of this or an earlier schema, under their current names."""
+        schema = values.get("schema") if isinstance(values, Mapping) else values
+        if not isinstance(values, Mapping) or schema not in (cls.SCHEMA, *cls.EARLIER):
+            raise InvalidInput.expected(f"{schema_name(cls.SCHEMA)} of schema {cls.SCHEMA}", brief(schema))
+        values = values if schema == cls.SCHEMA else cls.upgrade(values)
+        known = {f.name: values[f.name] for f in fields(cls) if f.name in values}  # type: ignore[arg-type]
+        inner = {name: kind for name, kind in cls._inner().items() if isinstance(known.get(name), list)}
+        return known | {name: [kind.current(value) for value in known[name]] for name, kind in inner.items()}
+
+    @classmethod
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a document of an earlier schema as one of the current schema; return any other unchanged."""
-        return values
+        """Return a document of an earlier schema with the current names of fields."""
+        names = cls.EARLIER[values["schema"]]
+        return {names.get(name, name): value for name, value in values.items()}
+
+    @classmethod
+    @cache
+    def _inner(cls) -> dict[str, type["Document"]]:
+        """Return the fields that hold documents, tuple[Kind, ...], and their kinds."""
+        kinds = {name: (*get_args(hint), None)[0] for name, hint in get_type_hints(cls).items()}
+        return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Document)}
+
+    def check_all(self) -> None:
+        """Check the documents inside this one, and then this one."""
+        for name in self._inner():
+            for value in getattr(self, name):
+                value.check_all()
+        self.check()
 
     def check(self) -> None:
         """Raise InvalidInput if the fields of a document that was read do not fit each other."""
@@ -93,16 +118,6 @@ class Document:
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
         return cls.from_dict(read_document(text, schema_name(cls.SCHEMA)))
-
-
-def upgrade_each(kind: type[Document], values: Any) -> Any:
-    """Return documents inside another one in their current schema."""
-    if not isinstance(values, list):
-        return values
-    for one in (upgraded := [kind.upgrade(v) if isinstance(v, Mapping) else v for v in values]):
-        if isinstance(one, Mapping) and one.get("schema") != kind.SCHEMA:
-            raise InvalidInput.expected(f"{schema_name(kind.SCHEMA)} of schema {kind.SCHEMA}", brief(one.get("schema")))
-    return upgraded
 
 
 def schema_name(schema: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from paretofoil.core.command import told
+from paretofoil.core.command import format_numbers
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words
 
@@ -89,7 +89,7 @@ def as_scores(output: Any, commands: np.ndarray) -> np.ndarray:
     if not np.isfinite(scores.sum()):
         wrong = (np.isnan(scores) | (scores == np.inf)).any(axis=1)
         if wrong.any():
-            got = f"NaN or infinity under {told(commands[wrong][0])}"
+            got = f"NaN or infinity under the command {format_numbers(commands[wrong][0])}"
             raise InvalidInput.expected("log-probabilities that are numbers", got)
         scores = np.maximum(scores, IMPOSSIBLE)
     return scores

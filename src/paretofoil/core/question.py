@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.command import CommandSpace, Norm, as_vector, directions, length, project, reach
+from paretofoil.core.command import CommandSpace, Norm, as_vector, directions, format_numbers, length, project, reach
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores, query
 
@@ -98,9 +98,8 @@ class Question:
         return (self.low - self.command) / scale, (self.high - self.command) / scale
 
     def __repr__(self) -> str:
-        command = ", ".join(f"{number:g}" for number in self.command)
         foil = f"action {self.foil}, of {len(self.valid_actions)} valid ones"
-        return f"<Question: why not {foil}, under the command ({command})?>"
+        return f"<Question: why not {foil}, under the command {format_numbers(self.command)}?>"
 
 
 class QuestionBatch:

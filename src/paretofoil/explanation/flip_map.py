@@ -1,31 +1,25 @@
 """Flip maps: for every step of an episode and every foil, the change of the command that it needs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from paretofoil.core.answer import Answer, Status
-from paretofoil.core.command import Objective
-from paretofoil.core.display import as_frame, show
+from paretofoil.core.decision import EpisodeReport
+from paretofoil.core.display import as_frame
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import Document, brief, upgrade_each
+from paretofoil.core.json import brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FlipMap(Document):
+class FlipMap(EpisodeReport):
     """One answer for each step and foil of an episode."""
 
     SCHEMA: ClassVar[str] = "paretofoil/flip-map/3"
+    EARLIER: ClassVar = {"paretofoil/flip-map/2": {"times": "steps"}}
 
-    agent: str
-    objectives: tuple[Objective, ...]
-    """Objectives of the command."""
-    actions: tuple[str, ...]
-    command: np.ndarray
-    """The command that was issued at the start."""
-    achieved: np.ndarray
     taken: tuple[int, ...]
     """The action of each step of the episode."""
     steps: tuple[int, ...]
@@ -62,13 +56,6 @@ class FlipMap(Document):
         found = sum(a.found for a in self.answers)
         return f"<FlipMap of {self.agent}: {len(self.taken)} steps, {len(self.answers)} foils, {found} reachable>"
 
-    def _repr_html_(self) -> str:
-        return str(show(self, "html"))
-
-    def plot(self, path: Any = None) -> Any:
-        """Return a matplotlib figure: steps across, foils down, coloured by distance."""
-        return show(self, "plot", path)
-
     def to_frame(self) -> Any:
         """Return a pandas DataFrame with one row for each step and foil; pandas must be installed."""
         return as_frame(
@@ -78,8 +65,7 @@ class FlipMap(Document):
                 "foil": self.actions[a.question.foil],
                 "status": a.status.value,
                 "distance": None if a.quoted is None else a.quoted.distance,
-                **{f"ask for {o.name}": None for o in self.objectives},
-                **({} if a.quoted is None else self._numbers(a.quoted.command)),
+                **self._numbers(a.command),
                 "search": a.search.name,
                 "queries": a.total_queries,
                 "seconds": a.search.seconds,
@@ -88,28 +74,19 @@ class FlipMap(Document):
             for step, a in zip(self.steps, self.answers, strict=True)
         )
 
-    def _numbers(self, command: np.ndarray) -> dict[str, float]:
-        return {f"ask for {o.name}": number for o, number in zip(self.objectives, command.tolist(), strict=True)}
-
-    @classmethod
-    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        if values.get("schema") == "paretofoil/flip-map/2":
-            values = {"steps" if name == "times" else name: value for name, value in values.items()}
-            values["schema"] = cls.SCHEMA
-        answers = {"answers": upgrade_each(Answer, values["answers"])} if "answers" in values else {}
-        return {**values, **answers}
+    def _numbers(self, command: np.ndarray | None) -> dict[str, float | None]:
+        numbers = [None] * len(self.objectives) if command is None else command.tolist()
+        return {f"ask for {o.name}": number for o, number in zip(self.objectives, numbers, strict=True)}
 
     def check(self) -> None:
         """Check that each answer has a step of the episode, and each action a name."""
+        super().check()
         num_actions, num_steps = len(self.actions), len(self.taken)
         if len(self.steps) != len(self.answers):
             raise InvalidInput.expected(f"{len(self.answers)} steps, one for each answer", len(self.steps))
         if not all(0 <= step < num_steps for step in self.steps):
             raise InvalidInput.expected(f"steps from 0 to {num_steps - 1}", brief(list(self.steps)))
-        if self.command.size != len(self.objectives):
-            raise InvalidInput.expected(f"a command for {len(self.objectives)} objectives", self.command.size)
         for answer in self.answers:
-            answer.check()
             names = [[o.name for o in objectives] for objectives in (self.objectives, answer.question.objectives)]
             if names[0] != names[1] or answer.question.actions != self.actions:
                 raise InvalidInput.expected("answers with the objectives and actions of the map", repr(answer))

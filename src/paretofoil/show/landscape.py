@@ -1,6 +1,6 @@
 """The margin of the foil over two objectives, or along one (paper, "Landscape and Grid Construction")."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -41,6 +41,7 @@ class Landscape(Document):
     """The margin on a grid over two objectives: a slice of the command space."""
 
     SCHEMA: ClassVar[str] = "paretofoil/landscape/3"
+    EARLIER: ClassVar = {"paretofoil/landscape/2": {}}  # it had a field more
 
     objectives: tuple[Objective, ...]
     """Those of the command, in its order."""
@@ -74,11 +75,6 @@ class Landscape(Document):
     def __repr__(self) -> str:
         names = f"{self.objectives[self.p].name} and {self.objectives[self.q].name}"
         return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
-
-    @classmethod
-    def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        is_earlier = values.get("schema") == "paretofoil/landscape/2"  # it had a field more
-        return {**values, "schema": cls.SCHEMA} if is_earlier else values
 
     def check(self) -> None:
         """The axes must be objectives of the command, and the margins lie over them."""
