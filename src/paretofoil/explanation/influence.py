@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,11 @@ from paretofoil.core.influence import (
     Switch,
 )
 from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
-from paretofoil.core.policy import WhiteBoxPolicy, as_policy, is_white_box, tells_values
+from paretofoil.core.policy import WhiteBoxPolicy, greedy_action, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
-from paretofoil.explanation.ask import ask
+from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
-from paretofoil.explanation.questions import Subject, make_decision, make_question, restrict, space_of
+from paretofoil.explanation.questions import Subject, make_decision, make_question, restrict
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
@@ -105,27 +105,26 @@ def influence(
     only if the action wins by more than float32 can change, so that ties stay undecided. All policies have sampled
     shares with exact confidence intervals. For preferences, only that no command changes the action can be proven.
 
+    The arguments that are not listed are those of `explain`.
+
     Args:
-        subject: an agent, a policy with `log_probs(states, commands)`, or such a function.
-        decision: a decision of a rollout or of `Agent.decision_at`; or give `state` and `command` instead.
-        seconds: time limit of the proof.
-        undecided: the proof stops when at most this share of the search region is undecided.
-        samples: number of random commands.
-        seed: seed of the random commands.
+        seconds: Time limit of the proof.
+        undecided: The proof stops when at most this share of the search region is undecided.
+        samples: Number of random commands.
+        seed: Seed of the random commands.
         box: "reachable" for the commands that can still be fulfilled, "paper" for the whole box of the paper.
-        space: the command space; not needed for an agent.
-        actions: the names of the actions; not needed for an agent.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)
     agent = subject if isinstance(subject, Agent) else None
-    policy = agent.policy if agent else as_policy(subject)
-    the_space = space_of(agent or policy, space)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
-    question = make_question(subject, decision, first, Options(kappa=0.0, box=box), space=the_space)
-    computed = _Computation(question, effort).run(agent.actions if agent else actions)
-    before = decision.collected if decision.collected.any() else None
-    return replace(computed, agent=agent.name if agent else "", step=decision.step, collected=before)
+    question = make_question(subject, decision, first, Options(kappa=0.0, box=box), space=space)
+    return _Computation(question, effort).run(
+        agent=agent.name if agent else "",
+        step=decision.step,
+        collected=decision.collected if decision.collected.any() else None,
+        actions=agent.actions if agent else actions,
+    )
 
 
 def influence_episode(
@@ -142,16 +141,13 @@ def influence_episode(
 ) -> InfluenceProfile:
     """Return how much the command matters at each step of an episode.
 
+    The arguments that are not listed are those of `influence`, for each step.
+
     Args:
-        agent: the agent of the episode.
-        episode: a rollout, or its command.
-        steps: the steps to compute; all if not given.
-        seconds: time limit of the proof, per step.
-        undecided: the proof of a step stops when at most this share of the search region is undecided.
-        samples: number of random commands, per step.
-        seed: seed of the random commands and of the rollout.
-        box: as in `influence`.
-        progress: called with the number of steps that are done, and of all.
+        episode: A rollout, or the command of one.
+        steps: Steps of the episode; all if omitted.
+        seed: Seed of the random commands and of the rollout.
+        progress: Called with the number of steps that are done, and of all.
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)  # checked before anything is rolled out
     if not isinstance(episode, Episode):
@@ -180,6 +176,10 @@ class _Bounds:
     assumed: float = 0.0
     leaves: Leaves | None = None
 
+    def record(self) -> dict[str, Any]:
+        """Return the values that are stored with an influence."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("lower", "upper", "leaves")}
+
 
 class _Computation:
     """The influence of the command in the search region of one question."""
@@ -189,52 +189,40 @@ class _Computation:
         self.valid = np.array(question.valid_actions)
         self.batch = QuestionBatch([question])
         self.batch.keep_clear(clearance(self.batch))  # first: nothing else is reliable for a noisy policy
-        self.chosen = int(actions_at(self.batch, question.command[None], "original")[0])
+        [self.scores] = self.batch.scores_at(np.zeros(1, dtype=int), question.command[None], "original")
+        self.chosen = greedy_action(self.scores, question.valid_actions)
 
-    def run(self, names: Sequence[str] | None) -> Influence:
+    def run(self, *, agent: str, step: int, collected: np.ndarray | None, actions: Sequence[str] | None) -> Influence:
         began, question = now(), self.question
         drawn = random_commands(question, self.effort.samples, np.random.default_rng(self.effort.seed))
-        actions = actions_at(self.batch, drawn, "sample")
+        sampled = actions_at(self.batch, drawn, "sample")
         lines = single_objectives(self.batch, self.chosen, self.effort.seconds / 4)
-        others = [drawn[actions != self.chosen], self._counterfactuals(), switching_commands(question, lines)]
+        others = [drawn[sampled != self.chosen], self._counterfactuals(), switching_commands(question, lines)]
         nearest = self._nearest(np.concatenate(others))
         bounds = self._prove(known=nearest is not None)
         if nearest is None and bounds.leaves is not None:
             nearest = self._nearest(self._undecided_commands(bounds.leaves))
-        counts = [int((actions == action).sum()) for action in self.valid]
+        counts = [int((sampled == action).sum()) for action in self.valid]
         rows = zip(self.valid.tolist(), bounds.lower.tolist(), bounds.upper.tolist(), counts, strict=True)
         return Influence(
-            agent="",
-            step=0,
+            agent=agent,
+            step=step,
+            collected=collected,
             objectives=question.space.asked_for,
-            actions=self._names(names),
+            actions=action_names(actions, len(self.scores)),
             chosen=self.chosen,
             command=question.command,
             low=question.low,
             high=question.high,
             shares=tuple(Share(*row, *likely_share(row[-1], len(drawn))) for row in rows),
             samples=len(drawn),
-            inert=bounds.inert,
-            proven=bounds.proven,
             alone=lines,
             nearest=nearest,
             scores=influence_scores(self.batch),
-            stop=bounds.stop,
-            boxes=bounds.boxes,
-            slack=bounds.slack,
-            deviation=bounds.deviation,
-            assumed=bounds.assumed,
+            **bounds.record(),
             seconds=now() - began,
             preferences=question.space.simplex,
         )
-
-    def _names(self, names: Sequence[str] | None) -> tuple[str, ...]:
-        """Return the names of all actions, by default "action 0" and so on."""
-        count = self.batch.scores_at(np.zeros(1, dtype=int), self.question.command[None], "original").shape[1]
-        names = [f"action {i}" for i in range(count)] if names is None else names
-        if len(names) != count:
-            raise InvalidInput.expected(f"{count} action names", list(names))
-        return tuple(names)
 
     def _foils(self) -> list[Question]:
         return [replace(self.question, foil=int(a), kappa=0.0) for a in self.valid if a != self.chosen]
@@ -291,9 +279,8 @@ class _Computation:
         proof = prove_shares(self.batch, ShareEffort(self.effort.undecided, deadline=deadline, inert=not known))
         if proof.inert and known:  # the deployed policy refutes the proof
             return _Bounds(np.zeros(count), np.ones(count), proven=False)
-        assumed = proof.slack if proof.rounding == "measured" else 0.0
-        how = (proof.stop, proof.boxes, proof.slack, proof.deviation, assumed, proof.leaves)
-        return _Bounds(proof.lower, proof.upper, proof.inert, True, *how)
+        same = {f.name: getattr(proof, f.name) for f in fields(_Bounds) if hasattr(proof, f.name)}
+        return _Bounds(**same, assumed=proof.slack if proof.rounding == "measured" else 0.0)
 
     def _prove_inert(self) -> _Bounds:
         """Return the bounds for preferences: 0 for each foil that is proven infeasible, nothing for the others."""
@@ -306,15 +293,16 @@ class _Computation:
         upper[self.valid != self.chosen] = ~np.array(infeasible)
         inert, certificates = all(infeasible), [f.certificate for f in findings if f.certificate is not None]
         return _Bounds(
-            np.where(inert, upper, 0.0),
-            upper,
-            inert,
-            any(infeasible),
-            Stop.PROVEN if inert else findings[infeasible.index(False)].stop,
-            sum(certificate.boxes for certificate in certificates),
-            max((certificate.slack for certificate in certificates), default=0.0),
-            max((certificate.deviation for certificate in certificates), default=0.0),
-            max((certificate.assumed for certificate in certificates), default=0.0),
+            lower=np.where(inert, upper, 0.0),
+            upper=upper,
+            inert=inert,
+            proven=any(infeasible),
+            stop=Stop.PROVEN if inert else findings[infeasible.index(False)].stop,
+            boxes=sum(certificate.boxes for certificate in certificates),
+            **{
+                name: max((getattr(certificate, name) for certificate in certificates), default=0.0)
+                for name in ("slack", "deviation", "assumed")
+            },
         )
 
 
