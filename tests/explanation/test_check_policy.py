@@ -50,7 +50,7 @@ def test_nothing_is_wrong_with_a_policy_whose_rows_are_exact_log_probabilities()
     report = check(PCN)
     assert report.ok
     assert report.sentences == ()
-    assert str(report) == "Nothing is wrong with this policy."
+    assert str(report) == "The policy has no problems."
 
 
 def test_commands_may_be_given_instead_of_a_space() -> None:
@@ -65,7 +65,7 @@ def test_logits_and_last_bits_are_noted_but_not_wrong() -> None:
     assert "read as logits" in report.notes[0]
     noisy = check(lambda s, c: PCN.log_probs(s, c) + 1e-6 * len(c) * np.arange(3))
     assert noisy.ok
-    assert any("in other batches; answers keep clear" in note for note in noisy.notes)
+    assert any("between batches; searches allow for this" in note for note in noisy.notes)
 
 
 def write_over(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -94,26 +94,35 @@ class Promising(LinearPolicy):
 
 WRONG: dict[str, tuple[Any, str]] = {
     "no policy": (3, "Expected a policy with log_probs(states, commands), or a function, got int."),
-    "shape": (lambda s, c: PCN.log_probs(s, c)[:, 0], "It answers 1 rows with the shape (1,), where (1, actions) is"),
-    "squeeze": (lambda s, c: PCN.log_probs(s, c).squeeze(), "also if it is asked about a single row"),
-    "transposed": (lambda s, c: PCN.log_probs(s, c).T, "is it transposed?"),
-    "three axes": (lambda s, c: PCN.log_probs(s, c)[:, None], "the shape (1, 1, 3), where (1, actions) is expected."),
-    "NaN": (nan_for_some, "It gives NaN or infinity, in "),
-    "words": (lambda s, c: np.full((len(c), 3), "up"), "where numbers are expected"),
+    "shape": (
+        lambda s, c: PCN.log_probs(s, c)[:, 0],
+        "It returns an array of shape (1,) for 1 rows; expected (1, number of actions)",
+    ),
+    "squeeze": (lambda s, c: PCN.log_probs(s, c).squeeze(), "return one row also for a single state"),
+    "transposed": (lambda s, c: PCN.log_probs(s, c).T, "is the result transposed?"),
+    "three axes": (
+        lambda s, c: PCN.log_probs(s, c)[:, None],
+        "of shape (1, 1, 3) for 1 rows; expected (1, number of actions).",
+    ),
+    "NaN": (nan_for_some, "It returns NaN or infinity in "),
+    "words": (lambda s, c: np.full((len(c), 3), "up"), "It returns <U2; expected numbers."),
     "probabilities": (
         lambda s, c: np.exp(PCN.log_probs(s, c)),
-        "It gives probabilities (rows in [0, 1] that sum to 1)",
+        "It returns probabilities (rows in [0, 1] that sum to 1)",
     ),
-    "gradients": (lambda s, c: ask_network(s, c, nn.Tanh()), "Gradients are left on"),
-    "dropout": (ask_quietly(nn.Dropout(0.5)), "It is random: the very same batch gets different answers."),
+    "gradients": (lambda s, c: ask_network(s, c, nn.Tanh()), "Its result requires gradients"),
+    "dropout": (ask_quietly(nn.Dropout(0.5)), "It is random: the same batch gives different results"),
     "batch norm": (ask_quietly(nn.BatchNorm1d(16)), "Expected more than 1 value per channel when training"),
-    "neighbours": (lambda s, c: PCN.log_probs(s, c - c.mean(axis=0)), "A row's answer depends on its neighbours"),
-    "promise": (Promising(np.eye(3, 2), np.zeros(3)), "It promises exact_rows, but its margins differ by up to"),
+    "neighbours": (
+        lambda s, c: PCN.log_probs(s, c - c.mean(axis=0)),
+        "Its rows depend on each other: margins differ by up to",
+    ),
+    "promise": (Promising(np.eye(3, 2), np.zeros(3)), "It declares exact_rows, but its margins differ by up to"),
     "a bare module": (Network(nn.Tanh()), "a torch module, of which pf.from_torch makes one"),
-    "doubles": (lambda s, c: Network(nn.Tanh())(torch.tensor(s), torch.tensor(c)), "turn both into float32 tensors?"),
-    "writes": (write_over, "It writes into the arrays that it is asked with"),
+    "doubles": (lambda s, c: Network(nn.Tanh())(torch.tensor(s), torch.tensor(c)), "Convert both to float32 tensors."),
+    "writes": (write_over, "It changes the arrays of states and commands in place"),
     "large batches": (only_in_small_batches, "It raised MemoryError"),
-    "nothing": (lambda s, c: None, "where (1, actions) is expected"),
+    "nothing": (lambda s, c: None, "expected (1, number of actions)"),
 }
 
 
@@ -124,7 +133,7 @@ def test_what_is_wrong_is_said_in_a_sentence(name: str) -> None:
     assert not report.ok
     assert len(report.problems) == 1
     assert sentence in report.problems[0]
-    assert str(report).startswith("This policy cannot be explained as it is.\n- ")
+    assert str(report).startswith("This policy cannot be explained.\n- ")
 
 
 def half(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -136,7 +145,7 @@ def impossible(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
 
 
 NOTED: dict[str, tuple[Callable[..., Any], str]] = {
-    "half precision": (half, "It answers in float16"),
+    "half precision": (half, "It returns float16"),
     "impossible": (impossible, "Some log-probabilities are -infinity"),
     "no influence": (lambda s, c: PCN.log_probs(s, 0 * c), "commands change nothing"),
     "one action": (lambda s, c: np.zeros((len(c), 1)), "There is a single action"),
@@ -154,7 +163,7 @@ def test_what_is_good_to_know_is_noted(name: str) -> None:
 @pytest.mark.parametrize(
     ("states", "options", "sentence"),
     [
-        (STATES, {}, "Expected commands, or the space that they are from, got neither."),
+        (STATES, {}, "Expected commands, or the space of the commands, got neither."),
         ([[np.nan]], {"space": SPACE}, "Expected states that are finite vectors"),
         ("here", {"space": SPACE}, "Expected states that are lists of numbers, got 'here'."),
         (STATES, {"space": SPACE, "commands": [[1.0]]}, "Expected commands of 2 numbers, got 1."),
