@@ -131,7 +131,7 @@ def test_unknown_weights_are_refused(folder: Path) -> None:
         ),
         ({"front": [[1.0, float("inf")]]}, "expected finite numbers, got Infinity"),
         ({"achieved": [[1.0, 0.0]]}, r"achieved returns of shape \(2, 2\)"),
-        ({"command_box": {"low": [2, 0], "high": [1, 1]}}, "lower bounds not above"),
+        ({"command_box": {"low": [2, 0], "high": [1, 1]}}, "low <= high for every objective"),
         ({"command_box": {"low": [0, 0]}}, "an agent with the field command_box.high"),
         ({"actions": ["up", "down", "left", "jump"]}, "the actions"),
         ({"environment": {"name": "nowhere", "gym_id": "nowhere-v0", "kwargs": {}, "max_steps": 5}}, "nowhere"),

@@ -295,7 +295,7 @@ def test_json_that_is_no_answer_is_refused(text: str) -> None:
 
 def test_questions_of_two_policies_are_not_mixed() -> None:
     one, two = random_question(random_pcn(0), 0), random_question(random_pcn(1), 0)
-    with pytest.raises(InvalidInput, match="questions on one policy"):
+    with pytest.raises(InvalidInput, match="questions about one policy"):
         ask([one, two], QUICK)
     assert ask([], QUICK) == []
     assert replace(one, kappa=0.1).kappa == 0.1

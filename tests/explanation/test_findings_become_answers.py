@@ -205,7 +205,7 @@ def test_an_answer_that_hardly_changes_one_more_objective_is_no_other_answer() -
 
 def test_a_region_holds_its_command_on_both_sides() -> None:
     for low, high in (((0.6, 0.0), (1.0, 1.0)), ((0.0, 0.0), (1.0, 0.4))):
-        with pytest.raises(InvalidInput, match="a searched region that holds the command"):
+        with pytest.raises(InvalidInput, match="a search region that contains the command"):
             question(wide, low=np.array(low), high=np.array(high))
 
 

@@ -48,9 +48,9 @@ def test_a_space_is_cut_to_the_natural_limits_of_its_objectives() -> None:
 
 
 def test_natural_limits_in_the_wrong_order_are_an_error() -> None:
-    with pytest.raises(InvalidInput, match="expected natural limits of time in their order, got 1 to -1"):
+    with pytest.raises(InvalidInput, match="expected natural limits of time with the lower one first, got 1 to -1"):
         Objective("time", natural_low=1.0, natural_high=-1.0)
-    with pytest.raises(InvalidInput, match="expected natural limits of time in their order, got nan"):
+    with pytest.raises(InvalidInput, match="expected natural limits of time with the lower one first, got nan"):
         Objective("time", natural_low=float("nan"))
 
 

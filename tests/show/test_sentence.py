@@ -57,7 +57,7 @@ OUTCOMES = {
             ASKED,
             NONE_FOUND,
             "The search used 9,001 queries: any such command is more than 0.03 away (scaled distance, proven).",
-            "The search stopped because its proof had looked at as many boxes of commands as it may.",
+            "The search stopped because its proof reached the limit of boxes of commands.",
             "Try a larger limit.",
         ],
     ),
@@ -67,7 +67,7 @@ OUTCOMES = {
             ASKED,
             NONE_FOUND,
             NOTHING_PROVEN,
-            "The search named a command, but the policy, asked again, does not choose the foil there clearly enough.",
+            Stop.NOT_CONFIRMED.sentence,
             TRY_EXACT,
         ],
     ),
@@ -248,17 +248,18 @@ def test_further_answers_speak_for_themselves() -> None:
 @pytest.mark.parametrize(
     ("stop", "sentence"),
     [
-        (Stop.COMPLETE, "The search did all that it does."),
+        (Stop.COMPLETE, "The search ran to completion."),
         (Stop.PROVEN, "The search stopped because its answer is proven."),
         (Stop.OUT_OF_TIME, "The search stopped because its time ran out."),
         (Stop.OUT_OF_QUERIES, "The search stopped because it had used all its queries."),
         (
             Stop.OUT_OF_BOXES,
-            "The search stopped because its proof had looked at as many boxes of commands as it may.",
+            "The search stopped because its proof reached the limit of boxes of commands.",
         ),
         (
             Stop.NOT_CONFIRMED,
-            "The search named a command, but the policy, asked again, does not choose the foil there clearly enough.",
+            "The search returned a command, but the policy, queried again, does not choose the foil there by "
+            "the margin.",
         ),
     ],
 )

@@ -242,9 +242,9 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
         raise NotWhiteBox(f"a fold with an error of {worst:.2g}, for logits with a spread of {spread:.2g}")
     beyond = error - np.where(np.isfinite(allowed), allowed, DEVIATION * spread)
     if not beyond.max() <= 0.0:
-        where = told(commands[np.unravel_index(beyond.argmax(), beyond.shape)[0]])
+        where = format_numbers(commands[np.unravel_index(beyond.argmax(), beyond.shape)[0]])
         raise NotWhiteBox(
-            f"a fold with an error of {error.flat[beyond.argmax()]:.2g} at {where}, more than rounding allows"
+            f"a fold with an error of {error.flat[beyond.argmax()]:.2g} at the command {where}, more than rounding allows"
         )
     return float(worst)
 

@@ -48,7 +48,7 @@ def never(
         example = next((example for example in result.counterexamples if example is not None), None)
         if example is not None and action is not None:
             state = ", ".join(f"{x:.6g}" for x in example.state)
-            command = quantities(loaded.space.asked_for, example.command)
+            command = quantities(loaded.space.command_objectives, example.command)
             say((f"For example in the state ({state}) under the command {command}.", "dim"))
 
 

@@ -83,7 +83,7 @@ def read_ranges(
             raise InvalidInput.expected("--range as NAME=LOW:HIGH, such as treasure=5:10", repr(text)) from None
         if not low <= high:
             raise InvalidInput.expected("--range as NAME=LOW:HIGH with LOW at most HIGH", repr(text))
-        objective = space.asked_for[space.index(name.strip())]
+        objective = space.command_objectives[space.index(name.strip())]
         if command is not None:
             typed = _turned(objective, float(command[space.index(objective.name)]))
             if not low <= typed <= high:
@@ -131,7 +131,7 @@ def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
     given: dict[str, float] = {}
     for part in text.split(","):
         name, _, number = part.partition("=")
-        objective = space.asked_for[space.index(name.strip())]
+        objective = space.command_objectives[space.index(name.strip())]
         if objective.name in given:
             raise InvalidInput.expected(f"{option} with {objective.name} once", repr(text))
         try:
@@ -155,7 +155,7 @@ def _check_signs(command: "np.ndarray", space: "CommandSpace", option: str, text
     """Raise an error if the command lies within the agent's commands once its positive costs are negated."""
     import numpy as np
 
-    objectives = space.asked_for
+    objectives = space.command_objectives
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
     meant = np.where(wrong, -command, command)
     if not wrong.any() or not _inside(meant, space).all():
@@ -174,7 +174,7 @@ def _describe_outside(command: "np.ndarray", space: "CommandSpace") -> str:
     from paretofoil.show.numbers import short
 
     parts = []
-    for i, objective in enumerate(space.asked_for):
+    for i, objective in enumerate(space.command_objectives):
         if not _inside(command, space)[i]:
             low, high = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
             typed = _turned(objective, float(command[i]))

@@ -1,4 +1,4 @@
-"""Commands, and the space they live in (paper, appendix "Scaled Command Coordinates")."""
+"""Commands, their objectives and command spaces (paper, appendix "Scaled Command Coordinates")."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,18 +11,17 @@ from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 from paretofoil.core.json import brief
 
 NEGLIGIBLE_RANGE = 1e-9
-"""An objective whose range is not larger than this has scale 1 and does not move."""
+"""An objective with a range up to this has scale 1 and does not change."""
 LARGEST = float(np.finfo(np.float32).max)
-"""What policies in float32 can be given."""
-
+"""The largest float32 number."""
 
 Norm = Literal["l1", "l2", "linf"]
 Shape = Literal["box", "simplex"]
-"""What commands are: returns, each free within its range, or preferences, which sum to 1."""
+"""box: commands are returns, each within its range. simplex: commands are preferences, which sum to 1."""
 
 
 def length(z: np.ndarray, norm: Norm = "l2") -> np.ndarray:
-    """The size of scaled changes z (..., d)."""
+    """Return the norm of scaled changes z (..., d)."""
     if norm == "l2":
         return np.sqrt((z * z).sum(axis=-1))
     return np.abs(z).sum(axis=-1) if norm == "l1" else np.abs(z).max(axis=-1)
@@ -30,39 +29,41 @@ def length(z: np.ndarray, norm: Norm = "l2") -> np.ndarray:
 
 @dataclass(frozen=True)
 class Objective:
-    """One number of a command, in the user's words."""
+    """One number of a command, with its name and unit."""
 
     name: str
     unit: str = ""
-    """What the number counts ("steps"), or nothing for a plain value."""
+    """What the number counts ("steps"); empty for a plain value."""
     cost: bool = False
-    """True if rewards are negative and the user thinks of their size ("2 steps", not "-2 time")."""
+    """Whether rewards are negative costs, which are shown without their sign ("2 steps", not "-2 time")."""
     probability: bool = False
-    """True if a return is a probability: a risk if it is a cost, a chance if not."""
+    """Whether a return is a probability: a risk if it is a cost, a chance if not."""
     natural_low: float | None = None
-    """The least that an episode, or what is left of one, can return (a sum of rewards), where it is known."""
+    """The smallest return of an episode, or of the rest of one, if it is known."""
     natural_high: float | None = None
-    """The most that it can return: -1 for time, since an episode that goes on takes a step."""
+    """The largest return; -1 for time, because the rest of an episode has at least one step."""
 
     def __post_init__(self) -> None:
         low, high = self.limits
         if np.isnan(low) or np.isnan(high) or low > high:
-            raise InvalidInput.expected(f"natural limits of {self.name} in their order", f"{low:g} to {high:g}")
+            raise InvalidInput.expected(
+                f"natural limits of {self.name} with the lower one first", f"{low:g} to {high:g}"
+            )
 
     @property
     def limits(self) -> tuple[float, float]:
-        """The natural limits, infinite where they are not known."""
+        """The natural limits; infinite if they are not known."""
         low = -np.inf if self.natural_low is None else self.natural_low
         return low, np.inf if self.natural_high is None else self.natural_high
 
 
-def asked_for(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Objective, ...]:
-    """The objectives as commands ask for them: a weight has a name, but no unit, and no sign to turn."""
+def command_objectives(objectives: Sequence[Objective], *, preferences: bool) -> tuple[Objective, ...]:
+    """Return the objectives of commands; a weight has the name of its objective, but no unit and no sign."""
     return tuple(Objective(o.name) for o in objectives) if preferences else tuple(objectives)
 
 
 def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
-    """A finite, read-only float64 vector, or an error that names it."""
+    """Return a read-only float64 vector, or raise InvalidInput if the values are not finite numbers."""
     try:
         vector = np.array(values, dtype=np.complex128 if np.iscomplexobj(values) else np.float64)
     except (TypeError, ValueError):
@@ -88,9 +89,9 @@ def format_numbers(numbers: np.ndarray) -> str:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CommandSpace:
-    """The feasible commands, with the names of their objectives: a box, or the preferences within one.
+    """A box of commands with the names of their objectives, or the preferences in a box.
 
-    It owns the scale D = diag(high - low) and the scaled distance. Preferences are measured as they are: D is 1.
+    It defines the scale D = diag(high - low) and the scaled distance. The scale of preferences is 1.
     """
 
     low: np.ndarray
@@ -102,9 +103,7 @@ class CommandSpace:
         low = as_vector(self.low, "the lower bounds of the command space")
         high = as_vector(self.high, "the upper bounds of the command space", low.size)
         if (low > high).any():
-            raise InvalidInput.expected(
-                "lower bounds not above the upper bounds", f"{low.tolist()} and {high.tolist()}"
-            )
+            raise InvalidInput.expected("low <= high for every objective", f"{low.tolist()} and {high.tolist()}")
         names = self.objectives or [f"objective {i}" for i in range(low.size)]
         objectives = tuple(Objective(o) if isinstance(o, str) else o for o in names)
         if len(objectives) != low.size or len({o.name for o in objectives}) != low.size:
@@ -112,13 +111,13 @@ class CommandSpace:
         if self.shape not in get_args(Shape):
             raise InvalidInput.expected("a shape among box, simplex", repr(self.shape))
         if self.simplex and not (low.min() >= 0 and low.sum() <= 1 <= high.sum()):
-            raise InvalidInput.expected("ranges that hold weights of at least 0 that sum to 1", f"{low} to {high}")
+            raise InvalidInput.expected("ranges with weights of at least 0 that sum to 1", f"{low} to {high}")
         for name, value in (("low", low), ("high", high), ("objectives", objectives)):
             object.__setattr__(self, name, value)
 
     @classmethod
     def preferences(cls, objectives: Sequence[Objective | str]) -> "CommandSpace":
-        """All weights of at least 0 that sum to 1, one for each objective."""
+        """Return the space of all preferences: weights of at least 0 that sum to 1, one for each objective."""
         return cls(np.zeros(len(objectives)), np.ones(len(objectives)), objectives, "simplex")
 
     @property
@@ -140,31 +139,31 @@ class CommandSpace:
         return [o.name for o in self.objectives]  # type: ignore[union-attr]
 
     @cached_property
-    def asked_for(self) -> tuple[Objective, ...]:
-        """The objectives as its commands ask for them; `objectives` are what episodes return."""
-        return asked_for(self.objectives, preferences=self.simplex)  # type: ignore[arg-type]
+    def command_objectives(self) -> tuple[Objective, ...]:
+        """The objectives of commands; `objectives` are those of returns."""
+        return command_objectives(self.objectives, preferences=self.simplex)  # type: ignore[arg-type]
 
     @cached_property
     def limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """The natural limits of the objectives: the least and the most that an episode can return."""
+        """The smallest and largest returns of an episode: the natural limits of the objectives."""
         low, high = zip(*(o.limits for o in self.objectives), strict=True)  # type: ignore[union-attr]
         return np.array(low), np.array(high)
 
     def possible(self) -> "CommandSpace":
-        """The same space without what no episode can return."""
+        """Return the space without returns beyond the natural limits."""
         if self.simplex:
-            return self  # preferences are no returns
+            return self  # preferences are not returns
         low, high = self.limits
         return CommandSpace(np.clip(self.low, low, high), np.clip(self.high, low, high), self.objectives)
 
     @cached_property
     def scale(self) -> np.ndarray:
-        """The diagonal of D: the range of each objective, 1 where there is none."""
+        """The diagonal of D: the range of each objective, or 1 if it has none."""
         width = np.ones(self.dim) if self.simplex else self.high - self.low
         return np.where(width > NEGLIGIBLE_RANGE, width, 1.0)
 
     def index(self, name: str | int) -> int:
-        """The position of an objective given by its name or number."""
+        """Return the index of an objective that is given by name or number."""
         if isinstance(name, str) and name in self.names:
             return self.names.index(name)
         what = f"an objective among {', '.join(self.names)}"
@@ -176,46 +175,46 @@ class CommandSpace:
         return number
 
     def outside(self, command: np.ndarray) -> np.ndarray:
-        """(d,) bool: the objectives of which a command asks for more or less than the box holds."""
-        slack = 1e-6 * self.scale  # what rounding in the sum of rewards can do
+        """Return which objectives of a command lie outside the box: (d,) bool."""
+        slack = 1e-6 * self.scale  # rounding errors of sums of rewards
         return (command < self.low - slack) | (command > self.high + slack)
 
     def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
-        """The commands (..., d) themselves, or an error that names them if they are to be preferences and are none."""
+        """Return the commands (..., d); if they must be preferences, raise InvalidInput if they are not."""
         return as_preferences(commands, what) if self.simplex else commands
 
     def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """The nearest commands (N, d) of this shape within low, high (d,)."""
+        """Return the nearest commands (N, d) of this shape within low, high (d,)."""
         if not self.simplex:
             return np.clip(commands, low, high)
         return project(commands, *np.broadcast_arrays(low, high, commands)[:2])
 
     def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
-        """The scaled distance |D^-1 (R - R_t)| of each command from the origin."""
+        """Return the scaled distance |D^-1 (R - R_t)| of each command from the origin."""
         return length((commands - origin) / self.scale, norm)
 
 
 SUM_SLACK = 1e-6
-"""How far from 1 the sum of given weights may be, which float32 numbers need; they are then divided by it."""
+"""Largest difference of the sum of given weights from 1, for float32 numbers; they are then divided by the sum."""
 _SUMS = 1e-12
-"""How far from 1 the sum of weights may be that count as inside."""
+"""Largest difference of the sum of weights from 1 without being projected."""
 
 
 def as_preferences(weights: np.ndarray, what: str) -> np.ndarray:
-    """Weights (..., d) that sum to 1 as float64 numbers can, or an error that names them."""
+    """Return weights (..., d) that sum to 1 in float64, or raise InvalidInput if the given ones do not in float32."""
     total = weights.sum(axis=-1, keepdims=True)
     if (np.abs(total - 1.0) > SUM_SLACK).any() or (weights < -SUM_SLACK).any():
         raise InvalidInput.expected(f"{what} to be weights of at least 0 that sum to 1", weights.tolist())
-    kept = np.maximum(weights, 0.0)
-    made: np.ndarray = np.where(np.abs(total - 1.0) > _SUMS, kept / kept.sum(axis=-1, keepdims=True), kept)
-    return made
+    positive = np.maximum(weights, 0.0)
+    scaled: np.ndarray = positive / positive.sum(axis=-1, keepdims=True)
+    return np.where(np.abs(total - 1.0) > _SUMS, scaled, positive)
 
 
 def project(weights: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The nearest weights (N, d) within low, high (N, d) that sum to 1.
+    """Return the nearest weights (N, d) within low, high (N, d) that sum to 1.
 
-    They are clip(weights - t), for the one t at which they sum to 1: the sum falls with t, along straight lines
-    between the places where a weight meets its limit.
+    They are clip(weights - t) for the t at which they sum to 1. The sum is a decreasing, piecewise linear function of t
+    with corners where a weight reaches a limit.
     """
     clipped = np.clip(weights, low, high)
     rows = np.flatnonzero((clipped != weights).any(axis=1) | (np.abs(weights.sum(axis=1) - 1.0) > _SUMS))
@@ -235,23 +234,24 @@ def project(weights: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarra
 
 
 def directions(free: np.ndarray) -> np.ndarray:
-    """(d, d), orthonormal columns: first those along which the free weights (d,) trade with each other.
+    """Return an orthonormal basis of changes of weights, as columns (d, d); `free` (d,) says which weights may change.
 
-    Then the one that changes their sum, and the locked weights themselves: along these nothing moves.
+    The first columns keep the sum of the free weights. The others, which are not used, change their sum or a locked
+    weight.
     """
     count, order = int(free.sum()), np.flatnonzero(free)
-    made = np.zeros((len(free), len(free)))
+    basis = np.zeros((len(free), len(free)))
     for k in range(1, count):  # Helmert's: the first k against the next
-        made[order[:k], k - 1] = 1.0 / np.sqrt(k * (k + 1.0))
-        made[order[k], k - 1] = -k / np.sqrt(k * (k + 1.0))
+        basis[order[:k], k - 1] = 1.0 / np.sqrt(k * (k + 1.0))
+        basis[order[k], k - 1] = -k / np.sqrt(k * (k + 1.0))
     if count:
-        made[order, count - 1] = 1.0 / np.sqrt(count)
-    made[np.flatnonzero(~free), np.arange(count, len(free))] = 1.0
-    return made
+        basis[order, count - 1] = 1.0 / np.sqrt(count)
+    basis[np.flatnonzero(~free), np.arange(count, len(free))] = 1.0
+    return basis
 
 
 def reach(basis: np.ndarray, command: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """How far along each column of the basis one can go from the command (d,), down and up, and stay in the region."""
+    """Return the smallest and largest coordinates (d,) along each column of the basis within the region."""
     count = int((high > low).sum()) - 1
     ends = np.zeros((2, len(command)))
     for k in range(max(count, 0)):
@@ -261,7 +261,7 @@ def reach(basis: np.ndarray, command: np.ndarray, low: np.ndarray, high: np.ndar
 
 
 def least(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The least of values . w (N,) over weights within low, high (d,) that sum to 1: what is left goes to the least."""
+    """Return the minimum of values (N, d) . w over weights w within low, high (d,) that sum to 1: (N,)."""
     order = np.argsort(values, axis=1, kind="stable")
     room = (high - low)[order]
     given = np.clip(1.0 - low.sum() - (np.cumsum(room, axis=1) - room), 0.0, room)
@@ -270,7 +270,7 @@ def least(values: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
 
 
 def _farthest(direction: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """The weights of the region that are farthest along a direction: what is left to give goes to the steepest."""
+    """Return the weights of the region that are farthest along a direction."""
     weights, left = low.copy(), 1.0 - low.sum()
     for i in np.argsort(-direction, kind="stable"):
         weights[i] += min(left, high[i] - low[i])

@@ -1,4 +1,4 @@
-"""The one error that bad input raises."""
+"""The error for invalid input, and checks of whole numbers and seeds."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """ "'branch-pth' (did you mean branch-path?)": a name that is not known, with the nearest that is."""
+    """Return an unknown name with the nearest known one: "'branch-pth' (did you mean branch-path?)"."""
     close = get_close_matches(str(name), list(known), n=1, cutoff=0.5)
     return f"{str(name)!r}{f' (did you mean {close[0]}?)' if close else ''}"
 
@@ -17,6 +17,7 @@ class InvalidInput(ValueError):
 
     @classmethod
     def expected(cls, what: str, got: object) -> "InvalidInput":
+        """Return the error "expected ..., got ..."."""
         return cls(f"expected {what}, got {got}")
 
     @classmethod
@@ -26,11 +27,11 @@ class InvalidInput(ValueError):
 
 
 MOST_SEED = 2**63 - 1
-"""The largest seed that every generator takes: NumPy's, torch's and those of environments."""
+"""The largest seed that NumPy, torch and environments all accept."""
 
 
 def as_whole(value: Any, what: str) -> int:
-    """The number itself, or an error that names it: 1.5 is not rounded."""
+    """Return a whole number, or raise InvalidInput; 1.5 is not rounded."""
     try:
         return index(value)
     except TypeError:
@@ -38,6 +39,7 @@ def as_whole(value: Any, what: str) -> int:
 
 
 def as_seed(seed: Any) -> int:
+    """Return a seed, or raise InvalidInput."""
     number = as_whole(seed, "a seed that is a whole number")
     if not 0 <= number <= MOST_SEED:
         raise InvalidInput.expected(f"a seed of at least 0{'' if number < 0 else f' and at most {MOST_SEED}'}", seed)

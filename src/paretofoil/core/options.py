@@ -110,11 +110,9 @@ class OptionInfo:
 
     def _within(self, value: Any) -> Any:
         if (self.minimum is not None and value < self.minimum) or (self.maximum is not None and value > self.maximum):
-            limits = [
-                *([f"at least {self.minimum:g}"] if self.minimum is not None else []),
-                *([f"at most {self.maximum:g}"] if self.maximum is not None else []),
-            ]
-            raise InvalidInput.expected(f"{self.name} of {' and '.join(limits)}", value)
+            sides = (("at least", self.minimum), ("at most", self.maximum))
+            limits = " and ".join(f"{words} {limit:g}" for words, limit in sides if limit is not None)
+            raise InvalidInput.expected(f"{self.name} of {limits}", value)
         return value
 
 
@@ -154,7 +152,7 @@ def _describe(entry: Any, annotation: Any) -> OptionInfo:
 
 
 def suggest_arguments(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a function refuse an unknown argument with the nearest known one; options are suggested as such."""
+    """Make a function refuse an unknown argument by an error that suggests the nearest known argument or option."""
     names = [name for name in signature(function).parameters if name != "self"]
     known = {name: name for name in names}
     if "options" in names:
@@ -177,52 +175,47 @@ DEFAULTS = Options()
 
 
 class Stop(Enum):
-    """Why a search stopped; its value is stored, its sentence is told."""
+    """Why a search stopped. The value is stored; the sentence is shown."""
 
-    COMPLETE = "complete"
-    PROVEN = "proven"
-    OUT_OF_TIME = "out of time"
-    OUT_OF_QUERIES = "out of queries"
-    OUT_OF_BOXES = "out of boxes"
-    NOT_CONFIRMED = "not confirmed"
-    CONTRADICTED = "contradicted"
+    COMPLETE = "complete", "The search ran to completion."
+    PROVEN = "proven", "The search stopped because its answer is proven."
+    OUT_OF_TIME = "out of time", "The search stopped because its time ran out."
+    OUT_OF_QUERIES = "out of queries", "The search stopped because it had used all its queries."
+    OUT_OF_BOXES = "out of boxes", "The search stopped because its proof reached the limit of boxes of commands."
+    NOT_CONFIRMED = (
+        "not confirmed",
+        "The search returned a command, but the policy, queried again, does not choose the foil there by the margin.",
+    )
+    CONTRADICTED = (
+        "contradicted",
+        "The proof was withdrawn: margins of the deployed policy differ from those of the proof by more than allowed.",
+    )
 
-    @property
-    def sentence(self) -> str:
-        return _SENTENCES[self]
+    sentence: str
+
+    def __new__(cls, value: str, sentence: str) -> "Stop":
+        member = object.__new__(cls)
+        member._value_, member.sentence = value, sentence
+        return member
 
     @property
     def early(self) -> bool:
-        """True if a limit came first, so that a larger one may give a better answer."""
+        """Whether the search stopped before it was done."""
         return self not in (Stop.COMPLETE, Stop.PROVEN)
 
 
-_SENTENCES = {
-    Stop.COMPLETE: "The search did all that it does.",
-    Stop.PROVEN: "The search stopped because its answer is proven.",
-    Stop.OUT_OF_TIME: "The search stopped because its time ran out.",
-    Stop.OUT_OF_QUERIES: "The search stopped because it had used all its queries.",
-    Stop.OUT_OF_BOXES: "The search stopped because its proof had looked at as many boxes of commands as it may.",
-    Stop.NOT_CONFIRMED: (
-        "The search named a command, but the policy, asked again, does not choose the foil there clearly enough."
-    ),
-    Stop.CONTRADICTED: (
-        "The proof was withdrawn: margins of the deployed policy differ from those of its network by more than allowed."
-    ),
-}
-
-
 MAX_QUERIES = 10**12
+"""The largest limit of queries."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a search may spend on each question, beside what it sets itself; None is no limit."""
+    """Limits of a search for each question, in addition to its own settings; None is no limit."""
 
     seconds: float | None = None
-    """Wall time: questions that are searched together may take so long for each of them, together."""
+    """Wall time. Questions that are searched together share the sum of their times."""
     queries: int | None = None
-    """How often the search may ask the policy, evaluations of a white-box search included; what checks it is on top."""
+    """Queries of the policy, and evaluations of a white-box search; verification is not counted."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
@@ -235,27 +228,24 @@ class Limits:
             raise InvalidInput.expected(f"a limit of at most {MAX_QUERIES:,} queries", self.queries)
 
     def deadline(self, num_questions: int = 1) -> float:
-        """When so many questions that begin now must be done, on the clock of `now`."""
+        """Return the time on the clock of `now` when this many questions that start now must be done."""
         return inf if self.seconds is None else now() + self.seconds * num_questions
 
     def fewer_queries(self, queries: int | None) -> int | None:
-        """The smaller of this limit and another."""
-        known = [limit for limit in (self.queries, queries) if limit is not None]
-        return min(known) if known else None
+        """Return the smaller of this limit of queries and another."""
+        return min((limit for limit in (self.queries, queries) if limit is not None), default=None)
 
 
 NO_LIMITS = Limits()
 
 
 def as_seconds(value: Any) -> float:
-    """The number itself, or an error that names it."""
-    if not isinstance(value, SupportsFloat):
-        raise InvalidInput.expected("a limit of more than 0 seconds", repr(value))
-    if not 0 < float(value) < inf:
-        raise InvalidInput.expected("a limit of more than 0 seconds", value)
+    """Return a limit of time as a number, or raise InvalidInput."""
+    if not isinstance(value, SupportsFloat) or not 0 < float(value) < inf:
+        raise InvalidInput.expected("a limit of more than 0 seconds", value if isinstance(value, Real) else repr(value))
     return float(value)
 
 
 def now() -> float:
-    """The clock that deadlines are read from."""
+    """Return the time on the clock of all deadlines, in seconds."""
     return time.perf_counter()

@@ -1,7 +1,7 @@
 """Pareto dominance, hypervolume and crowding of sets of returns; larger is better in every objective.
 
-Written here rather than taken from pymoo or pygmo: those bring compilers, solvers and plotting with them, and
-a few dozen lines of NumPy are exact and fast enough for the sets that occur (up to a few hundred points).
+pymoo and pygmo have these functions, but also large dependencies. Sets here have at most a few hundred points, which is
+little for NumPy.
 """
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy as np
 from paretofoil.core.errors import InvalidInput
 
 PAIRWISE = 256
-"""Up to so many points, comparing all pairs at once is faster than looking at one point after the other."""
+"""Up to this many points, all pairs are compared at once, which is faster."""
 
 
 def as_points(points: object) -> np.ndarray:
-    """(n, d) float64, checked; an empty list gives no points."""
+    """Return points (n, d) as float64; an empty list has none."""
     array = np.array(points, dtype=np.float64)
     if array.size == 0:
         return array.reshape(0, array.shape[-1] if array.ndim == 2 else 0)
@@ -23,17 +23,17 @@ def as_points(points: object) -> np.ndarray:
 
 
 def nondominated(points: object) -> np.ndarray:
-    """The indices, in order, of the points that no other dominates; of equal points the first is kept."""
+    """Return the indices, in order, of the points that no other point dominates; of equal points, that of the first."""
     return _best(as_points(points))
 
 
 def _best(points: np.ndarray) -> np.ndarray:
-    """As `nondominated`, without the checks: (n, d) -> indices."""
+    """Return the indices of the nondominated points (n, d)."""
     if len(points) <= PAIRWISE:
         at_least = (points[None, :, :] >= points[:, None, :]).all(axis=2)  # [i, j]: j is nowhere worse than i
         earlier = np.tri(len(points), k=-1, dtype=bool)
         return np.flatnonzero(~(at_least & (~at_least.T | earlier)).any(axis=1))
-    # A point is dominated only by one that comes before it in the dictionary order, largest first.
+    # A point is dominated only by points before it in the lexicographic order, largest first.
     left = np.lexsort(-points.T[::-1])
     kept: list[int] = []
     while left.size:
@@ -44,9 +44,9 @@ def _best(points: np.ndarray) -> np.ndarray:
 
 
 def hypervolume(points: object, reference: object) -> float:
-    """The exact volume that the points dominate above the reference point (WFG: While, Bradstreet, Barone 2012).
+    """Return the volume that the points dominate above the reference point (WFG: While, Bradstreet, Barone 2012).
 
-    Points that do not exceed the reference in every objective add nothing.
+    Points that do not exceed the reference in every objective do not count.
     """
     array, origin = as_points(points), np.asarray(reference, dtype=np.float64)
     if len(array) == 0:
@@ -59,7 +59,7 @@ def hypervolume(points: object, reference: object) -> float:
 
 
 def _volume(gains: np.ndarray) -> float:
-    """The volume of the union of boxes [0, gain] of mutually nondominated gains (n, d)."""
+    """Return the volume of the union of boxes [0, gain], for gains (n, d) that do not dominate each other."""
     count, size = gains.shape
     if count == 0:
         return 0.0
@@ -69,11 +69,11 @@ def _volume(gains: np.ndarray) -> float:
         return float(gains.max())
     if count == 2:
         return float(gains.prod(axis=1).sum() - np.minimum(gains[0], gains[1]).prod())
-    order = gains[np.argsort(gains[:, -1], kind="stable")]  # rising in the last objective
+    order = gains[np.argsort(gains[:, -1], kind="stable")]  # increasing in the last objective
     if size == 2:
         return float((order[::-1, 1] * np.diff(order[::-1, 0], prepend=0.0)).sum())
-    # Each box in turn adds what the boxes after it do not cover. Those are at least as high in the last
-    # objective, so all common parts have this box's height, and one objective can be left out below.
+    # Each box adds the volume that the boxes after it do not cover. Those are at least as large in the last
+    # objective, so that the volume in common has one objective less, times this box's value of the last.
     total = 0.0
     for i, box in enumerate(order):
         common = np.minimum(order[i + 1 :, :-1], box[:-1])
@@ -82,7 +82,7 @@ def _volume(gains: np.ndarray) -> float:
 
 
 def crowding_distance(points: object) -> np.ndarray:
-    """(n,) how lonely each point is among the others (Deb et al. 2002): the ends of an objective are infinitely so."""
+    """Return the crowding distance (n,) of each point (Deb et al. 2002); it is infinite at the ends of an objective."""
     array = as_points(points)
     distance = np.zeros(len(array))
     if len(array) < 3:

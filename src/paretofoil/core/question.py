@@ -1,4 +1,4 @@
-"""Questions: a decision and a foil; they own the margin and kappa (paper, "Optimization Objective")."""
+"""Questions (a state, a command and a foil) and their margins (paper, "Optimization Objective")."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -14,37 +14,36 @@ from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtSt
 KAPPA = 0.05
 """Default margin by which the foil must win (paper, Table "CF-ZOO hyperparameters")."""
 CHUNK = 1 << 16
-"""Queries per call of the policy: large enough to be fast, small enough for any memory."""
-
+"""Queries per call of the policy, so that they fit into memory."""
 NOISE = 1e-12
-"""What rounding leaves of a turned change where there is none."""
+"""Coordinates of changes of preferences up to this are rounding errors."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Question:
-    """In this state, under this command: what change of the command would make the policy choose the foil?"""
+    """Which change of the command makes the policy choose the foil in this state?"""
 
     policy: Policy
     state: np.ndarray
     command: np.ndarray
-    """R_t, the return that is still to be collected."""
+    """R_t, the return that remains to be collected."""
     foil: int
     valid_actions: tuple[int, ...]
     space: CommandSpace
     front: np.ndarray = None  # type: ignore[assignment]
-    """(F, d): the remaining commands R_j - R_col that lead to the points of the front; may be empty."""
+    """(F, d): what remains of each point of the front, R_j - R_col; may be empty."""
     kappa: float = KAPPA
     low: np.ndarray = None  # type: ignore[assignment]
     high: np.ndarray = None  # type: ignore[assignment]
-    """The searched region: by default the smallest box that holds the command space and the command."""
+    """The search region: by default the smallest box that contains the command space and the command."""
     norm: Norm = "l2"
-    """How the size of a scaled change is measured; the paper's is l2."""
+    """Norm of scaled changes; l2 in the paper."""
     kept: tuple[int, ...] = ()
-    """Objectives that the user keeps as they are: the region has no width there."""
+    """Objectives that must not change: the search region has no width there."""
     held: tuple[int, ...] = ()
-    """Objectives that the user holds to a range of their own, which is the region's."""
+    """Objectives with a range set by the user, which is that of the search region."""
     trained: CommandSpace | None = None
-    """What the policy was trained on, where the space is another box."""
+    """The commands that the policy was trained on, if the space is another box."""
 
     def __post_init__(self) -> None:
         state = np.asarray(self.state, dtype=np.float32)
@@ -53,7 +52,7 @@ class Question:
         command = self.space.checked(as_vector(self.command, "the command", self.space.dim), "the command")
         valid = tuple(sorted({as_whole(a, "valid actions by their numbers") for a in self.valid_actions}))
         if not valid or valid[0] < 0:
-            raise InvalidInput.expected("at least one valid action, numbered from 0", list(self.valid_actions))
+            raise InvalidInput.expected("at least one valid action, with numbers from 0", list(self.valid_actions))
         if self.foil not in valid:
             raise InvalidInput.expected(f"a foil among the valid actions {list(valid)}", self.foil)
         if self.norm not in ("l1", "l2", "linf"):
@@ -71,27 +70,27 @@ class Question:
         if self.space.simplex:  # dividing by the sum moves a command by its last digits
             low, high = np.minimum(low, command), np.maximum(high, command)
         if (low > command).any() or (high < command).any():
-            raise InvalidInput.expected("a searched region that holds the command", f"{low} to {high}")
+            raise InvalidInput.expected("a search region that contains the command", f"{low} to {high}")
         values = {"state": state, "command": command, "valid_actions": valid, "front": front, "low": low, "high": high}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @property
     def rivals(self) -> list[int]:
-        """The valid actions that the foil must beat; a list, so that it picks rows of an array."""
+        """The valid actions that the foil must beat."""
         return [action for action in self.valid_actions if action != self.foil]
 
     @cached_property
     def basis(self) -> np.ndarray:
-        """(d, d): the change of the command that each coordinate of a scaled change z stands for, by columns.
+        """The change of the command for each coordinate of a scaled change z, as columns (d, d).
 
-        It is the scale D in a box. Changes of preferences are turned, so that those that keep the sum come first.
+        In a box it is the scale D. Changes of preferences are rotated: those that keep the sum come first.
         """
         return directions(self.high > self.low) if self.space.simplex else np.diag(self.space.scale)
 
     @cached_property
     def room(self) -> tuple[np.ndarray, np.ndarray]:
-        """The smallest box of scaled changes z that holds the region: (d,), <= 0, and (d,), >= 0."""
+        """The smallest box of scaled changes z that contains the search region: (d,), <= 0, and (d,), >= 0."""
         if self.space.simplex:
             return reach(self.basis, self.command, self.low, self.high)
         scale = self.space.scale
@@ -103,20 +102,19 @@ class Question:
 
 
 class QuestionBatch:
-    """Questions on one policy, asked together; the only place where a search queries the policy.
+    """Questions about one policy that are searched together. Searches query the policy through it only.
 
-    Searches work in scaled coordinates z = D^-1 (R - R_t), where each question's region is a box around 0.
-    Preferences have a box around their region, too: a change that leaves the region stands for the nearest command
-    in it, which is never farther from 0. Queries are counted for each question and phase.
+    Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. For preferences,
+    the region is a part of the box: a change outside of it stands for the nearest command inside, which is at most as
+    far from 0. Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
         kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm) for q in questions}
         if len(kind) > 1:
-            raise InvalidInput.expected(
-                "questions on one policy, with one number of objectives, one shape and one norm", "several"
-            )
+            expected = "questions about one policy, with one number of objectives, one shape and one norm"
+            raise InvalidInput.expected(expected, [(dim, shape, norm) for _, dim, shape, norm in kind])
         self.questions = list(questions)
         self.norm = first.norm
         self.num_questions, self.dim = len(questions), first.space.dim
@@ -124,7 +122,7 @@ class QuestionBatch:
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)
         self._plane = _Plane(questions) if first.space.simplex else None
-        self.kappa = np.array([q.kappa for q in questions])  # (Q,): what searches must reach
+        self.kappa = np.array([q.kappa for q in questions])  # (Q,): the margins that searches must reach
         self.clearance = 0.0
         self.foils = np.array([q.foil for q in questions])  # (Q,)
         self.states = np.stack([q.state for q in questions])  # (Q, S)
@@ -134,40 +132,40 @@ class QuestionBatch:
         self._evidence: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
 
     def keep_clear(self, clearance: float) -> None:
-        """Make searches reach kappa and so much more, because the policy's answers are not exact."""
+        """Increase the margin that searches must reach, to allow for the noise of the policy."""
         self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The closest points inside the regions of these questions: rows (N,), z (N, d)."""
+        """Return the nearest changes to z (N, d) inside the search regions of the questions rows (N,)."""
         if self._plane is not None:
             return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])
 
     def holds(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Which of the changes z (N, d) lie inside the regions of these questions (N,)."""
+        """Return which of the changes z (N, d) lie inside the search regions of the questions rows (N,)."""
         inside = ((z >= self.low[rows]) & (z <= self.high[rows])).all(axis=1)
         if self._plane is not None:
             inside &= (np.abs(self.project(rows, z) - z) <= NOISE).all(axis=1)
         return inside
 
     def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """The commands (N, d) that scaled changes z (N, d) of the questions in rows (N,) stand for."""
+        """Return the commands (N, d) after scaled changes z (N, d) of the questions rows (N,)."""
         if self._plane is not None:
             return self._plane.commands_at(rows, z)
         return self.commands[rows] + z * self.scale[rows]
 
     def changes_to(self, rows: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """The scaled changes z (N, d) that lead to commands (N, d), in the region or not."""
+        """Return the scaled changes z (N, d) to commands (N, d), which may lie outside of the search regions."""
         if self._plane is not None:
             return self._plane.changes_to(rows, commands)
         return (commands - self.commands[rows]) / self.scale[rows]
 
     def margins(self, rows: np.ndarray, z: np.ndarray, phase: str) -> np.ndarray:
-        """M_f at scaled changes z (N, d) of the questions in rows (N,); one query each."""
+        """Return the margins M_f (N,) after scaled changes z (N, d) of the questions rows (N,); one query each."""
         return self.margins_at(rows, self.commands_at(rows, z), phase)
 
     def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """M_f at commands (N, d) themselves."""
+        """Return the margins M_f (N,) at commands (N, d)."""
         if len(rows) <= CHUNK:
             margins = self.margins_of(rows, self.scores_at(rows, commands, phase))
             if self._evidence is not None:
@@ -177,20 +175,20 @@ class QuestionBatch:
         return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
 
     def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """Log-probabilities (N, num_actions) at commands (N, d) of the questions in rows (N,); one query each."""
+        """Return the scores (N, num_actions) at commands (N, d) of the questions rows (N,); one query each."""
         self._count(phase)[:] += np.bincount(rows, minlength=self.num_questions)
         return self._query(rows, commands)
 
     def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """M_f = l_f - max of the other valid actions; invalid actions take no part."""
+        """Return the margins M_f (N,) of scores (N, num_actions): the foil's score minus the largest of its rivals."""
         handicap = self._handicap(scores.shape[1])[rows]
         foil_scores = scores[np.arange(len(rows)), self.foils[rows]]
         return foil_scores.astype(np.float64) - (scores + handicap).max(axis=1)
 
     def repeat(self, rows: np.ndarray, phase: str) -> Callable[[np.ndarray], np.ndarray]:
-        """A function z (N, d) -> M_f for queries that are made of the same rows (N,) over and over.
+        """Return a function from z (N, d) to margins M_f, for many queries of the same rows (N,).
 
-        It does what `margins` does; all that depends on the rows alone is done once.
+        It is `margins`, but everything that depends on the rows alone is computed once.
         """
         commands, scale, foils = self.commands[rows], self.scale[rows], self.foils[rows]
         query = _query_at(self.questions[0].policy, self.states[rows])
@@ -213,7 +211,7 @@ class QuestionBatch:
         return margins
 
     def keep_evidence(self) -> None:
-        """Remember all margins from now on, so that a proof can be compared with them."""
+        """Record all margins from now on, to compare a proof with them."""
         self._evidence = self._evidence or []
 
     def evidence(self, row: int) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +222,7 @@ class QuestionBatch:
         return self.changes_to(np.full(len(commands), row), commands), margins
 
     def _handicap(self, num_actions: int) -> np.ndarray:
-        """(Q, num_actions): 0 for the rivals of the foil, impossibly low for the foil and invalid actions."""
+        """Return (Q, num_actions): 0 for the rivals of the foil, a very low score for the foil and invalid actions."""
         if self._handicaps is None:
             self._handicaps = np.full((self.num_questions, num_actions), IMPOSSIBLE, dtype=np.float32)
             for row, question in enumerate(self.questions):
@@ -239,20 +237,20 @@ class QuestionBatch:
         return self._counts[phase]
 
     def spend(self, rows: np.ndarray, phase: str, count: int) -> None:
-        """Count what a white-box search computed by itself for these questions, beside the policy."""
+        """Add evaluations of a white-box search to the queries of these questions."""
         self._count(phase)[rows] += count
 
     def queries(self, row: int) -> Counter[str]:
-        """How many queries each phase spent on one question."""
+        """Return the number of queries of one question, by phase."""
         return Counter({phase: int(counts[row]) for phase, counts in self._counts.items() if counts[row]})
 
     def distances(self, z: np.ndarray) -> np.ndarray:
-        """The scaled distance of changes z (..., d)."""
+        """Return the norm of scaled changes z (..., d)."""
         return length(z, self.norm)
 
 
 class _Plane:
-    """Between turned changes z and preferences, for the questions of a batch."""
+    """Conversion between rotated changes z and preferences, for the questions of a batch."""
 
     def __init__(self, questions: Sequence[Question]) -> None:
         self.bases = np.stack([q.basis for q in questions])  # (Q, d, d)
@@ -271,7 +269,7 @@ class _Plane:
 
 
 def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:
-    """How to ask a policy at fixed states, with its answers checked."""
+    """Return a function that queries a policy at some of the states and checks its scores."""
     if not isinstance(policy, PolicyAtStates):
         return lambda rows, commands: query(policy, states[rows], commands)
     ask = policy.at(states)

@@ -1,4 +1,4 @@
-"""One thread: matrices this small are multiplied fastest by one, and sums then do not depend on how many there are."""
+"""Computation in one thread: fastest for small matrices, and sums do not depend on the number of threads."""
 
 import sys
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Compute with one thread inside: BLAS and OpenMP, and torch where it is loaded."""
+    """Limit BLAS, OpenMP and, if it is loaded, torch to one thread."""
     from threadpoolctl import threadpool_limits
 
     torch = sys.modules.get("torch")

@@ -157,7 +157,7 @@ def explain_episode(
         progress(answers, len(questions))
     return FlipMap(
         agent=agent.name,
-        objectives=agent.space.asked_for,
+        objectives=agent.space.command_objectives,
         actions=agent.actions,
         command=episode.command,
         achieved=episode.achieved,

@@ -157,7 +157,7 @@ def influence_episode(
         progress(done, len(decisions))
         influences.append(influence(agent, decision, box=box, **asdict(effort)))
     progress(len(decisions), len(decisions))
-    values = agent.name, agent.space.asked_for, agent.actions, episode.command, episode.achieved
+    values = agent.name, agent.space.command_objectives, agent.actions, episode.command, episode.achieved
     return InfluenceProfile(*values, tuple(influences))
 
 
@@ -208,7 +208,7 @@ class _Computation:
             agent=agent,
             step=step,
             collected=collected,
-            objectives=question.space.asked_for,
+            objectives=question.space.command_objectives,
             actions=action_names(actions, len(self.scores)),
             chosen=self.chosen,
             command=question.command,

@@ -135,7 +135,7 @@ def never(
     return Never(
         agent=agent.name,
         action=agent.actions[number],
-        objectives=agent.space.asked_for,
+        objectives=agent.space.command_objectives,
         preferences=agent.space.simplex,
         visited=len(decisions),
         width=width,

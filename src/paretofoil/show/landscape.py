@@ -388,7 +388,7 @@ def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> 
     [(low, high)] = window(question, [axis], shown)
     x = np.linspace(low, high, POINTS)
     commands = np.repeat(question.command[None], POINTS, axis=0)
-    commands[:, axis], objectives = x, question.space.asked_for
+    commands[:, axis], objectives = x, question.space.command_objectives
     return MarginLine(objectives, question.command, question.kappa, axis, x, margins_of(question, commands))
 
 
@@ -400,7 +400,7 @@ def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Ans
     commands = np.repeat(question.command[None], POINTS, axis=0)
     commands[:, axis], commands[:, partner] = x, both - x
     margins = margins_of(question, commands)
-    names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.asked_for)
+    names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.command_objectives)
     return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
 
 

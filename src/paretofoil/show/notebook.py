@@ -10,7 +10,7 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Status
-from paretofoil.core.command import Objective, asked_for
+from paretofoil.core.command import Objective, command_objectives
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.numbers import amount, beside, clean, grouped, number_of, short, tidy, with_unit
@@ -58,7 +58,7 @@ def flip_map_html(flips: FlipMap) -> str:
 def agent_html(agent: Agent) -> str:
     """Return the agent's name, environment, command space and actions, and how much of its front it reaches."""
     environment, space = agent.environment, agent.space
-    ranges = [_range(o, *sides) for o, *sides in zip(space.asked_for, space.low, space.high, strict=True)]
+    ranges = [_range(o, *sides) for o, *sides in zip(space.command_objectives, space.low, space.high, strict=True)]
     facts = {
         "environment": f"{environment.name}. {environment.description}",
         "objectives": ", ".join(ranges),
@@ -118,7 +118,7 @@ def _change_picture(answer: Answer) -> str:
     """Draw a bar for each objective: grey up to the original number, coloured from there to the new one."""
     if answer.command is None:
         return ""
-    objectives = asked_for(answer.question.objectives, preferences=answer.question.preferences)
+    objectives = command_objectives(answer.question.objectives, preferences=answer.question.preferences)
     original = tidy(answer.question.command, answer.question.low, answer.question.high)
     new = np.where(answer.command == answer.question.command, original, answer.command)
     numbers = zip(objectives, original, new, strict=True)

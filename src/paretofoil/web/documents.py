@@ -112,7 +112,7 @@ def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray)
 
 def command_text(space: CommandSpace, command: np.ndarray) -> str:
     """Return "8 treasure in 8 steps", or for preferences "0.25 fuel and 0.75 ore"."""
-    return quantities(space.asked_for, command, space.low, space.high)
+    return quantities(space.command_objectives, command, space.low, space.high)
 
 
 def picture_link(spec: EpisodeSpec, step: int) -> str:
