@@ -292,6 +292,10 @@ class _Computation:
         upper = np.ones(len(self.valid))
         upper[self.valid != self.chosen] = ~np.array(infeasible)
         inert, certificates = all(infeasible), [f.certificate for f in findings if f.certificate is not None]
+        largest: dict[str, Any] = {
+            name: max((getattr(certificate, name) for certificate in certificates), default=0.0)
+            for name in ("slack", "deviation", "assumed")
+        }
         return _Bounds(
             lower=np.where(inert, upper, 0.0),
             upper=upper,
@@ -299,10 +303,7 @@ class _Computation:
             proven=any(infeasible),
             stop=Stop.PROVEN if inert else findings[infeasible.index(False)].stop,
             boxes=sum(certificate.boxes for certificate in certificates),
-            **{
-                name: max((getattr(certificate, name) for certificate in certificates), default=0.0)
-                for name in ("slack", "deviation", "assumed")
-            },
+            **largest,
         )
 
 
