@@ -4,18 +4,14 @@ Importing this package registers `paretofoil/BranchPath-v0`, `paretofoil/Collect
 with Gymnasium.
 """
 
-from typing import TYPE_CHECKING, Any
-
 import gymnasium
 from gymnasium.envs.registration import WrapperSpec
 
 from paretofoil.envs.batch import make_batch
 from paretofoil.envs.catalogue import CatalogueEntry, describe, entry, make, names, register
+from paretofoil.envs.checker import check_environment
 from paretofoil.envs.gridworld import BranchPath, CollectTwo, RewardLine
 from paretofoil.envs.shipped import SHIPPED
-
-if TYPE_CHECKING:
-    from paretofoil.envs.checker import check_environment
 
 __all__ = ["CatalogueEntry", "check_environment", "describe", "entry", "make", "make_batch", "names", "register"]
 
@@ -30,12 +26,3 @@ for _class in (BranchPath, CollectTwo, RewardLine):
         disable_env_checker=True,  # the passive checker expects scalar rewards; MO-Gymnasium disables it too
         additional_wrappers=(WrapperSpec("Strict", "paretofoil.envs.catalogue:Strict", kwargs={}),),
     )
-
-
-def __getattr__(name: str) -> Any:
-    """Import the checker on first use."""
-    if name == "check_environment":
-        from paretofoil.envs.checker import check_environment
-
-        return check_environment
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -212,36 +212,25 @@ def tabulate(entry: CatalogueEntry) -> TransitionTable:
 
 def explore(entry: CatalogueEntry) -> TransitionTable:
     """Return the table of an environment by visiting all its states."""
-    explorer = _Explorer(entry)
-    masks: list[np.ndarray] = []
-    rare, next_states, rewards = [], [], []  # per state, per action
-    while len(masks) < len(explorer.states):
-        state = len(masks)
+    explorer, size = _Explorer(entry), len(entry.actions)
+    rows: list[tuple[Any, ...]] = []  # per state: the mask, whether it is final, and its transitions
+    while len(rows) < len(explorer.states):
+        state = len(rows)
         set_attributes(explorer.env, explorer.states[state])
-        masks.append(entry.valid_actions(explorer.env))
-        size = len(entry.actions)
-        chances, targets = np.zeros(size), np.full((size, 2), state)
-        payments = np.zeros((size, 2, len(entry.objectives)))
-        for action in np.flatnonzero(masks[-1] & (not explorer.final[state])).tolist():
-            targets[action], payments[action], is_random = explorer.try_action(state, action, 1.0)
+        mask, final = entry.valid_actions(explorer.env), explorer.final[state]
+        rare, next_states = np.zeros(size), np.full((size, 2), state)
+        rewards = np.zeros((size, 2, len(entry.objectives)))
+        for action in np.flatnonzero(mask & (not final)).tolist():
+            next_states[action], rewards[action], is_random = explorer.try_action(state, action, 1.0)
             if is_random:
                 if not 0.0 < entry.chance < 1.0:
                     what = f"a `chance` between 0 and 1 for the random {entry.name}"
                     raise InvalidInput.expected(what, entry.chance)
-                chances[action] = entry.chance
-                targets[action, RARE], payments[action, RARE], _ = explorer.try_action(state, action, 0.0)
-        rare.append(chances)
-        next_states.append(targets)
-        rewards.append(payments)
-    return TransitionTable(
-        observations=np.array(explorer.observations, dtype=np.float32),
-        masks=np.array(masks),
-        final=np.array(explorer.final),
-        rare=np.array(rare),
-        next_states=np.array(next_states),
-        rewards=np.array(rewards),
-        states=tuple(explorer.states),
-    )
+                rare[action] = entry.chance
+                next_states[action, RARE], rewards[action, RARE], _ = explorer.try_action(state, action, 0.0)
+        rows.append((mask, final, rare, next_states, rewards))
+    columns = (np.array(column) for column in zip(*rows, strict=True))
+    return TransitionTable(np.array(explorer.observations), *columns, states=tuple(explorer.states))
 
 
 TABLES = Path(__file__).parent / "tables"

@@ -43,6 +43,8 @@ class Layout:
     """The names of the objectives, for the legend of the picture."""
     walls: frozenset[Cell] = frozenset()
     items: tuple[Item, ...] = ()
+    payments: tuple[float, ...] = ()
+    """The rewards of the first, second, ... item; the last of them ends the episode. If empty, every item pays 1."""
     exits: Mapping[Cell, tuple[float, ...]] = field(default_factory=dict)
     """The reward of each cell that ends the episode."""
     shapes: tuple[str, ...] = ()
@@ -96,20 +98,18 @@ class GridWorld(gymnasium.Env):
         target = neighbours(self.cell)[action]
         if self.layout.is_free(target):
             self.cell = target
-        reward, self.finished = self.arrive()
-        return self._observe(), reward.astype(np.float32), self.finished, False, {"action_mask": self.action_masks()}
+        reward = self._arrive().astype(np.float32)
+        return self._observe(), reward, self.finished, False, {"action_mask": self.action_masks()}
 
-    def arrive(self) -> tuple[np.ndarray, bool]:
-        """Return the reward for entering the current cell, and whether the episode ends."""
-        raise NotImplementedError
-
-    def pick_up(self) -> Item | None:
-        """Collect and return the item in the current cell, or return None."""
-        for i, item in enumerate(self.layout.items):
+    def _arrive(self) -> np.ndarray:
+        """Collect the item in the current cell, or leave by its exit; return the reward."""
+        layout, reward = self.layout, np.zeros(self.reward_dim)
+        for i, item in enumerate(layout.items):
             if item.cell == self.cell and not self.taken[i]:
+                reward[item.objective] = layout.payments[sum(self.taken)] if layout.payments else 1.0
                 self.taken = (*self.taken[:i], True, *self.taken[i + 1 :])
-                return item
-        return None
+        self.finished = self.cell in layout.exits or sum(self.taken) == len(layout.payments) > 0
+        return np.array(layout.exits.get(self.cell, reward))
 
     def action_masks(self) -> np.ndarray:
         """Return a (4,) bool mask of the moves that stay on free cells of the map."""
@@ -155,13 +155,6 @@ class BranchPath(GridWorld):
         shapes=("square", "triangle"),
     )
 
-    def arrive(self) -> tuple[np.ndarray, bool]:
-        reward = np.zeros(2)
-        item = self.pick_up()
-        if item is not None:
-            reward[item.objective] = 1.0
-        return reward, False
-
 
 class CollectTwo(GridWorld):
     """Collect two of four items: the first pays 1, the second 0.8 (paper, section "Worked Examples").
@@ -178,16 +171,9 @@ class CollectTwo(GridWorld):
         objectives=("A", "B", "C", "D"),
         walls=frozenset((row, column) for row in (1, 2, 4, 5) for column in (1, 2, 4, 5)),
         items=(Item((0, 3), 0), Item((3, 0), 1), Item((3, 6), 2), Item((6, 3), 3)),
+        payments=(1.0, 0.8),
         shapes=("square",) * 4,
     )
-
-    def arrive(self) -> tuple[np.ndarray, bool]:
-        reward = np.zeros(4)
-        amount = 0.8 if any(self.taken) else 1.0
-        item = self.pick_up()
-        if item is not None:
-            reward[item.objective] = amount
-        return reward, sum(self.taken) == 2
 
 
 class RewardLine(GridWorld):
@@ -204,7 +190,3 @@ class RewardLine(GridWorld):
         objectives=("A", "B"),
         exits={(0, column): ((10 - column) / 10, column / 10) for column in range(11)},
     )
-
-    def arrive(self) -> tuple[np.ndarray, bool]:
-        reward = self.layout.exits.get(self.cell)
-        return (np.zeros(2), False) if reward is None else (np.array(reward), True)

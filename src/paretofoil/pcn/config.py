@@ -1,7 +1,6 @@
 """The configuration of a training, and the presets of the environments."""
 
-from dataclasses import dataclass, fields, replace
-from math import isnan
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 from paretofoil.core.errors import InvalidInput, as_seed
@@ -10,10 +9,13 @@ Explore = Literal["plans", "plain"]
 """The source of new episodes: edited plans of good episodes, or sampling only, as in the authors' code."""
 Returns = Literal["expected", "realised"]
 """The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
-
-
 _MOST = {"steps": 1e12, "hidden": 10_000, "batch_size": 1e6, "updates": 1e6, "polish_updates": 1e6, "capacity": 1e6}
 """Largest values of settings that take time or memory; 1e9 for all others."""
+_POSITIVE = {
+    *("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity", "polish_updates"),
+    *("report_every", "edits", "gain", "learning_rate", "preference"),
+}
+_FRACTIONS = {"random_share", "restart_share", "mutate_share", "front_share", "polish_share", "crossover", "cooling"}
 
 
 @dataclass(frozen=True)
@@ -85,31 +87,29 @@ class TrainConfig:
     """Iterations between progress reports."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value, most = getattr(self, field.name), _MOST.get(field.name, 1e9)
-            if field.name != "seed" and isinstance(value, int | float) and not (isnan(value) or abs(value) <= most):
-                raise InvalidInput.expected(f"{field.name} to be at most {most:,.0f}", value)
-        positive = ("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity")
-        for name in (*positive, "polish_updates", "report_every", "edits", "gain", "learning_rate", "preference"):
-            if not getattr(self, name) > 0:
-                raise InvalidInput.expected(f"{name} to be positive", getattr(self, name))
-        for name in ("minutes", "episode_steps"):
-            if getattr(self, name) is not None and not getattr(self, name) > 0:
-                raise InvalidInput.expected(f"{name} to be positive or None", getattr(self, name))
-        for name in ("updates", "polish_rounds"):
-            if not getattr(self, name) >= 0:
-                raise InvalidInput.expected(f"{name} to be at least 0", getattr(self, name))
         as_seed(self.seed)
-        shares = ("random_share", "restart_share", "mutate_share", "front_share", "polish_share", "crossover")
-        for name in (*shares, "cooling"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise InvalidInput.expected(f"{name} to be between 0 and 1", getattr(self, name))
+        for name, value in asdict(self).items():
+            most = _MOST.get(name, 1e9)
+            if name != "seed" and isinstance(value, int | float) and abs(value) > most:
+                raise InvalidInput.expected(f"{name} to be at most {most:,.0f}", value)
+            if name in _POSITIVE:
+                rule, holds = "positive", value > 0
+            elif name in _FRACTIONS:
+                rule, holds = "between 0 and 1", 0 <= value <= 1
+            elif name in ("minutes", "episode_steps"):
+                rule, holds = "positive or None", value is None or value > 0
+            elif name in ("updates", "polish_rounds", "burst"):
+                rule, holds = "at least 0", value >= 0
+            elif name in ("explore", "returns"):
+                words = get_args(Explore if name == "explore" else Returns)
+                rule, holds = " or ".join(words), value in words
+            else:
+                continue
+            if not holds:
+                raise InvalidInput.expected(f"{name} to be {rule}", repr(value))
         shares_sum = self.random_share + self.restart_share + self.mutate_share
         if shares_sum > 1:
             raise InvalidInput.expected("random_share + restart_share + mutate_share to be at most 1", shares_sum)
-        for name, words in (("explore", get_args(Explore)), ("returns", get_args(Returns))):
-            if getattr(self, name) not in words:
-                raise InvalidInput.expected(f"{name} to be {' or '.join(words)}", repr(getattr(self, name)))
 
 
 _MINECART = TrainConfig(

@@ -26,10 +26,15 @@ class Plans:
 
 
 def random_plans(config: TrainConfig, num: int, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
-    """Return random episodes, each with its own action probabilities. The shape is (steps, command size, actions)."""
+    """Return random episodes, each with its own action probabilities; with plain exploration they are uniform.
+
+    The shape is (steps, command size, actions).
+    """
     steps, command_size, actions = shape
-    codes = np.full((num, steps), RANDOM, dtype=np.int16)
-    return Plans(codes, np.zeros((num, command_size)), _preferences(config, num, actions, rng))
+    preferences = np.zeros((num, actions))
+    if config.explore != "plain":
+        preferences = np.log(rng.dirichlet(np.full(actions, config.preference), size=num) + 1e-9)
+    return Plans(np.full((num, steps), RANDOM, dtype=np.int16), np.zeros((num, command_size)), preferences)
 
 
 def explore_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
@@ -108,10 +113,6 @@ def follow(plans: Plans, policy: Policy, rng: np.random.Generator, sample: bool 
     return act
 
 
-def _preferences(config: TrainConfig, num: int, actions: int, rng: np.random.Generator) -> np.ndarray:
-    return np.log(rng.dirichlet(np.full(actions, config.preference), size=num) + 1e-9)
-
-
 def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generator) -> np.ndarray:
     """Return commands (num, c): half on lines through two front points, half with more of one objective."""
     pairs = rng.integers(len(front), size=(num, 2))
@@ -119,12 +120,6 @@ def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generat
     between = start + rng.uniform(-0.2, 1.2, size=(num, 1)) * (end - start)
     more = np.eye(size)[rng.integers(size, size=num)] * front.std(axis=0) * rng.random((num, 1))
     return np.where(rng.random((num, 1)) < 0.5, between, start + more)
-
-
-def uniform_plans(num: int, shape: tuple[int, int, int]) -> Plans:
-    """Return episodes of uniformly random actions. The shape is (steps, command size, actions)."""
-    steps, command_size, actions = shape
-    return Plans(np.full((num, steps), RANDOM), np.zeros((num, command_size)), np.zeros((num, actions)))
 
 
 def plain_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:

@@ -34,7 +34,7 @@ from paretofoil.pcn.checkpoint import (
     write_checkpoint,
 )
 from paretofoil.pcn.config import TrainConfig
-from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans, uniform_plans
+from paretofoil.pcn.explore import Plans, explore_plans, follow, plain_plans, random_plans
 from paretofoil.pcn.network import Learner, PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
@@ -148,10 +148,9 @@ class Trainer:
     def _plans(self) -> Plans:
         """Return the plans of the next iteration; the first is the warm-up."""
         config, shape = self.config, (self.env.max_steps, self.command_size, self.env.num_actions)
-        plain = config.explore == "plain"
-        if self.iteration and len(self.replay):
-            return (plain_plans if plain else explore_plans)(config, self.replay, shape, self.rng)
-        return uniform_plans(config.warmup, shape) if plain else random_plans(config, config.warmup, shape, self.rng)
+        if not self.iteration or not len(self.replay):
+            return random_plans(config, config.warmup, shape, self.rng)
+        return (plain_plans if config.explore == "plain" else explore_plans)(config, self.replay, shape, self.rng)
 
     def _rate(self) -> float:
         """Return the learning rate at this point of the exploration."""
