@@ -108,7 +108,7 @@ def test_an_imported_agent_is_saved_and_read_back_as_it_was(sea: pf.Agent, tmp_p
     states, commands = tabulate(SEA).observations, np.full((len(tabulate(SEA).observations), 3), [8.0, -8.0, 8.0])
     assert np.array_equal(again.policy.log_probs(states, commands), sea.policy.log_probs(states, commands))
     stored = json.loads((tmp_path / "saved" / "agent.json").read_text())
-    assert stored["command_box"]["origin"] == "what its authors trained it for"
+    assert stored["command_box"]["origin"] == "the range of its training"
 
 
 def test_an_imported_agent_says_where_it_comes_from(sea: pf.Agent, tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
     file, front = put(authors_file(authors_network(121, 3, 4), horizon=True)), put("1,-1,1", "front.txt")
     agent = pf.import_agent(file, SEA, front=front, ranges={"time": (-40.0, -1.0), "horizon": (1.0, 40.0)})
     assert (agent.space.low.tolist(), agent.space.high.tolist()) == ([0, -40, 1], [124, -1, 40])
-    assert agent.provenance["command_box"] == "what its authors trained it for, with time, horizon as it was said"
+    assert agent.provenance["command_box"] == "the range of its training; time, horizon as given"
     with pytest.raises(InvalidInput, match="expected ranges of treasure, time, horizon, got fuel"):
         pf.import_agent(file, SEA, front=front, ranges={"fuel": (0.0, 1.0)})
     for odd in (("low", "high"), (0.0, np.nan), (0.0,), 1.0, (1j, 2.0)):

@@ -106,11 +106,12 @@ class Agent:
         The state is an observation of the environment, raw or encoded for the policy. A policy of values chooses the
         best action with probability 1.
         """
-        return self._query(*self._locate(state)[:2], self._remaining(command))[0]
+        flat, valid, _ = self._locate(state)
+        return self._query(flat, valid, as_vector(command, "the remaining command", self.space.dim))[0]
 
     def act(self, state: Any, command: Any) -> int:
         """Return the greedy action in a state under a command: the most probable valid action."""
-        return self._query(*self._locate(state)[:2], self._remaining(command))[1]
+        return self.decision_at(state, command).action
 
     def decision_at(self, state: Any, command: Any, collected: Any = None) -> Decision:
         """Return the decision in a state under a remaining command.
@@ -123,16 +124,13 @@ class Agent:
             command: the return that remains to be collected.
             collected: the return collected so far; zero if not given.
         """
-        remaining = self._remaining(command)
+        remaining = as_vector(command, "the remaining command", self.space.dim)
         flat, valid, snapshot = self._locate(state)
         _, action = self._query(flat, valid, remaining)
         before = np.zeros(remaining.size)
         if collected is not None:
             before = as_vector(collected, "the collected return", remaining.size)
         return Decision(flat, remaining, tuple(np.flatnonzero(valid).tolist()), action, before, snapshot=snapshot)
-
-    def _remaining(self, command: Any) -> np.ndarray:
-        return as_vector(command, "the remaining command", self.space.dim)
 
     def _query(self, state: np.ndarray, valid: np.ndarray, command: np.ndarray) -> tuple[np.ndarray, int]:
         """Return the probabilities and the greedy action."""
@@ -178,6 +176,8 @@ def _points(values: Any, what: str, size: int, count: int | None = None) -> np.n
         points = np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidInput.expected(expected, brief(values)) from None
+    if points.shape == (0,):
+        points = points.reshape(0, size)
     if points.ndim != 2 or points.shape[1] != size or count not in (None, len(points)):
         raise InvalidInput.expected(expected, f"shape {points.shape}")
     if not np.isfinite(points).all():

@@ -8,6 +8,7 @@ output layer are put into our order.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,12 +22,14 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief
 from paretofoil.core.policy import Policy
 from paretofoil.envs.catalogue import OneHot
-from paretofoil.envs.episode import EXACT, Evaluation, evaluate, greedy, run_episodes
+from paretofoil.envs.episode import EXACT, evaluate, greedy, run_episodes
 from paretofoil.envs.front import known_front
 from paretofoil.pcn.policy import Layer, PCNPolicy
 
 FAITHFUL = 0.01
 """A point of the environment's front is kept if the achieved return is within this scaled distance."""
+BOX_DECIMALS = 3
+"""The authors trained with the paper's box, rounded to this many decimals."""
 MAX_ROWS = 10_000
 """The largest number of commands in the file of a front."""
 MAX_HORIZON = 200
@@ -60,55 +63,43 @@ def import_agent(
         raise InvalidInput(f"{file}: {error}") from None
     rows = _find_front(entry, policy, space) if front is None else read_front(front, space, len(entry.objectives))
     measured = evaluate(envs.make_batch(entry), policy, rows.commands)
-    provenance = {
+    origin = "the range of its training" if checkpoint.origin == "the authors" else "the range of possible returns"
+    provenance: dict[str, Any] = {
         "imported": f"a PCN of {checkpoint.origin}",
         "file": Path(file).name,
         "sha256": checkpoint.sha256,
         "front": f"the environment's own, within {FAITHFUL:.0%}" if front is None else Path(front).name,
-        "command_box": _box_origin(checkpoint, entry, ranges or {}),
+        "command_box": f"{origin}; {', '.join(ranges)} as given" if ranges else origin,
         "versions": {"paretofoil": __version__},
-        **_as_stated(rows, measured),
     }
+    if rows.returns is not None:
+        same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
+        provenance["returns as stated"] = f"{int(same.sum())} of {len(same)}"
     return Agent(
         name or Path(file).stem, policy, entry, space, rows.commands, measured.achieved, measured.error, provenance
     )
 
 
-def _as_stated(rows: "FrontRows", measured: Evaluation) -> dict[str, str]:
-    """Return how many commands achieve the return in their file, if it has returns."""
-    if rows.returns is None:
-        return {}
-    same = (np.abs(measured.achieved - rows.returns) <= EXACT + 3.0 * measured.error).all(axis=1)
-    return {"returns as stated": f"{int(same.sum())} of {len(same)}"}
-
-
-def _box_origin(checkpoint: Checkpoint, entry: envs.CatalogueEntry, ranges: Mapping[str, tuple[float, float]]) -> str:
-    has_box = translation_of(checkpoint, entry).box is not None
-    origin = "what its authors trained it for" if has_box else "what an episode can return"
-    return f"{origin}, with {', '.join(ranges)} as it was said" if ranges else origin
-
-
 def _space(
     checkpoint: Checkpoint, entry: envs.CatalogueEntry, size: int, ranges: Mapping[str, tuple[float, float]]
 ) -> CommandSpace:
+    """Return the range of commands of the authors' training, or that of possible returns, with the given ranges."""
     if size - len(entry.objectives) not in (0, 1):
         expected = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with or without a horizon"
         raise InvalidInput.expected(expected, f"{size} numbers")
     objectives = (*entry.objectives, HORIZON)[:size]
-    box = translation_of(checkpoint, entry).box
-    sides = [o.limits for o in entry.objectives] if box is None else list(zip(*box, strict=True))
-    sides += [(1.0, float(entry.max_steps))] * (size - len(sides))
+    sides = np.array([*(o.limits for o in entry.objectives), (1.0, entry.max_steps)][:size])
+    if checkpoint.origin == "the authors" and entry.paper_box is not None:
+        sides[: len(entry.objectives)] = np.round(entry.paper_box, BOX_DECIMALS).T
     names = [o.name for o in objectives]
     for name, side in ranges.items():
         if name not in names:
             raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
-        low, high = as_vector(side, f"the range of {name}", 2).tolist()
-        sides[names.index(name)] = (low, high)
+        sides[names.index(name)] = as_vector(side, f"the range of {name}", 2)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
         raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
-    low_side, high_side = np.array(sides).T
-    return CommandSpace(low_side, high_side, objectives)
+    return CommandSpace(sides[:, 0], sides[:, 1], objectives)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,28 +159,17 @@ def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace)
     return FrontRows(kept)
 
 
-Box = tuple[tuple[float, ...], tuple[float, ...]]
-"""The lowest and the highest command."""
-
-
 @dataclass(frozen=True)
 class Translation:
     """The differences between our environment and that of an imported network."""
 
-    observe: Callable[[envs.CatalogueEntry], Layer | None]
+    observe: Callable[[envs.CatalogueEntry], Layer | None] | None = None
     """Entry -> the layer that computes their observation from ours; None if they are the same."""
     actions: tuple[str, ...] | None = None
     """The actions in the order of the network; ours if not given."""
-    box: Box | None = None
-    """The range of commands of its training, if it is known."""
 
 
-def as_it_is(entry: envs.CatalogueEntry) -> Layer | None:
-    """Return None: the observations are the same."""
-    return None
-
-
-def as_numbers(entry: envs.CatalogueEntry) -> Layer | None:
+def as_integers(entry: envs.CatalogueEntry) -> Layer | None:
     """Return the layer from our concatenated one-hot vectors to integers: x = 0 h_0 + 1 h_1 + 2 h_2 + ..."""
     if not isinstance(entry.encode, OneHot):
         return None
@@ -211,35 +191,26 @@ def as_cells(entry: envs.CatalogueEntry) -> Layer | None:
 
 
 _AROUND = ("right", "up", "left", "down")
-_FRUIT_7 = (9.497, 8.780, 8.505, 9.138, 9.277, 9.318)
-_FRUIT_6 = (9.592, 8.230, 9.175, 9.067, 8.460, 8.959)
 AUTHORS: dict[str, Translation] = {
-    "branch-path": Translation(as_numbers, _AROUND, ((0.0,) * 2, (3.0,) * 2)),
-    "collect-two": Translation(as_numbers, _AROUND, ((0.0,) * 4, (1.0,) * 4)),
-    "reward-line": Translation(as_numbers, _AROUND, ((0.0,) * 2, (1.0,) * 2)),
-    "deep-sea-treasure": Translation(as_cells, ("up", "right", "down", "left"), ((0.0, -200.0), (124.0, -1.0))),
-    "fruit-tree": Translation(as_it_is, box=((0.0,) * 6, _FRUIT_7)),
-    "fruit-tree-6": Translation(as_it_is, box=((0.0,) * 6, _FRUIT_6)),
-    "minecart": Translation(as_it_is, box=((0.0, 0.0, -200.0), (1.5, 1.5, 0.0))),
+    "branch-path": Translation(as_integers, _AROUND),
+    "collect-two": Translation(as_integers, _AROUND),
+    "reward-line": Translation(as_integers, _AROUND),
+    "deep-sea-treasure": Translation(as_cells, ("up", "right", "down", "left")),
+    "fruit-tree": Translation(),
+    "fruit-tree-6": Translation(),
+    "minecart": Translation(),
 }
 """The environments of the authors' code that are in the catalogue."""
-MORL_BASELINES = Translation(as_numbers)
+MORL_BASELINES = Translation(as_integers)
 """Raw observations of MO-Gymnasium, and actions in our order."""
-
-
-def translation_of(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> Translation:
-    """Return the translation for the network of a checkpoint."""
-    if checkpoint.origin == "MORL-Baselines":
-        return MORL_BASELINES
-    if entry.name not in AUTHORS:
-        raise InvalidInput.expected(f"an environment of the authors among {', '.join(AUTHORS)}", entry.name)
-    return AUTHORS[entry.name]
 
 
 def translate(checkpoint: Checkpoint, entry: envs.CatalogueEntry) -> PCNPolicy:
     """Return the network of a checkpoint as a policy in our environment."""
-    translation = translation_of(checkpoint, entry)
-    first = translation.observe(entry)
+    translation = MORL_BASELINES if checkpoint.origin == "MORL-Baselines" else AUTHORS.get(entry.name)
+    if translation is None:
+        raise InvalidInput.expected(f"an environment of the authors among {', '.join(AUTHORS)}", entry.name)
+    first = None if translation.observe is None else translation.observe(entry)
     size, stored = entry.observation_size if first is None else len(first[1]), checkpoint.state[0][0].shape[1]
     if stored != size:
         expected = f"a network of {size} state numbers, as networks of {checkpoint.origin} have in {entry.name}"

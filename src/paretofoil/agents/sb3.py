@@ -1,5 +1,6 @@
 """Models of Stable-Baselines3 with a Dict observation, one part of which is the command."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -61,7 +62,7 @@ class Sb3Network(nn.Module):
 
     def join(self, states: Tensor, commands: Tensor) -> dict[str, Tensor]:
         """Return the observations (N, ...) of states (N, state size) and commands (N, d)."""
-        sizes = [_size(self.parts[name]) for name in self.rest]
+        sizes = [math.prod(self.parts[name].shape or ()) for name in self.rest]
         flat = dict(zip(self.rest, torch.split(states, sizes, dim=1), strict=True))
         flat[self.command] = commands
         return {name: flat[name].reshape(-1, *(part.shape or ())) for name, part in self.parts.items()}
@@ -113,10 +114,6 @@ def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
         name: (tensor(rms.mean), tensor(np.sqrt(rms.var + wrapper.epsilon)), wrapper.clip_obs)
         for name, rms in statistics.items()
     }
-
-
-def _size(part: spaces.Space) -> int:
-    return int(np.prod(part.shape or ()))
 
 
 def _outputs(model: Any) -> Outputs:

@@ -188,17 +188,14 @@ def read_bytes(path: Path, what: str = "an agent's file") -> bytes:
 
 
 def _read_policy(path: Path) -> PCNPolicy:
+    content = read_bytes(path)
     try:
-        arrays: Mapping[str, np.ndarray] = load_tensors(read_bytes(path))
-    except InvalidInput:
-        raise
+        return PCNPolicy.from_arrays(load_tensors(content))
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {brief_words(error)}") from None
     except (SafetensorError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as error:
         got = f"a file that cannot be read ({brief_words(error)})"
         raise InvalidInput.expected(f"{path} to be a safetensors file", got) from None
-    try:
-        return PCNPolicy.from_arrays(arrays)
-    except InvalidInput as error:
-        raise InvalidInput(f"{path}: {brief_words(error)}") from None
 
 
 def _assemble(document: AgentDocument, policy: PCNPolicy) -> Agent:
@@ -211,23 +208,16 @@ def _assemble(document: AgentDocument, policy: PCNPolicy) -> Agent:
     if document.actions != environment.actions:
         got = brief(list(document.actions))
         raise InvalidInput.expected(f"the actions {list(environment.actions)} of {environment.name}", got)
-    shape = (len(document.front), len(environment.objectives))
     return Agent(
         name=document.name,
         policy=policy,
         environment=environment,
         space=space,
-        front=_returns(document.front, "front", (shape[0], space.dim)),
-        achieved=None if document.achieved is None else _returns(document.achieved, "achieved", shape),
-        error=None if document.error is None else _returns(document.error, "error", shape),
+        front=document.front,  # type: ignore[arg-type]
+        achieved=document.achieved,  # type: ignore[arg-type]
+        error=document.error,  # type: ignore[arg-type]
         provenance=document.provenance,
     )
-
-
-def _returns(rows: list[list[float]], what: str, shape: tuple[int, int]) -> np.ndarray:
-    if len(rows) != shape[0] or any(len(row) != shape[1] for row in rows):
-        raise InvalidInput.expected(f"{what} returns of shape {shape}", brief(rows[:2]))
-    return np.array(rows, dtype=np.float64).reshape(shape)
 
 
 def _environment(document: AgentDocument) -> envs.CatalogueEntry:

@@ -229,8 +229,8 @@ def explore(entry: CatalogueEntry) -> TransitionTable:
                 rare[action] = entry.chance
                 next_states[action, RARE], rewards[action, RARE], _ = explorer.try_action(state, action, 0.0)
         rows.append((mask, final, rare, next_states, rewards))
-    columns = (np.array(column) for column in zip(*rows, strict=True))
-    return TransitionTable(np.array(explorer.observations), *columns, states=tuple(explorer.states))
+    columns = dict(zip(_COLUMNS[1:], map(np.array, zip(*rows, strict=True)), strict=True))
+    return TransitionTable(np.array(explorer.observations), **columns, states=tuple(explorer.states))
 
 
 TABLES = Path(__file__).parent / "tables"
