@@ -127,7 +127,7 @@ def test_kill_9_at_random_times_loses_no_case_and_doubles_none(
 
 def test_workers_end_with_a_study_that_is_killed_before_they_have_a_task() -> None:
     script = "import os; from paretofoil.study.runner import run_all\n"
-    script += "list(run_all(lambda study: os.kill(study, 9), [os.getpid()], workers=3))"  # two workers have no task
+    script += "list(run_all(lambda study: os.kill(study, 9), [os.getpid()], workers=3))"  # a second worker has no task
     with subprocess.Popen([sys.executable, "-c", script], start_new_session=True) as study:
         assert study.wait(HANGS) == -signal.SIGKILL
     until = time.monotonic() + 60

@@ -8,7 +8,7 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from queue import Empty, SimpleQueue
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from paretofoil.core.errors import InvalidInput
@@ -63,19 +63,6 @@ class FailureCounter:
         self._in_a_row = 0
 
 
-class Cluster(Protocol):
-    """What an engine must provide."""
-
-    def threads(self) -> int:
-        """Return how many items the cluster can work on now."""
-
-    def start(self, work: Callable, number: int, item: object) -> None:
-        """Start the work on an item."""
-
-    def wait(self, seconds: float) -> tuple[int, Any] | None:
-        """Return the number of a finished item with its result or `ItemFailure`; None if none finished in time."""
-
-
 def run_on_cluster(
     engine: str,
     work: Callable[[Item], Result],
@@ -84,52 +71,36 @@ def run_on_cluster(
     address: str | None,
     failures: FailureCounter,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield results as they are finished. An item whose worker failed is started again, after all others."""
+    """Yield results as they are finished. An item whose worker failed is started again, after all others.
+
+    The number of workers is looked at every `LOOK` seconds; none for `PATIENCE` seconds is an error.
+    """
+    waiting, running = deque(items), dict[int, int]()
+    threads, last_worker, last_look = 0, time.monotonic(), float("-inf")
     with (dask_cluster if engine == "dask" else ray_cluster)(workers, address) as cluster:
-        yield from _run_on(cluster, work, items, failures)
-
-
-def _run_on(
-    cluster: Cluster, work: Callable[[Item], Result], items: Mapping[int, Item], failures: FailureCounter
-) -> Iterator[tuple[int, Result]]:
-    waiting, running, watch = deque(items), dict[int, int](), _Watch(cluster)
-    while waiting or running:
-        room = max(2, 2 * watch.threads())  # each worker has its next item at hand
-        while waiting and len(running) < room:
-            number = waiting.popleft()
-            running[number] = failures.total
-            cluster.start(work, number, items[number])
-        if (finished := cluster.wait(LOOK)) is None:
-            continue
-        number, result = finished
-        failures_before = running.pop(number)
-        if not isinstance(result, ItemFailure):
-            yield number, result
-            continue
-        waiting.append(number)
-        if failures_before == failures.total:  # items that fail together count as one failure
-            failures.add(result.reason)
-
-
-class _Watch:
-    """Looks at the number of workers of a cluster every `LOOK` seconds."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster, self._threads = cluster, 0
-        self._last_worker, self._last_look = time.monotonic(), float("-inf")
-
-    def threads(self) -> int:
-        """Return the number of threads at the last look; raise an error if there were none for `PATIENCE` seconds."""
-        now = time.monotonic()
-        if now - self._last_look >= LOOK:
-            self._threads, self._last_look = self._cluster.threads(), now
-            if self._threads:
-                self._last_worker = now
-            elif now - self._last_worker > PATIENCE:
-                raise WorkersFailed(
-                    f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; finished questions are safe"
-                )
-        return self._threads
+        while waiting or running:
+            if (now := time.monotonic()) - last_look >= LOOK:
+                threads, last_look = cluster.threads(), now
+                last_worker = now if threads else last_worker
+                if now - last_worker > PATIENCE:
+                    raise WorkersFailed(
+                        f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; "
+                        "finished questions are safe"
+                    )
+            while waiting and len(running) < max(2, 2 * threads):  # each worker has its next item at hand
+                number = waiting.popleft()
+                running[number] = failures.total
+                cluster.start(work, number, items[number])
+            if (finished := cluster.wait(LOOK)) is None:
+                continue
+            number, result = finished
+            failures_before = running.pop(number)
+            if not isinstance(result, ItemFailure):
+                yield number, result
+                continue
+            waiting.append(number)
+            if failures_before == failures.total:  # items that fail together count as one failure
+                failures.add(result.reason)
 
 
 @contextmanager
@@ -172,7 +143,7 @@ def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 class _Dask:
-    """Items as tasks of a Dask cluster.
+    """Items as tasks of a Dask cluster: how many it can work on now, `start` one, `wait` for a result or a failure.
 
     Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
     up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
@@ -250,7 +221,7 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
 
 
 class _Ray:
-    """Items as tasks of a Ray cluster, which restarts failed workers.
+    """Items as tasks of a Ray cluster, which restarts failed workers; with the methods of `_Dask`.
 
     A call to a cluster that is gone waits, and Ray ends the whole process after a minute. The cluster's address is
     therefore tried first.

@@ -10,8 +10,8 @@ from typing import Any
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import write_whole
 from paretofoil.core.json import brief_words, read_document, read_value
-from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_run, read_runs
-from paretofoil.study.study import read_configuration, upgrade_configuration
+from paretofoil.study.store import Row, Run, read_about, read_row, read_rows, read_runs
+from paretofoil.study.study import read_configuration
 from paretofoil.study.table import rows_table
 
 ABOUT = b"paretofoil"
@@ -82,16 +82,20 @@ def _check_limit(path: Path, what: str, number: int, most: int) -> None:
         raise InvalidInput.expected(f"{path} of at most {most:,} {what}", f"{number:,}")
 
 
+@dataclass(frozen=True)
+class _About:
+    """The metadata of a file."""
+
+    configuration: dict[str, Any]
+    runs: list[Run]
+
+
 def read_parquet(path: Path) -> ParquetStudy:
     """Return what `export_parquet` wrote, in this version or an older one."""
-    table, about = open_parquet(path, "the rows of a study")
-    missing = [name for name in ("configuration", "runs") if not isinstance(about, Mapping) or name not in about]
-    if missing:
-        raise InvalidInput.expected(f"{path} to hold the study's configuration and runs", f"no {missing[0]}")
-    read_configuration(about["configuration"])
-    runs = [read_run(run, path) for run in read_value(list[dict[str, Any]], about["runs"], f"the runs of {path}")]
+    table, stored = open_parquet(path, "the rows of a study")
+    about = read_value(_About, stored, f"{path}")
     rows = [read_row({"answer": "", **line}, path) for part in table.to_batches() for line in part.to_pylist()]
-    return ParquetStudy(upgrade_configuration(about["configuration"]), runs, rows)
+    return ParquetStudy(read_configuration(about.configuration), about.runs, rows)
 
 
 def require_pyarrow() -> tuple[Any, Any]:

@@ -26,6 +26,7 @@ from paretofoil.study.study import Study, restore_study
 
 log = logging.getLogger(__name__)
 
+MAX_WORKERS = 10_000
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -94,8 +95,7 @@ def run_study(
     """
     if chunk is not None and chunk < 1:
         raise InvalidInput.expected("chunks of at least 1 question", chunk)
-    _check_engine(engine, address)  # before the file is created
-    count = None if address else count_workers(workers)
+    count = _check_engine(engine, workers, address)  # before the file is created
     configuration = study.configuration()
     with Store(path, configuration, {"sources": dict(study.sources or {})}) as store:
         total, chunks = _open_chunks(study, configuration["agents"], store.finished(), chunk)
@@ -104,7 +104,7 @@ def run_study(
         if show:
             show(progress)
         log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
-        run = store.begin_run(engine, count, total, describe_machine()) if chunks else 0
+        run = store.begin_run(engine, None if address else count, total, describe_machine()) if chunks else 0
         with closing(run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address)) as results:
             for number, rows in results:
                 answered, seconds = chunks[number], time.perf_counter() - started
@@ -171,22 +171,19 @@ def _without_timings(value: Any) -> Any:
     return [_without_timings(item) for item in value] if isinstance(value, list) else value
 
 
-def count_workers(workers: int | None) -> int:
-    """Return the number of workers; one per core that this process may use if None."""
-    if workers is None:
-        from joblib import cpu_count
-
-        return int(cpu_count())
-    if workers < 1:
-        raise InvalidInput.expected("at least 1 worker", workers)
-    return workers
-
-
-def _check_engine(engine: str, address: str | None) -> None:
+def _check_engine(engine: str, workers: int | None, address: str | None) -> int:
+    """Return the number of workers; one per core that this process may use if None. Wrong settings are an error."""
     if engine not in get_args(EngineName):
         raise InvalidInput.expected(f"an engine among {', '.join(get_args(EngineName))}", repr(engine))
     if address is not None and engine == "local":
         raise InvalidInput.expected("an address with the engine dask or ray only", f"{address!r} with local")
+    if workers is None:
+        from joblib import cpu_count
+
+        return int(cpu_count())
+    if not 1 <= workers <= MAX_WORKERS:
+        raise InvalidInput.expected(f"1 to {MAX_WORKERS:,} workers", workers)
+    return workers
 
 
 def run_all(
@@ -201,14 +198,13 @@ def run_all(
 
     Close the generator to leave it early: the workers run until then.
     """
-    _check_engine(engine, address)
-    count = count_workers(workers)
+    count = _check_engine(engine, workers, address)
     left, failures = dict(enumerate(items)), FailureCounter()
     while left:
         try:
             started, pending = partial(_on_one_thread, work), dict(left)
             if engine == "local":
-                running = _run_locally(started, pending, count)
+                running = _run_locally(started, pending, min(count, max(2, len(pending))))
             else:
                 running = run_on_cluster(engine, started, pending, count, address, failures)
             with closing(running) as results:

@@ -6,7 +6,7 @@ import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +17,7 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_document, read_value
 from paretofoil.study.case import Case
 from paretofoil.study.database import Database, StoreError, check_whole, has_tables, open_to_read
-from paretofoil.study.study import check_same, read_configuration, upgrade_configuration
+from paretofoil.study.study import check_same, read_configuration
 
 SCHEMA = "paretofoil/study/6"
 TABLES = """
@@ -33,12 +33,14 @@ CREATE TABLE run (
     total INTEGER NOT NULL, asked INTEGER NOT NULL, seconds REAL NOT NULL, machine TEXT NOT NULL
 ) STRICT;
 """
-TABLES_5 = TABLES.replace(" STRICT", "").replace(", checksum TEXT NOT NULL", "")
+LOOSE_TABLES = TABLES.replace(" STRICT", "")
+TABLES = TABLES if sqlite3.sqlite_version_info >= (3, 37) else LOOSE_TABLES
+TABLES_5 = LOOSE_TABLES.replace(", checksum TEXT NOT NULL", "")
 OLD_COLUMNS = {"time": "step", "outcome": "status", "distance": "closest_distance"}
 _OLD_NAMES = {new: old for old, new in OLD_COLUMNS.items()}
 TABLES_4 = re.sub(rf"\b({'|'.join(_OLD_NAMES)})\b", lambda name: _OLD_NAMES[name[0]], TABLES_5)
-SCHEMAS = {SCHEMA: TABLES, "paretofoil/study/5": TABLES_5, "paretofoil/study/4": TABLES_4}
-"""The tables of each schema that can be read."""
+SCHEMAS = {TABLES: SCHEMA, LOOSE_TABLES: SCHEMA, TABLES_5: "paretofoil/study/5", TABLES_4: "paretofoil/study/4"}
+"""The schemas that can be read, by their tables."""
 OLD_STATUSES = {
     "proven optimal": Status.PROVEN_CLOSEST.value,
     "not found within the budget": Status.NOT_FOUND.value,
@@ -69,6 +71,12 @@ class Row:
     def found(self) -> bool:
         return self.closest_distance is not None
 
+    def cells(self) -> tuple[Any, ...]:
+        """Return the values of `COLUMNS`."""
+        case, distance = self.case, None if self.closest_distance is None else float(self.closest_distance)
+        asked = (case.agent, self.search, case.front, case.step, case.foil, self.agent_hash)
+        return (*asked, self.status.value, distance, self.queries, self.answer, float(self.seconds))
+
     def full_answer(self) -> Answer:
         return Answer.from_json(self.answer)
 
@@ -90,7 +98,10 @@ class Run:
     """Versions and hardware of the process that wrote them."""
 
 
-CASE = ("agent", "front", "step", "foil")
+COLUMNS = (
+    *("agent", "search", "front", "step", "foil", "agent_hash", "status", "closest_distance", "queries"),
+    *("answer", "seconds"),
+)
 
 
 def read_row(stored: Mapping[str, Any], path: Path) -> Row:
@@ -98,13 +109,8 @@ def read_row(stored: Mapping[str, Any], path: Path) -> Row:
     values = {OLD_COLUMNS.get(name, name): value for name, value in stored.items()}
     values["status"] = OLD_STATUSES.get(str(values.get("status")), values.get("status"))
     answer = _read_text(values.get("answer"), f"an answer in {path}")  # its length exceeds that of other texts
-    case = {name: values.get(name) for name in CASE}
+    case = {field.name: values.get(field.name) for field in fields(Case)}
     return replace(read_value(Row, {**values, "case": case, "answer": ""}, f"a row of {path}"), answer=answer)
-
-
-def read_run(stored: Mapping[str, Any], path: Path) -> Run:
-    """Return a run of a SQLite or Parquet file."""
-    return read_value(Run, stored, f"a run of {path}")
 
 
 def _read_text(value: Any, what: str) -> str:
@@ -165,18 +171,9 @@ class Store:
 
     def add(self, rows: Sequence[Row], run: int, seconds: float) -> None:
         """Write all rows in one transaction; `seconds` is the wall time of the run until now."""
-        values = [
-            (
-                *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil, r.agent_hash, r.status.value),
-                *(None if r.closest_distance is None else float(r.closest_distance), r.queries, r.answer),
-                float(r.seconds),
-            )
-            for r in rows
-        ]
+        values = [(*row.cells(), _checksum(row.cells())) for row in rows]
         with _explain_errors(self.path), self._database.writing() as connection:
-            connection.executemany(
-                f"INSERT INTO answer VALUES ({', '.join('?' * 12)})", [(*row, _checksum(row)) for row in values]
-            )
+            connection.executemany(f"INSERT INTO answer VALUES ({', '.join('?' * len(values[0]))})", values)
             connection.execute(
                 "UPDATE run SET asked = asked + ?, seconds = ? WHERE number = ?", (len(rows), seconds, run)
             )
@@ -203,7 +200,7 @@ def read_runs(path: str | Path) -> list[Run]:
         what, runs = f"the machine of a run of {path}", []
         for row in _select(connection, "run ORDER BY number"):
             machine = read_document(_read_text(row["machine"], what), what)
-            runs.append(read_run({**row, "machine": machine}, Path(path)))
+            runs.append(read_value(Run, {**row, "machine": machine}, f"a run of {path}"))
         return runs
 
 
@@ -246,7 +243,7 @@ def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, A
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     """Return schema, configuration and sources of a file, which is refused unless it is a study's."""
     check_whole(connection, path)
-    schema = next((name for name, tables in SCHEMAS.items() if has_tables(connection, tables)), None)
+    schema = next((name for tables, name in SCHEMAS.items() if has_tables(connection, tables)), None)
     if schema is None:
         raise InvalidInput.expected(f"{path} to be a study's file of schema {SCHEMA}", "a SQLite file of other tables")
     stored = connection.execute("SELECT name, value FROM about").fetchall()
@@ -254,11 +251,11 @@ def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
     if about.get("schema") != schema:
         raise InvalidInput.expected(f"{path} to be of schema {schema}", brief(about.get("schema")))
     try:
-        read_configuration(about.get("configuration"))
+        configuration = read_configuration(about.get("configuration"))
         sources = read_value(dict[str, str], about.get("sources", {}), "the sources of a study")
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
-    return {**about, "configuration": upgrade_configuration(about["configuration"]), "sources": sources}
+    return {**about, "configuration": configuration, "sources": sources}
 
 
 @contextmanager

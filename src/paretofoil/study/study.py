@@ -109,22 +109,18 @@ class Configuration:
     """Cases as (agent, front, step, foil)."""
 
 
-def upgrade_configuration(stored: Any) -> Any:
-    """Return a stored configuration with the names of this version; older files say `times` for `steps`."""
+def read_configuration(stored: Any) -> dict[str, Any]:
+    """Return a stored configuration with every field checked; older files say `times` for `steps`."""
     rule = stored.get("rule") if isinstance(stored, Mapping) else None
-    if not isinstance(rule, Mapping):
-        return stored
-    return {**stored, "rule": {"steps" if name == "times" else name: value for name, value in rule.items()}}
-
-
-def read_configuration(stored: Any) -> Configuration:
-    """Return a stored configuration, of this version or an older one, with every field checked."""
-    return read_value(Configuration, upgrade_configuration(stored), "the configuration of a study")
+    if isinstance(rule, Mapping):
+        stored = {**stored, "rule": {"steps" if name == "times" else name: value for name, value in rule.items()}}
+    read_value(Configuration, stored, "the configuration of a study")
+    return dict(stored)
 
 
 def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], path: str | Path) -> Study:
     """Return the study of a file. An agent or a search that has changed since is an error."""
-    stored = read_configuration(configuration)
+    stored = read_value(Configuration, configuration, "the configuration of a study")
     missing = [name for name in stored.agents if name not in sources]
     if missing:
         raise InvalidInput(

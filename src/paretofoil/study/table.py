@@ -15,7 +15,7 @@ import numpy as np
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import read_document
 from paretofoil.study.statistics import Summary
-from paretofoil.study.store import Row
+from paretofoil.study.store import COLUMNS, Row
 
 FORMATS = ("markdown", "html", "latex", "csv", "json")
 
@@ -189,20 +189,11 @@ def summary_table(title: str, summaries: dict[tuple[str, str], Summary], note: s
     return Table(title, columns, tuple(rows), note)
 
 
-ROW_COLUMNS = (
-    *("agent", "search", "front", "step", "foil", "agent_hash", "status", "closest_distance", "queries", "seconds"),
-    "answer",
-)
-
-
 def rows_table(title: str, rows: Iterable[Row], *, parsed: bool = False) -> Table:
     """Return every row of a study; the last column is the whole answer, as JSON text or (`parsed`) as values."""
-    cells = tuple(
-        (
-            *(r.case.agent, r.search, r.case.front, r.case.step, r.case.foil),
-            *(r.agent_hash, r.status.value, r.closest_distance, r.queries, r.seconds),
-            read_document(r.answer, "an answer") if parsed else r.answer,
-        )
-        for r in rows
-    )
-    return Table(title, ROW_COLUMNS, cells)
+    *columns, answer_column, seconds_column = COLUMNS
+    cells = []
+    for row in rows:
+        *values, answer, seconds = row.cells()
+        cells.append((*values, seconds, read_document(answer, "an answer") if parsed else answer))
+    return Table(title, (*columns, seconds_column, answer_column), tuple(cells))
