@@ -98,7 +98,8 @@ INFLUENCE = {
     "sampled": rf"None of (?P<samples>[\d,]+) sampled (?:commands|preferences){INSIDE} changes this, but it is not "
     r"proven that none does\.",
     "its region": PATTERNS["its region"],
-    "none alone": rf"No objective alone changes the action {PROVEN}\.|No objective was found to change it alone\.",
+    "none alone": rf"No objective alone changes the action {PROVEN}\.|No objective was found that changes the action "
+    r"alone\.",
     "alone": r"Changing (?P<name>.+?) alone(?P<rest> \(the other weights in proportion\))? is enough: "
     r"(?P<switches>.+)\.",
     "together": rf"(?:Together, )?(?P<changes>.+?){HERE} makes? the agent choose {ACTION.format('action')}\.",

@@ -11,6 +11,7 @@ from paretofoil.agents.agent import HORIZON
 from paretofoil.core.answer import Start
 from paretofoil.core.command import Objective
 from paretofoil.explanation.never import Counterexample, Never
+from paretofoil.show.numbers import short_change
 
 AMPERES = Objective("current", "amperes", natural_low=0.0)
 
@@ -94,6 +95,19 @@ def test_a_search_region_does_not_contradict_the_command() -> None:
     text = found.paragraph()
     assert text.startswith("Asked for 1.849 treasure in 2 steps, ")
     assert "The search region is 0.35 to 1.849 treasure in 1 to 3 steps." in text
+
+
+def test_what_rounding_leaves_of_a_sum_is_no_end_of_the_search_region() -> None:
+    left = 0.3 - 0.1 - 0.2
+    found = proven(original=[left, -2.0], low=[left, -3.0], high=[1.0, -1.0], step=3)
+    assert "The search region is 0 to 1 treasure in 1 to 3 steps from here on." in found.paragraph()
+
+
+def test_an_amount_and_an_excess_of_the_same_size_are_told_apart() -> None:
+    fuel = Objective("fuel", cost=True)
+    assert short_change(fuel, -9.0, 9.0) == "9 fuel over budget instead of 9 fuel"
+    assert short_change(fuel, 9.0, 6.0) == "6 fuel over budget instead of 9 over budget"
+    assert short_change(fuel, 9.0, -6.0) == "6 fuel instead of 9 over budget"
 
 
 def test_a_range_that_the_user_set_keeps_its_digits() -> None:

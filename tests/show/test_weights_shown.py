@@ -24,7 +24,7 @@ def test_influence_says_which_weight_would_change_the_action():
     text = str(pf.influence(agent, pf.rollout(agent, COMMAND)[0], samples=50))
     assert text.startswith("The preferences matter in this state: ")
     change = "a weight of 0.37 for time instead of 0.7 makes the agent choose right"
-    assert f"Changing the weight of time alone is enough: {change}." in text
+    assert f"Changing the weight of time alone (the other weights in proportion) is enough: {change}." in text
 
 
 def test_the_page_says_what_was_asked_for():

@@ -176,7 +176,7 @@ def _alone(influence: Influence) -> str:
         return _together(influence)
     settled = all(line.upper == 0 for line in influence.alone)
     never = f"No objective alone changes the action ({proven(influence.assumed)})"
-    none = never if settled else "No objective was found to change it alone"
+    none = never if settled else "No objective was found that changes the action alone"
     return f"{none}. {_together(influence)}".rstrip()
 
 
@@ -201,8 +201,10 @@ def _turns(influence: Influence, line: SingleObjective) -> str:
     parts = [f"{first}{_from_here(influence)} makes the agent choose {_action(influence, switches[0].action)}"]
     for text, switch in zip(others, switches[1:], strict=True):
         parts.append(f"{text.partition(' instead of ')[0]} makes it choose {_action(influence, switch.action)}")
-    name = f"the weight of {objective.name}" if influence.preferences else name_of(objective)
-    return f"Changing {name} alone is enough: {', '.join(parts)}."
+    name = f"{name_of(objective)} alone"
+    if influence.preferences:
+        name = f"the weight of {objective.name} alone (the other weights in proportion)"
+    return f"Changing {name} is enough: {', '.join(parts)}."
 
 
 def _instead(influence: Influence, i: int, new: float) -> str:

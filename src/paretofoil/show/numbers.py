@@ -90,7 +90,9 @@ def short_change(objective: Objective, old: float, new: float) -> str:
     elif objective.probability:
         text = f"{beside(before, after, _tenths)} %"
     else:
-        text = _signed(objective, beside(before, after))
+        old_text = beside(before, after)
+        is_excess = never_negative(objective) and after < 0 <= before  # "6 fuel over budget instead of 9 fuel"
+        text = _phrase(objective, old_text) if is_excess else _signed(objective, old_text)
     return f"{exact_quantity(objective, new)} instead of {text}"
 
 
@@ -123,7 +125,7 @@ def region(
 
     It holds the command as `quantity` rounds it. `here` is put behind the ranges.
     """
-    spans = []
+    spans, (low, high) = [], (tidy(low, high), tidy(high, low))
     for i, objective in enumerate(objectives):
         ends = float(low[i]), float(high[i])
         number = None if command is None else float(_rounded(objective, float(command[i]), *ends)) / _factor(objective)
