@@ -287,7 +287,7 @@ def of_influence() -> Iterator[Paragraph]:
         for agent, decisions in zip(agents, turns, strict=True):
             decision, seed = next(decisions, None), next(seeds)
             if decision is None:
-                return
+                continue
             if seed % 4 == 3 and not agent.horizon and agent.environment.finite:
                 decision = own_decision(agent, decision, seed)
             yield of_one_influence(Facts.of(agent, decision), pf.influence(agent, decision, **SHORT))

@@ -84,6 +84,11 @@ class QuestionRecord:
     preferences: bool = False
     """Whether commands are preferences: weights that sum to 1."""
 
+    @property
+    def later(self) -> bool:
+        """Whether steps were made before, so that the command is not one for the whole episode."""
+        return bool(self.step) or self.collected is not None
+
 
 @dataclass(frozen=True, eq=False)
 class SearchRecord:

@@ -19,8 +19,10 @@ from paretofoil.show.landscape import (
     margin_line,
     two_objectives,
 )
+from paretofoil.show.numbers import action_name
 from paretofoil.show.palette import check_figure, save_figure
 from paretofoil.show.preference_figure import draw_preferences
+from paretofoil.show.sentences import question_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,14 +53,12 @@ def figure_decision(
         raise InvalidInput.expected("an answer that was computed in this process, since its policy is needed", got)
     first, live = shown[0], shown[0].live
     figure, panel, beside = _layout(_scene(live))
-    foil = first.question.actions[first.question.foil]
-    title = f"why {first.question.actions[first.question.chosen]} and not {foil}?"
-    title = f"{first.question.agent}, t = {first.question.step}: {title}" if first.question.agent else title
+    foil, title = action_name(first.question.actions[first.question.foil]), question_title(first)
     if live.question.space.simplex and axes is None:
         image = draw_preferences(panel, live.question, shown, foil)
     else:
         image = _draw_commands(panel, live.question, shown, axes)
-        if first.question.step:
+        if first.question.later:
             panel.set_xlabel(f"{panel.get_xlabel()}, from here on")
             if image is not None:
                 panel.set_ylabel(f"{panel.get_ylabel()}, from here on")
@@ -84,9 +84,8 @@ def _draw_commands(
     """Draw the landscape and return its image, or draw the line of the only objective that may change."""
     pair, first = _pair(question, shown, axes), shown[0]
     if len(pair) == 1:
-        draw_margin_line(
-            panel, margin_line(question, pair[0], shown), shown, first.question.actions[first.question.foil]
-        )
+        foil = action_name(first.question.actions[first.question.foil])
+        draw_margin_line(panel, margin_line(question, pair[0], shown), shown, foil)
         return None
     through = next((answer.command for answer in shown if answer.command is not None), None)
     land = landscape(question, *pair, shown=shown, through=through)

@@ -285,7 +285,7 @@ def _legend(profile: InfluenceProfile) -> list[Any]:
     if any(influence.undecided > 0 for influence in profile.steps):
         handles.append(Patch(color=GREY, alpha=PALE, label="pale: sampled, not proven"))
     if any(influence.inert for influence in profile.steps):
-        label = "proven: no command changes the action"
+        label = "proven: no command in the search region changes the action"
         handles.append(Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label=label))
     return handles
 

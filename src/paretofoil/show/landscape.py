@@ -351,7 +351,7 @@ def finish(axes: "Axes", title: str, notes: Sequence[str]) -> None:
     note = fill("; ".join(filter(None, notes)), NOTE_WIDTH)
     axes.set_title("\n".join(filter(None, (title, note))), fontsize=9)
     tight = {"columnspacing": 1.2, "handletextpad": 0.5}
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=3, frameon=False, fontsize=8, **tight)
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False, fontsize=8, **tight)
 
 
 @dataclass(frozen=True, eq=False)

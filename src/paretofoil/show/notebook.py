@@ -15,7 +15,7 @@ from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.flip_map import figure_flip_map, summary
 from paretofoil.show.numbers import amount, beside, clean, grouped, number_of, short, tidy, with_unit
 from paretofoil.show.palette import BLUE, GREEN, GREY, ORANGE, RED, can_draw
-from paretofoil.show.sentences import advice
+from paretofoil.show.sentences import advice, question_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,14 +38,10 @@ LONGEST_NAME = 18
 
 def answer_html(answer: Answer) -> str:
     """Return the sentence, the change as bars, the attainable command, and the status and its proof in one line."""
-    question = answer.question
-    title = f"Why {question.actions[question.chosen]} and not {question.actions[question.foil]}?"
-    if question.agent:
-        title = f"{question.agent}, t = {question.step}: w{title[1:]}"
     others = [line(f"Or: {other} {advice(other)}".rstrip()) for other in answer.alternatives]
     attainable = advice(answer)
     lines = [line(str(answer)), _change_picture(answer), line(attainable) if attainable else "", *others]
-    return card("".join([heading(title), *lines, _small(_status(answer))]), RIM[answer.status])
+    return card("".join([heading(question_title(answer)), *lines, _small(_status(answer))]), RIM[answer.status])
 
 
 def flip_map_html(flips: FlipMap) -> str:

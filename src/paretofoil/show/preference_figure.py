@@ -38,6 +38,8 @@ TICKS = 4
 """Parts into which the ticks divide each side."""
 EDGE = 0.06
 """The distance of tick labels from their side."""
+NAME_EDGE = 0.14
+"""The distance of the name of a weight from its side."""
 _CENTERED: dict[str, Any] = {"ha": "center", "va": "center"}
 
 
@@ -128,13 +130,12 @@ def draw_triangle(
     _draw_frame(axes, tri)
     if proven_range is not None:
         _draw_range(axes, tri, proven_range)
-    axes.set(xlim=(-0.14, 1.14), ylim=(-0.14, CORNERS[2, 1] + 0.1), aspect="equal")
+    axes.set(xlim=(-0.14, 1.14), ylim=(-0.18, CORNERS[2, 1] + 0.1), aspect="equal")
     axes.set_axis_off()
     draw_commands(axes, tri, answers, np.array([CORNERS.min(axis=0), CORNERS.max(axis=0)]))
-    part = "part of the triangle; " if tri.low.any() else ""
-    sides = f"{part}ticks: weight of the corner at the anticlockwise end of each side"
+    part = "part of the triangle" if tri.low.any() else ""
     rest = "other weights as in the original command" if len(tri.command) > 3 else ""
-    finish(axes, "", [sides, rest, missing_note(answers)])
+    finish(axes, "", [part, rest, missing_note(answers)])
     return image
 
 
@@ -148,6 +149,17 @@ def _draw_frame(axes: "Axes", tri: Triangle) -> None:
         axes.text(x, y, f"{tri.names[number]}\n{most}", fontsize=9, fontweight="bold", **_CENTERED)
         for k in range(1, TICKS):
             _draw_tick(axes, tri, number, k / TICKS)
+        _draw_side_name(axes, tri.names[number], number)
+
+
+def _draw_side_name(axes: "Axes", name: str, number: int) -> None:
+    """Write the name of a corner along the side that ends there, with an arrow towards it."""
+    start, corner, past = CORNERS[number - 1], CORNERS[number], CORNERS[number - 2]
+    outwards = start + corner - 2 * past
+    x, y = (start + corner) / 2 + NAME_EDGE * outwards / np.linalg.norm(outwards)
+    across, up = corner - start
+    text = f"{name} →" if across > 0 else f"← {name}"
+    axes.text(x, y, text, rotation=np.degrees(np.arctan(up / across)), fontsize=9, color=INK, **_CENTERED)
 
 
 def _draw_tick(axes: "Axes", tri: Triangle, number: int, share: float) -> None:

@@ -80,6 +80,14 @@ def advice(answer: Answer) -> str:
     return _Words(answer).advice()
 
 
+def question_title(answer: Answer) -> str:
+    """ "deep-sea-treasure, t = 5: why right and not down?" """
+    question = answer.question
+    chosen, foil = (action_name(question.actions[action]) for action in (question.chosen, question.foil))
+    place = question.agent if question.step is None else f"{question.agent}, t = {question.step}"
+    return f"{place}: why {chosen} and not {foil}?" if question.agent else f"Why {chosen} and not {foil}?"
+
+
 def delivers(answer: Answer) -> bool:
     """Return whether the quoted command is itself attainable."""
     attainable = None if answer.rollouts is None else answer.rollouts.attainable
@@ -123,8 +131,7 @@ class _Words:
         start = self.rollouts.start
         issued = self.question.command if start is None else start.issued
         self.original = tidy(self.question.command, self.low, self.high, issued)
-        self.later = bool(self.question.step) or self.question.collected is not None
-        """Whether steps were made before, so that the command is not one for the whole episode."""
+        self.later = self.question.later
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.actions[self.question.foil])
         self.chosen = action_name(self.question.actions[self.question.chosen])
