@@ -34,7 +34,7 @@ def test_an_uploaded_agent_can_be_asked_and_goes_with_the_server() -> None:
         assert made.status_code == 201
         assert made.json()["uploaded"]
         assert "deep-sea-treasure" in made.json()["siblings"]
-        folder = Path(visitor.app.state.server.agents.source("mine").address)
+        folder = Path(visitor.app.state.server.agents.address("mine"))
         assert folder.is_dir()
         job = visitor.wait(visitor.ask("/api/answers", {**QUESTION, "agent": "mine"}))
         twin = visitor.wait(visitor.ask("/api/answers", QUESTION))

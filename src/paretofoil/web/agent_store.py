@@ -5,7 +5,6 @@ import binascii
 import re
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
 from threading import Lock
@@ -31,16 +30,9 @@ UPLOAD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 """Names of uploaded agents: safe as file names and in addresses."""
 
 
-@dataclass(frozen=True)
-class AgentSource:
-    """Where an agent comes from. Worker processes load it from here."""
-
-    address: str
-    """A folder, or module:name."""
-    uploaded: bool = False
-
-    def load(self) -> Agent:
-        return read_agent(self.address) if module_address(self.address) is None else own_agent(self.address)
+def load_from(address: str) -> Agent:
+    """Return the agent of an address, which is a folder or module:name."""
+    return read_agent(address) if module_address(address) is None else own_agent(address)
 
 
 class AgentStore:
@@ -49,14 +41,19 @@ class AgentStore:
     def __init__(self, settings: Settings) -> None:
         self.broken: dict[str, str] = {}
         """Agents that cannot be loaded, and why."""
+        self.uploaded: set[str] = set()
         self._settings = settings
         self._lock = Lock()
-        self._agents: dict[str, tuple[Agent, AgentSource]] = {}
+        self._agents: dict[str, tuple[Agent, str]] = {}
+        """Each with its address, from which worker processes load it."""
         self._uploads: Path | None = None
-        required = set(map(_name_of, settings.agents))
-        for name, source in _sources(settings).items():
+        listed = {name: str(folder.absolute()) for name, folder in list_agents().items()}
+        required = dict(_name_and_address(given, listed) for given in settings.agents)
+        addresses = dict(required or listed)
+        addresses |= {name: address for name, address in _in_folders(settings).items() if name not in addresses}
+        for name, address in addresses.items():
             try:
-                self._agents[name] = source.load(), source
+                self._agents[name] = load_from(address), address
             except Exception as error:
                 if name in required:
                     raise
@@ -68,10 +65,10 @@ class AgentStore:
     def agent(self, name: str) -> Agent:
         return self._find(name)[0]
 
-    def source(self, name: str) -> AgentSource:
+    def address(self, name: str) -> str:
         return self._find(name)[1]
 
-    def _find(self, name: str) -> tuple[Agent, AgentSource]:
+    def _find(self, name: str) -> tuple[Agent, str]:
         if name not in self._agents:
             raise NotFound.expected(f"an agent among {', '.join(self._agents)}", did_you_mean(name[:80], self._agents))
         return self._agents[name]
@@ -82,19 +79,29 @@ class AgentStore:
         return [n for n, (a, _) in self._agents.items() if n != name and a.environment.name == environment]
 
     def upload(self, name: str, description: Mapping[str, Any], weights: str) -> None:
-        """Add an agent in the library's format. It exists until the server stops."""
+        """Add an agent in the library's format. It exists until the server stops.
+
+        Its environment must be one of the catalogue: others take arguments from the file, and may never end.
+        """
         if not UPLOAD_NAME.fullmatch(name):
             raise InvalidInput.expected("a name of at most 63 lower-case letters, digits and hyphens", brief(name))
-        files = _checked_files(name, description, weights)
+        document = {**description, "name": name}
+        environment = AgentDocument.from_dict(document).environment.name
+        if environment not in envs.names():
+            raise InvalidInput.expected(f"an environment among {', '.join(envs.names())}", brief(environment))
+        try:
+            files = {DESCRIPTION: write_document(document).encode(), WEIGHTS: base64.b64decode(weights, validate=True)}
+        except (binascii.Error, ValueError):
+            raise InvalidInput.expected("the weights in base64", brief(weights)) from None
         with self._lock:
             if name in self._agents:
                 raise Conflict.expected("a name that no agent has yet", repr(name))
-            num_uploads = sum(source.uploaded for _, source in self._agents.values())
-            if num_uploads >= self._settings.uploads:
-                raise Conflict(f"the server already has {num_uploads} uploaded agents, which is the limit")
+            if len(self.uploaded) >= self._settings.uploads:
+                raise Conflict(f"the server already has {len(self.uploaded)} uploaded agents, which is the limit")
             self._agents = {**self._agents, name: self._write(name, files)}  # other threads may read the old dict
+            self.uploaded.add(name)
 
-    def _write(self, name: str, files: Mapping[str, bytes]) -> tuple[Agent, AgentSource]:
+    def _write(self, name: str, files: Mapping[str, bytes]) -> tuple[Agent, str]:
         """Write the files of an uploaded agent and read them with the library's reader."""
         self._uploads = self._uploads or Path(mkdtemp(prefix="paretofoil-uploads-"))
         folder = self._uploads / name
@@ -102,7 +109,7 @@ class AgentStore:
         try:
             for file, content in files.items():
                 (folder / file).write_bytes(content)
-            return read_agent(folder), AgentSource(str(folder), uploaded=True)
+            return read_agent(folder), str(folder)
         except Exception as error:
             shutil.rmtree(folder)
             if isinstance(error, InvalidInput):
@@ -114,44 +121,21 @@ class AgentStore:
             shutil.rmtree(self._uploads, ignore_errors=True)
 
 
-def _checked_files(name: str, description: Mapping[str, Any], weights: str) -> dict[str, bytes]:
-    """Return the files of an uploaded agent.
-
-    Its environment must be one of the catalogue: others take arguments from the file, and may have endless episodes.
-    """
-    document = {**description, "name": name}
-    environment = AgentDocument.from_dict(document).environment.name
-    if environment not in envs.names():
-        raise InvalidInput.expected(f"an environment among {', '.join(envs.names())}", brief(environment))
-    try:
-        binary = base64.b64decode(weights, validate=True)
-    except (binascii.Error, ValueError):
-        raise InvalidInput.expected("the weights in base64", brief(weights)) from None
-    return {DESCRIPTION: write_document(document).encode(), WEIGHTS: binary}
+def _name_and_address(given: str, listed: Mapping[str, str]) -> tuple[str, str]:
+    """Return the name and the address of an agent that the server was started with."""
+    address = module_address(given) or listed.get(given)
+    if address is None and not (Path(given) / DESCRIPTION).is_file():
+        expected = f"an agent among {', '.join(listed)}, an agent's folder, or module:name"
+        raise InvalidInput.expected(expected, did_you_mean(given, listed))
+    return module_address(given) or Path(given).name or given, address or str(Path(given).absolute())
 
 
-def _sources(settings: Settings) -> dict[str, AgentSource]:
-    """Return the sources of a server's agents by name. The first agent of a name keeps it."""
-    listed = {name: AgentSource(str(folder.absolute())) for name, folder in list_agents().items()}
-    sources = {_name_of(given): _source_of(given, listed) for given in settings.agents} or listed
+def _in_folders(settings: Settings) -> dict[str, str]:
+    """Return the addresses of the agents in the server's folders. The first agent of a name keeps it."""
+    addresses: dict[str, str] = {}
     for folder in settings.folders:
         if not folder.is_dir():
             raise InvalidInput.expected("a folder of agents", folder)
         for path in sorted(folder.glob(f"*/{DESCRIPTION}")):
-            sources.setdefault(path.parent.name, AgentSource(str(path.parent.absolute())))
-    return sources
-
-
-def _name_of(given: str) -> str:
-    return module_address(given) or Path(given).name or given
-
-
-def _source_of(given: str, listed: Mapping[str, AgentSource]) -> AgentSource:
-    if given in listed:
-        return listed[given]
-    address = module_address(given)
-    if address is not None or (Path(given) / DESCRIPTION).is_file():
-        return AgentSource(address or str(Path(given).absolute()))
-    raise InvalidInput.expected(
-        f"an agent among {', '.join(listed)}, an agent's folder, or module:name", did_you_mean(given, listed)
-    )
+            addresses.setdefault(path.parent.name, str(path.parent.absolute()))
+    return addresses

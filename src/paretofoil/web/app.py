@@ -78,7 +78,7 @@ class Server:
 
     async def run_quick(self, kind: str, request: dict[str, Any]) -> bytes:
         """Return the result of a quick task about the request's agent, as JSON."""
-        return await self.quick.run(kind, self.agents.source(request["agent"]).address, request)
+        return await self.quick.run(kind, self.agents.address(request["agent"]), request)
 
     def close(self) -> None:
         self.jobs.close()
@@ -282,7 +282,7 @@ async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)],
 async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
     """Check a question at once and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
-    job, ticket = server.jobs.submit(kind, server.agents.source(request.agent).address, fields)
+    job, ticket = server.jobs.submit(kind, server.agents.address(request.agent), fields)
     return _json(server.jobs.to_json(job, ticket), 200 if ticket is None else 202)
 
 

@@ -6,7 +6,7 @@
 import base64
 from dataclasses import asdict
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
         "actions": list(agent.actions),
         "front_size": len(agent.front),
         "early": name.endswith(EARLY),
-        "uploaded": store.source(name).uploaded,
+        "uploaded": name in store.uploaded,
         "siblings": store.siblings(name),
         "picture": f"/api/agents/{quote(name, safe='')}/picture.png",
     }
@@ -82,7 +82,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
         entry["probabilities"] = plain(probabilities(agent.policy, row, decision.valid_actions))
         entry["values"] = plain(action_values(agent.policy, row))
         entry["command_text"] = command_text(agent.space, decision.command)
-        entry["picture"] = picture_link(spec, decision.step)
+        entry["picture"] = spec.picture_link(decision.step)
     rewards = agent.space.objectives[: len(episode.achieved)]
     whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
     return {
@@ -90,7 +90,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
         "command_text": command_text(agent.space, episode.command),
         "achieved_text": quantities(rewards, episode.achieved, agent.space.low, agent.space.high),  # type: ignore[arg-type]
         "delivered": is_delivered(agent.space, whole, episode.achieved),
-        "end_picture": picture_link(spec, episode[-1].step + 1),
+        "end_picture": spec.picture_link(episode[-1].step + 1),
     }
 
 
@@ -113,17 +113,6 @@ def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray)
 def command_text(space: CommandSpace, command: np.ndarray) -> str:
     """Return "8 treasure in 8 steps", or for preferences "0.25 fuel and 0.75 ore"."""
     return quantities(space.command_objectives, command, space.low, space.high)
-
-
-def picture_link(spec: EpisodeSpec, step: int) -> str:
-    fields: dict[str, Any] = {"agent": spec.agent, "command": _comma_separated(spec.command), "seed": spec.seed}
-    if spec.since is not None and spec.issued is not None:
-        fields |= {"since": spec.since, "issued": _comma_separated(spec.issued)}
-    return f"/api/pictures?{urlencode({**fields, 'step': step}, safe=',')}"
-
-
-def _comma_separated(command: tuple[float, ...]) -> str:
-    return ",".join(map(repr, command))
 
 
 def folded_document(agent: Agent, state: Any) -> dict[str, Any]:

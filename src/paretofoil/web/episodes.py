@@ -1,9 +1,10 @@
 """Episodes and their pictures, computed once and cached."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 from PIL import Image
@@ -11,7 +12,6 @@ from PIL import Image
 from paretofoil.agents.agent import Agent, rollout, rollout_from
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import write_document
 from paretofoil.envs.pictures import picture_of
 from paretofoil.web.cache import SizedCache
 
@@ -34,13 +34,19 @@ class EpisodeSpec:
     issued: tuple[float, ...] | None = None
 
     @property
-    def key(self) -> str:
-        return write_document({"episode": [self.agent, self.command, self.seed, self.since, self.issued]})
-
-    @property
     def original(self) -> "EpisodeSpec":
         """The episode in which no other command is issued."""
         return EpisodeSpec(self.agent, self.command, self.seed)
+
+    def picture_link(self, step: int) -> str:
+        fields: dict[str, Any] = {"agent": self.agent, "command": comma_separated(self.command), "seed": self.seed}
+        if self.since is not None and self.issued is not None:
+            fields |= {"since": self.since, "issued": comma_separated(self.issued)}
+        return f"/api/pictures?{urlencode({**fields, 'step': step}, safe=',')}"
+
+
+def comma_separated(command: Iterable[float]) -> str:
+    return ",".join(map(repr, command))
 
 
 class EpisodeCache:
@@ -52,14 +58,14 @@ class EpisodeCache:
 
     def episode(self, agent: Agent, spec: EpisodeSpec) -> Episode:
         """Return the episode, or the rest of it from `spec.since` on."""
-        episode = self._episodes.get(spec.key)
+        episode = self._episodes.get(str(spec))
         if episode is None:
             if spec.since is None or spec.issued is None:
                 episode = rollout(agent, spec.command, seed=spec.seed)
             else:
                 decision = self.decision(agent, spec.original, spec.since)
                 episode = rollout_from(agent, decision, spec.issued, seed=spec.seed)
-            self._episodes.put(spec.key, episode, len(episode) * (DECISION_BYTES + episode[0].state.nbytes))
+            self._episodes.put(str(spec), episode, len(episode) * (DECISION_BYTES + episode[0].state.nbytes))
         return episode
 
     def decision(self, agent: Agent, spec: EpisodeSpec, step: int) -> Decision:
@@ -79,7 +85,7 @@ class EpisodeCache:
             snapshot: Any = episode[index].snapshot if index < len(episode) else episode.end
             return picture_of(agent.environment, snapshot)
 
-        return self._picture(f"{step} of {spec.key}", draw)
+        return self._picture(f"{step} of {spec}", draw)
 
     def _picture(self, key: str, draw: Callable[[], np.ndarray]) -> bytes:
         png = self._pictures.get(key)

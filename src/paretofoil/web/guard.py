@@ -21,7 +21,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words, read_document
 from paretofoil.study.database import StoreError
-from paretofoil.web.errors import Busy, status_of
+from paretofoil.web.errors import STATUSES, Busy
 from paretofoil.web.models import first_problem
 from paretofoil.web.settings import LOOPBACK, Settings, is_address
 
@@ -169,7 +169,7 @@ def response_to(error: Exception, scope: Scope) -> JSONResponse:
             LOG.error("%s", error)
             message = "the server cannot store replies now; please try again in a few seconds"
     elif isinstance(error, InvalidInput):
-        status, message = status_of(error), str(error)
+        status, message = STATUSES.get(type(error), 422), str(error)
     else:
         LOG.error("%s %s failed", scope["method"], scope["path"], exc_info=error)
     return JSONResponse({"error": brief_words(message)}, status, headers)

@@ -12,9 +12,10 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import IO, Any
 
+from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import write_document
 from paretofoil.core.options import now
-from paretofoil.web.errors import Busy, WorkerFailure, error_with_status
+from paretofoil.web.errors import STATUSES, Busy, WorkerFailure
 from paretofoil.web.settings import Settings
 from paretofoil.web.worker import PROGRESS, RESULT
 
@@ -205,7 +206,8 @@ class QuickWorker:
         failure = json.loads(line)
         if failure["status"] >= 500:
             raise RuntimeError(failure["error"])
-        raise error_with_status(failure["error"], failure["status"])
+        kinds = {status: kind for kind, status in STATUSES.items()}
+        raise kinds.get(failure["status"], InvalidInput)(failure["error"])
 
     def close(self) -> None:
         self.process.kill()

@@ -9,32 +9,33 @@ from paretofoil.agents.agent import Agent
 from paretofoil.agents.store import module_address, shipped_folder
 from paretofoil.core.options import DEFAULTS, Options
 
-_DEFAULTS: dict[str, Any] = {"search": "auto", "seed": 0, "steps": None}
+_DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
 """The library's defaults: the lines name only what differs."""
 
 
-def answer_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
-    """Return the lines that call `pf.explain`."""
-    seed = f", seed={request['seed']}" if request["seed"] else ""
-    decision = f"pf.rollout(agent, {_numbers(request['command'])}{seed})[{request['step']}]"
-    foil = repr(agent.actions[request["foil"]])
-    arguments = _arguments(request, ("search", "seed"))
-    call = f"answer = pf.explain(agent, decision, foil={foil}, {_limits(request)}{arguments}{_options(request)})"
-    return "\n".join([*_load_lines(address), f"decision = {decision}", call, "print(answer.paragraph())", ""])
-
-
-def flip_map_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
-    """Return the lines that call `pf.explain_episode`."""
-    call = f"pf.explain_episode(agent, {_numbers(request['command'])}, {_limits(request)}"
-    arguments = f"{_arguments(request, ('steps', 'search', 'seed'))}{_options(request)}"
-    return "\n".join([*_load_lines(address), f"flips = {call}{arguments})", "print(flips)", ""])
-
-
-def influence_lines(agent: Agent, address: str, request: Mapping[str, Any]) -> str:
-    """Return the lines that call `pf.influence_episode`."""
-    call = f"pf.influence_episode(agent, {_numbers(request['command'])}, seconds={request['seconds']:g}"
-    call += _arguments(request, ("steps", "seed"))
-    return "\n".join([*_load_lines(address), f"profile = {call})", "print(profile)", ""])
+def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, Any]) -> str:
+    """Return the lines that load the agent, make the call that a job made, and print its result."""
+    command, seconds = _numbers(request["command"]), f"seconds={request['seconds']:g}"
+    queries = "" if request.get("queries") is None else f", queries={request['queries']}"
+    limits = f"limits=pf.Limits({seconds}{queries})"
+    given = {name: request[name] for name, default in _DEFAULTS.items() if request.get(name, default) != default}
+    others = [f"{name}={value!r}" for name, value in given.items()]
+    options = Options(**request.get("options", {}))
+    if options != DEFAULTS:
+        others.append(f"options=pf.{options!r}")
+    if kind == "answer":
+        seed = [f"seed={request['seed']}"] if request["seed"] else []
+        foil = f"foil={agent.actions[request['foil']]!r}"
+        calls = [
+            f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
+            f"answer = pf.explain({', '.join(['agent', 'decision', foil, limits, *others])})",
+            "print(answer.paragraph())",
+        ]
+    elif kind == "flip-map":
+        calls = [f"flips = pf.explain_episode({', '.join(['agent', command, limits, *others])})", "print(flips)"]
+    else:
+        calls = [f"profile = pf.influence_episode({', '.join(['agent', command, seconds, *others])})", "print(profile)"]
+    return "\n".join([*_load_lines(address), *calls, ""])
 
 
 def _load_lines(address: str) -> list[str]:
@@ -48,22 +49,6 @@ def _load_lines(address: str) -> list[str]:
     return ["import paretofoil as pf", "", f"agent = pf.load_agent({name!r})"]
 
 
-def _limits(request: Mapping[str, Any]) -> str:
-    queries = f", queries={request['queries']}" if request.get("queries") is not None else ""
-    return f"limits=pf.Limits(seconds={request['seconds']:g}{queries})"
-
-
-def _arguments(request: Mapping[str, Any], names: Sequence[str]) -> str:
-    given = ((name, request[name]) for name in names if request[name] != _DEFAULTS[name])
-    return "".join(f", {name}={value!r}" for name, value in given)
-
-
-def _options(request: Mapping[str, Any]) -> str:
-    options = Options(**request["options"])
-    return "" if options == DEFAULTS else f", options=pf.{options!r}"
-
-
 def _numbers(command: Sequence[float]) -> str:
     """Return "(8, -8)": whole numbers without a decimal point, other numbers with all their digits."""
-    texts = [str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number) for number in command]
-    return f"({', '.join(texts)}{',' if len(texts) == 1 else ''})"
+    return str(tuple(int(number) if number == int(number) and abs(number) < 1e15 else number for number in command))

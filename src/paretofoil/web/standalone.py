@@ -12,24 +12,17 @@ from dataclasses import asdict
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import check_file, write_whole
-from paretofoil.core.json import plain, write_document
+from paretofoil.core.json import plain
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, describe_options
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.app import page_folder
-from paretofoil.web.documents import (
-    agent_document,
-    agent_summary,
-    consequence_document,
-    episode_document,
-    folded_document,
-    searches_document,
-)
-from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
+from paretofoil.web.documents import agent_document, agent_summary, searches_document
+from paretofoil.web.episodes import comma_separated
 from paretofoil.web.models import AnswerRequest
 from paretofoil.web.settings import Settings
 from paretofoil.web.tasks import run_task
@@ -87,87 +80,76 @@ class _SavedEpisode:
     def __init__(self, agent: str, flip_map: FlipMap, seed: int, fields: Mapping[str, Any]) -> None:
         self._store = AgentStore(Settings(agents=(agent,)))
         [self._name] = self._store.names()
-        self._agent = self._store.agent(self._name)
-        self._cache = EpisodeCache()
-        self._spec = EpisodeSpec(self._name, tuple(flip_map.command.tolist()), seed)
+        self._episode = {"agent": self._name, "command": flip_map.command.tolist(), "seed": seed}
         self._flip_map = flip_map
         self._fields = {name: value for name, value in fields.items() if value is not None}
         self._responses: list[dict[str, Any]] = []
-        self._pictures: dict[bytes, int] = {}
+        self._pictures: dict[str, int] = {}
 
     @property
     def link(self) -> str:
         """The view that the page opens: the first step of the flip map."""
-        command = ",".join(map(repr, self._spec.command))
-        fields = {"agent": self._name, "command": command, "seed": self._spec.seed}
-        return f"#{urlencode({**fields, 'step': min(self._flip_map.steps, default=0)}, safe=',')}"
-
-    @property
-    def _episode_fields(self) -> dict[str, Any]:
-        return {"agent": self._name, "command": list(self._spec.command), "seed": self._spec.seed}
+        command, first = comma_separated(self._episode["command"]), min(self._flip_map.steps, default=0)
+        return f"#{urlencode({**self._episode, 'command': command, 'step': first}, safe=',')}"
 
     def save_all(self, report: Report) -> None:
-        self._save_agent()
-        document = episode_document(self._agent, self._spec, self._cache.episode(self._agent, self._spec))
-        episode = self._episode_document(document, self._spec)
-        self._save("POST", "/api/episodes", episode, self._episode_fields)
-        self._save("POST", "/api/flip-maps", _done({"flip_map": self._flip_map.to_dict()}), self._episode_fields)
-        white_box = agent_document(self._store, self._name)["white_box"]
-        for step in sorted(set(self._flip_map.steps)) if white_box else ():
-            state = self._cache.decision(self._agent, self._spec, step).state.tolist()
-            self._save(
-                "POST", "/api/folded", folded_document(self._agent, state), {"agent": self._name, "state": state}
-            )
+        document = agent_document(self._store, self._name)
+        self._save("GET", "/api/agents", [agent_summary(self._store, self._name)])
+        self._save("GET", f"/api/agents/{quote(self._name, safe='')}", document)
+        self._save("GET", "/api/searches", searches_document())
+        self._save("GET", "/api/options", plain(describe_options()))
+        self._save("GET", "/api/openapi.json", {"paths": {"/api/flip-maps": {}}})
+        episode = self._run("episode", self._episode)
+        self._save("POST", "/api/episodes", episode, self._episode)
+        self._save("POST", "/api/flip-maps", _done({"flip_map": self._flip_map.to_dict()}), self._episode)
+        for step in sorted(set(self._flip_map.steps)) if document["white_box"] else ():
+            request = {"agent": self._name, "state": episode["decisions"][step]["state"]}
+            self._save("POST", "/api/folded", self._run("folded", request), request)
         total = len(self._flip_map.answers)
         for done, (step, answer) in enumerate(zip(self._flip_map.steps, self._flip_map.answers, strict=True)):
             report(done, total)
-            self._save_answer({**self._episode_fields, "step": step, "foil": answer.question.foil})
+            self._save_answer({**self._episode, "step": step, "foil": answer.question.foil})
         report(total, total)
 
     def to_json(self) -> str:
-        pictures = [f"data:image/png;base64,{base64.b64encode(png).decode('ascii')}" for png in self._pictures]
-        return write_document({"pictures": pictures, "answers": self._responses})
+        """Return all responses as JSON, with the pictures in the place of their links."""
+        answers = re.sub(r'"(/api/(?:pictures\?|agents/)[^"]+)"', self._replace_link, json.dumps(self._responses))
+        pictures = [f"data:image/png;base64,{png}" for png in self._pictures]
+        return f'{{"pictures": {json.dumps(pictures)}, "answers": {answers}}}'
+
+    def _run(self, kind: str, request: Mapping[str, Any]) -> Any:
+        task = {"kind": kind, "address": self._store.address(self._name), "request": request}
+        return run_task(task, lambda progress, partial: None)
 
     def _save(self, method: str, path: str, result: Any, body: Mapping[str, Any] | None = None) -> None:
         self._responses.append({"method": method, "path": path, "body": dict(body or {}), "result": result})
 
-    def _save_agent(self) -> None:
-        start = {"picture": self._save_picture(self._cache.start_picture(self._agent))}
-        self._save("GET", "/api/agents", [{**agent_summary(self._store, self._name), **start}])
-        details = {**agent_document(self._store, self._name), **start}
-        self._save("GET", f"/api/agents/{quote(self._name, safe='')}", details)
-        self._save("GET", "/api/searches", searches_document())
-        self._save("GET", "/api/options", plain(describe_options()))
-        self._save("GET", "/api/openapi.json", {"paths": {"/api/flip-maps": {}}})
-
     def _save_answer(self, fields: dict[str, Any]) -> None:
         """Save the answer for the page's default options, and the rollouts of the commands that it names."""
         defaults = AnswerRequest(**fields).model_dump(mode="json")
-        task = {"kind": "answer", "address": self._store.source(self._name).address}
-        result = run_task({**task, "request": {**defaults, **self._fields}}, lambda progress, partial: None)
-        request = {**defaults, "foil": self._agent.actions[fields["foil"]]}
-        request |= {"options": {}, "seconds": None, "queries": None}  # as the page asks by default
+        result = self._run("answer", {**defaults, **self._fields})
+        foil = self._store.agent(self._name).actions[fields["foil"]]
+        request = {**defaults, "foil": foil, "options": {}, "seconds": None, "queries": None}  # as the page asks
         self._save("POST", "/api/answers", _done(result), request)
         quoted, rollouts = (result["answer"][name] or {} for name in ("quoted", "rollouts"))
         for issued in (quoted.get("command"), (rollouts.get("attainable") or {}).get("command")):
             if issued is not None:
-                self._save_consequence(fields["step"], issued)
+                request = {**self._episode, "step": fields["step"], "issued": issued}
+                self._save("POST", "/api/consequences", self._run("consequence", request), request)
 
-    def _save_consequence(self, step: int, issued: list[float]) -> None:
-        spec = EpisodeSpec(self._name, self._spec.command, self._spec.seed, step, tuple(issued))
-        result = consequence_document(self._cache, self._agent, spec)
-        result["episode"] = self._episode_document(result["episode"], spec)
-        self._save("POST", "/api/consequences", result, {**self._episode_fields, "step": step, "issued": issued})
-
-    def _episode_document(self, document: dict[str, Any], spec: EpisodeSpec) -> dict[str, Any]:
-        """Replace the links to pictures by the pictures in the file."""
-        for decision in document["decisions"]:
-            decision["picture"] = self._save_picture(self._cache.picture(self._agent, spec, decision["step"]))
-        end = document["decisions"][-1]["step"] + 1
-        return {**document, "end_picture": self._save_picture(self._cache.picture(self._agent, spec, end))}
-
-    def _save_picture(self, png: bytes) -> str:
-        return f"{PICTURE}{self._pictures.setdefault(png, len(self._pictures))}"
+    def _replace_link(self, match: re.Match[str]) -> str:
+        """Return the number of the picture that a link leads to; other addresses are kept."""
+        path, _, query = match[1].partition("?")
+        if path == "/api/pictures":
+            fields: dict[str, Any] = dict(parse_qsl(query))
+            fields |= {name: [*map(float, fields[name].split(","))] for name in ("command", "issued") if name in fields}
+            fields |= {name: int(fields[name]) for name in ("seed", "step", "since") if name in fields}
+            png = self._run("picture", fields)
+        elif path.endswith("/picture.png"):
+            png = self._run("start-picture", {})
+        else:
+            return match[0]
+        return f'"{PICTURE}{self._pictures.setdefault(png, len(self._pictures))}"'
 
 
 def _done(result: dict[str, Any]) -> dict[str, Any]:

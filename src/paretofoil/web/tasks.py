@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,10 @@ from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
 from paretofoil.explanation.questions import find_action, make_question
 from paretofoil.search.registry import choose_search
-from paretofoil.web.agent_store import AgentSource
+from paretofoil.web.agent_store import load_from
 from paretofoil.web.documents import check_state, consequence_document, episode_document, folded_document
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
-from paretofoil.web.python_lines import answer_lines, flip_map_lines, influence_lines
+from paretofoil.web.python_lines import python_lines
 
 Request = Mapping[str, Any]
 Report = Callable[[float, Sequence[Any]], None]
@@ -31,24 +31,19 @@ LONG_TASKS = frozenset({"flip-map", "influence"})
 
 def run_task(task: Mapping[str, Any], report: Report) -> Any:
     """Return the result of a task: {"kind", "address" of the agent, "request": the fields of the HTTP request}."""
-    agent, request = _load(task["address"]), task["request"]
-    if task["kind"] in QUICK_TASKS:
-        return QUICK_TASKS[task["kind"]](agent, request)
-    return JOB_TASKS[task["kind"]](agent, task["address"], request, report)
+    kind, address, request = task["kind"], task["address"], task["request"]
+    agent = _load(address)
+    if kind in QUICK_TASKS:
+        return QUICK_TASKS[kind](agent, request)
+    return {**JOB_TASKS[kind](agent, request, report), "python": python_lines(kind, agent, address, request)}
 
 
-@lru_cache(maxsize=32)
-def _load(address: str) -> Agent:
-    return AgentSource(address).load()
+_load = lru_cache(maxsize=32)(load_from)
 
 
 # Quick tasks: milliseconds, or a second for a long episode.
 
-
-@cache
-def _episodes() -> EpisodeCache:
-    """Return the cache of this process."""
-    return EpisodeCache()
+_EPISODES = EpisodeCache()
 
 
 def _spec(request: Request) -> EpisodeSpec:
@@ -59,23 +54,11 @@ def _spec(request: Request) -> EpisodeSpec:
 
 def _episode(agent: Agent, request: Request) -> Any:
     spec = _spec(request)
-    return episode_document(agent, spec, _episodes().episode(agent, spec))
+    return episode_document(agent, spec, _EPISODES.episode(agent, spec))
 
 
 def _consequence(agent: Agent, request: Request) -> Any:
-    return consequence_document(_episodes(), agent, _spec({**request, "since": request["step"]}))
-
-
-def _start_picture(agent: Agent, request: Request) -> Any:
-    return base64.b64encode(_episodes().start_picture(agent)).decode("ascii")
-
-
-def _picture(agent: Agent, request: Request) -> Any:
-    return base64.b64encode(_episodes().picture(agent, _spec(request), request["step"])).decode("ascii")
-
-
-def _folded(agent: Agent, request: Request) -> Any:
-    return folded_document(agent, request["state"])
+    return consequence_document(_EPISODES, agent, _spec({**request, "since": request["step"]}))
 
 
 def _probabilities(agent: Agent, request: Request) -> Any:
@@ -90,7 +73,7 @@ def _probabilities(agent: Agent, request: Request) -> Any:
 
 def _check_answer(agent: Agent, request: Request) -> Any:
     """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
-    decision = _episodes().decision(agent, _spec(request), request["step"])
+    decision = _EPISODES.decision(agent, _spec(request), request["step"])
     foil = find_action(request["foil"], agent.actions, decision.valid_actions)
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
@@ -102,11 +85,15 @@ def _check_answer(agent: Agent, request: Request) -> Any:
 def _check_steps(agent: Agent, request: Request) -> Any:
     """Return the request with its steps sorted, each once."""
     choose_search(request.get("search", "auto"), agent.policy, request["seed"])
-    episode, steps = _episodes().episode(agent, _spec(request)), request["steps"]
+    episode, steps = _EPISODES.episode(agent, _spec(request)), request["steps"]
     for step in steps or ():
         if step >= len(episode):
             raise InvalidInput.expected(f"steps from 0 to {len(episode) - 1} of this episode", step)
     return {**request, "steps": None if steps is None else sorted(set(steps))}
+
+
+def _base64(png: bytes) -> str:
+    return base64.b64encode(png).decode("ascii")
 
 
 QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
@@ -114,17 +101,17 @@ QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
     "check-steps": _check_steps,
     "consequence": _consequence,
     "episode": _episode,
-    "folded": _folded,
-    "picture": _picture,
+    "folded": lambda agent, request: folded_document(agent, request["state"]),
+    "picture": lambda agent, request: _base64(_EPISODES.picture(agent, _spec(request), request["step"])),
     "probabilities": _probabilities,
-    "start-picture": _start_picture,
+    "start-picture": lambda agent, request: _base64(_EPISODES.start_picture(agent)),
 }
 
 
 # Tasks of jobs: searches and proofs.
 
 
-def _answer(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+def _answer(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     decision = decision_in(agent, request["command"], request["step"], seed=request["seed"])
     answer = explain(
         agent,
@@ -135,15 +122,10 @@ def _answer(agent: Agent, address: str, request: Request, report: Report) -> dic
         seed=request["seed"],
         options=Options(**request["options"]),
     )
-    return {
-        "answer": answer.to_dict(),
-        "sentence": str(answer),
-        "paragraph": answer.paragraph(),
-        "python": answer_lines(agent, address, request),
-    }
+    return {"answer": answer.to_dict(), "sentence": str(answer), "paragraph": answer.paragraph()}
 
 
-def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+def _flip_map(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     num_reported = 0
 
     def show(answers: Sequence[Answer], total: int) -> None:
@@ -161,7 +143,7 @@ def _flip_map(agent: Agent, address: str, request: Request, report: Report) -> d
         seed=request["seed"],
         progress=show,
     )
-    return {"flip_map": flip_map.to_dict(), "python": flip_map_lines(agent, address, request)}
+    return {"flip_map": flip_map.to_dict()}
 
 
 def _cell(answer: Answer) -> dict[str, Any]:
@@ -175,7 +157,7 @@ def _cell(answer: Answer) -> dict[str, Any]:
     }
 
 
-def _influence(agent: Agent, address: str, request: Request, report: Report) -> dict[str, Any]:
+def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     from paretofoil.explanation.influence import influence_episode  # it imports scipy.stats, which takes a second
 
     influences: list[Influence] = []
@@ -186,11 +168,10 @@ def _influence(agent: Agent, address: str, request: Request, report: Report) -> 
         profile = influence_episode(agent, episode, steps=[step], seconds=request["seconds"], seed=request["seed"])
         influences += profile.steps
         report(done / len(steps), [influence.to_dict() for influence in profile.steps])
-    whole = replace(profile, steps=tuple(influences))
-    return {"influence": whole.to_dict(), "python": influence_lines(agent, address, request)}
+    return {"influence": replace(profile, steps=tuple(influences)).to_dict()}
 
 
-JOB_TASKS: dict[str, Callable[[Agent, str, Request, Report], dict[str, Any]]] = {
+JOB_TASKS: dict[str, Callable[[Agent, Request, Report], dict[str, Any]]] = {
     "answer": _answer,
     "flip-map": _flip_map,
     "influence": _influence,

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief_words, write_document
 from paretofoil.envs.catalogue import allow
-from paretofoil.web.errors import status_of
+from paretofoil.web.errors import STATUSES
 from paretofoil.web.tasks import run_task
 
 PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
@@ -38,7 +38,7 @@ def _run(line: bytes, output: BinaryIO) -> None:
     try:
         _write(output, RESULT, run_task(json.loads(line), report))
     except InvalidInput as error:
-        _write(output, ERROR, {"error": brief_words(error), "status": status_of(error)})
+        _write(output, ERROR, {"error": brief_words(error), "status": STATUSES.get(type(error), 422)})
     except Exception as error:
         traceback.print_exc()
         message = f"the task failed ({type(error).__name__}); the server's log has the details"
