@@ -1,11 +1,11 @@
 """Jobs: computed once for all clients, kept within limits, and stopped when no client waits."""
 
+import asyncio
 import errno
 import itertools
 import os
 import signal
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -17,6 +17,7 @@ import paretofoil as pf
 from paretofoil.web import jobs as jobs_module
 from paretofoil.web import pool as pool_module
 from paretofoil.web.cache import ENTRY_BYTES, SizedCache
+from paretofoil.web.settings import Settings
 
 SLOW = {"agents": ("slow_agent:patient", "deep-sea-treasure")}
 ENDLESS = {**QUESTION, "agent": "slow_agent:patient", "seconds": 60.0, "search": "cf-zoo:thorough"}
@@ -167,7 +168,7 @@ def test_a_worker_that_dies_while_idle_fails_no_job(slow: Visitor) -> None:
     ask_new_question(slow)  # the process of the last test may still be in the course of being replaced
     [worker], process = pids(slow), jobs_of(slow)._workers[0]._process
     os.kill(worker, signal.SIGKILL)
-    wait_until(lambda: process.poll() is not None)
+    wait_until(lambda: process.returncode is not None)
     ask_new_question(slow)
     assert pids(slow) != [worker]
 
@@ -226,24 +227,27 @@ def test_quick_tasks_say_why_no_process_can_be_started(monkeypatch: pytest.Monke
 
 
 def test_delays_between_attempts_to_start_a_process_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = pool_module.WorkerProcess((), niceness=0, tasks_per_process=1)
-    monkeypatch.setattr(worker, "_start", lambda: subprocess.Popen(["true"], stdin=-1, stdout=-1))
-    delays = []
-    for _ in range(9):
-        worker.start()
-        delays.append(worker.delay)
-        wait_until(lambda: not worker.is_ready)
-    assert delays == [0, 0, 1, 2, 4, 8, 16, 30, 30]
+    worker = pool_module.WorkerProcess(Settings(), niceness=0, tasks_per_process=1)
+    monkeypatch.setattr(worker, "_start", lambda: asyncio.create_subprocess_exec("true"))
+
+    async def start_often() -> list[float]:
+        delays = []
+        for _ in range(9):
+            await worker.start()
+            delays.append(worker.delay)
+            await worker._process.wait()  # type: ignore[union-attr]
+        return delays
+
+    assert asyncio.run(start_often()) == [0, 0, 1, 2, 4, 8, 16, 30, 30]
     assert worker.problem == "the last 8 worker processes ended before they finished a task"
-    worker.close()
 
 
-def test_an_error_in_the_thread_of_a_worker_fails_one_job_only(slow: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_thread(*given: Any) -> None:
-        raise RuntimeError("can't start new thread")
+def test_an_error_of_the_queue_itself_fails_one_job_only(slow: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def no_memory(*given: Any) -> None:
+        raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(jobs_of(slow)._workers[0], "run", no_thread)
+        broken.setattr(jobs_of(slow)._workers[0], "run", no_memory)
         job = slow.wait(slow.ask("/api/answers", {**QUESTION, "seed": next(_seeds)}))
         assert job["error"] == "internal error; the server's log has the details"
     ask_new_question(slow)
@@ -254,6 +258,12 @@ def test_a_job_beyond_the_time_limit_is_stopped(monkeypatch: pytest.MonkeyPatch)
     with visiting(**SLOW) as visitor:
         job = visitor.wait(visitor.ask("/api/answers", ENDLESS))
         assert job["error"] == "the task exceeded 0.2 seconds and was stopped; please ask again"
+
+
+def test_a_result_beyond_the_limit_is_not_kept() -> None:
+    with visiting(memory=3000) as visitor:
+        job = visitor.wait(visitor.ask("/api/answers", QUESTION))
+        assert job["error"] == "the result exceeded 1,500 bytes; please ask about fewer steps"
 
 
 def test_a_worker_is_replaced_after_a_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -326,20 +336,18 @@ def test_the_server_responds_while_workers_prove(slow: Visitor) -> None:
         assert slow.get("/api/health").json()["running"] == 1
 
 
-def test_a_closed_server_leaves_no_process_and_no_thread() -> None:
-    before = set(threading.enumerate())
+def test_a_closed_server_leaves_no_process() -> None:
     with visiting(**SLOW, workers=2) as visitor:
         visitor.wait(visitor.ask("/api/answers", ENDLESS), "running")
         workers = pids(visitor)
     assert not any(map(alive, workers))
-    assert not [t for t in set(threading.enumerate()) - before if t.name.startswith("jobs ")]
 
 
 def test_the_process_of_quick_tasks_is_replaced_when_it_dies() -> None:
     with visiting(agents=("deep-sea-treasure",)) as visitor:
         process = visitor.app.state.server.quick.process._process
         os.kill(process.pid, signal.SIGKILL)
-        wait_until(lambda: process.poll() is not None)
+        wait_until(lambda: process.returncode is not None)
         assert visitor.post("/api/episodes", {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}).status_code == 200
 
 

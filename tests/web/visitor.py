@@ -65,8 +65,8 @@ def visiting(**settings: Any) -> Iterator[Visitor]:
     """A visitor of a server that lives as long as this; one worker, unless more are asked for."""
     app = create_app(Settings(**{"workers": 1, **settings}))
     with anyio.from_thread.start_blocking_portal() as portal:
-        app.state.server.start()
+        portal.call(app.state.server.start)
         try:
             yield Visitor(app, portal)
         finally:
-            app.state.server.close()
+            portal.call(app.state.server.close)

@@ -26,7 +26,7 @@ class Database:
         if self.path.exists() and not self.path.is_file():
             raise InvalidInput.expected("a file to write", f"{self.path}, which is a folder or a device")
         self._turn = RLock()
-        self._lock = FileLock(f"{self.path}.lock")
+        self._lock = FileLock(f"{self.path}.lock", thread_local=False)  # any thread may close the file
         self._take_lock()
         try:
             self.connection = sqlite3.connect(self.path, isolation_level=None, timeout=60, check_same_thread=False)

@@ -5,7 +5,7 @@ import base64
 import json
 import mimetypes
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -25,6 +25,7 @@ from paretofoil.core.options import OptionInfo, describe_options
 from paretofoil.web import models
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.documents import agent_document, agent_summary, searches_document
+from paretofoil.web.errors import WorkerFailure
 from paretofoil.web.guard import Guard, respond
 from paretofoil.web.jobs import JobQueue
 from paretofoil.web.models import Command, Seed, Step
@@ -71,18 +72,19 @@ class Server:
         session = None if study is None else UserStudySession(study, agents.agent, settings.replies_path)
         return cls(settings, agents, QuickWorker(settings), JobQueue(settings), session)
 
-    def start(self) -> None:
+    async def start(self) -> None:
         """Start the worker processes."""
-        self.quick.start()
-        self.jobs.start()
+        with suppress(WorkerFailure):  # the first task tries again
+            await self.quick.process.start()
+        await self.jobs.start()
 
     async def run_quick(self, kind: str, request: dict[str, Any]) -> bytes:
         """Return the result of a quick task about the request's agent, as JSON."""
         return await self.quick.run(kind, self.agents.address(request["agent"]), request)
 
-    def close(self) -> None:
-        self.jobs.close()
-        self.quick.close()
+    async def close(self) -> None:
+        await self.jobs.close()
+        await self.quick.process.close()
         self.agents.close()
         if self.study is not None:
             self.study.close()
@@ -94,11 +96,11 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        server.start()
+        await server.start()
         try:
             yield
         finally:
-            server.close()
+            await server.close()
 
     app = FastAPI(
         title="Paretofoil",
@@ -270,20 +272,20 @@ async def measure_influence(request: models.InfluenceRequest, server: ServerDep)
 @router.get("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
 async def show_job(key: JobKey, server: ServerDep) -> Response:
     """Return a job."""
-    return _json(server.jobs.to_json(server.jobs.find(key)))
+    return _json(server.jobs.find(key).to_json())
 
 
 @router.delete("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
 async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)], server: ServerDep) -> Response:
     """Stop waiting for a job, with the ticket that came with it. It is stopped if no other client waits for it."""
-    return _json(server.jobs.to_json(server.jobs.cancel(key, ticket)))
+    return _json(server.jobs.cancel(key, ticket).to_json())
 
 
 async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
     """Check a question at once and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
     job, ticket = server.jobs.submit(kind, server.agents.address(request.agent), fields)
-    return _json(server.jobs.to_json(job, ticket), 200 if ticket is None else 202)
+    return _json(job.to_json(ticket), 200 if ticket is None else 202)
 
 
 def _json(content: bytes, status: int = 200) -> Response:

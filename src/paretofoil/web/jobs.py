@@ -1,5 +1,6 @@
 """The job queue: questions that take time. Each is computed once, by one worker, for everybody who asks it."""
 
+import asyncio
 import hashlib
 import json
 import logging
@@ -8,7 +9,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from threading import Condition, Thread
 from typing import Any, Literal
 
 from paretofoil.core.json import brief, write_document
@@ -34,7 +34,7 @@ LOG = logging.getLogger(__name__)
 
 @dataclass(eq=False)
 class Job:
-    """One question. Its fields change only under the lock of its queue."""
+    """One question."""
 
     key: str
     kind: str
@@ -51,60 +51,44 @@ class Job:
     error: str | None = None
     worker: WorkerProcess | None = None
 
-    @property
-    def is_long(self) -> bool:
-        return self.kind in LONG_TASKS
-
-    @property
-    def num_bytes(self) -> int:
-        return len(self.task) + len(self.result or b"") + 4 * self.partial_bytes  # objects take more than their JSON
-
     def to_json(self, ticket: str | None = None) -> bytes:
         """Return the job as JSON, with the ticket of one client. The result is copied, not parsed."""
         names = ("kind", "state", "progress", "partial", "error")
-        document = write_document({"job": self.key, "ticket": ticket, **{name: getattr(self, name) for name in names}})
-        return f'{document[:-1]}, "result": '.encode() + (self.result or b"null") + b"}"
+        fields = {"job": self.key, "ticket": ticket, **{name: getattr(self, name) for name in names}}
+        return f'{write_document(fields)[:-1]}, "result": '.encode() + (self.result or b"null") + b"}"
 
 
 class JobQueue:
-    """Jobs that wait, jobs that run, the workers that run them, and recent results."""
+    """Jobs that wait, jobs that run, the workers that run them, and recent results. It belongs to one event loop."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._changed = Condition()
+        self._changed = asyncio.Event()
         self._open: dict[str, Job] = {}
         """Waiting and running jobs, first come, first served."""
         self._finished: SizedCache[Job] = SizedCache(settings.memory)
-        self._closed = False
         self._workers: list[WorkerProcess] = []
-        self._threads: list[Thread] = []
+        self._serving: list[asyncio.Task[None]] = []
 
-    def start(self) -> None:
-        """Start the workers, each with a thread that waits for it."""
+    async def start(self) -> None:
+        """Start the workers."""
         for number in range(self._settings.num_workers):
-            worker = WorkerProcess(
-                self._settings.allowed_modules, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS
-            )
-            with suppress(WorkerFailure):  # its thread tries again
-                worker.start()
+            worker = WorkerProcess(self._settings, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS)
+            with suppress(WorkerFailure):  # `_serve` tries again
+                await worker.start()
             self._workers.append(worker)
-            self._threads.append(Thread(target=self._serve, args=(worker,), name=f"jobs {number}", daemon=True))
-        for thread in self._threads:
-            thread.start()
+            self._serving.append(asyncio.create_task(self._serve(worker), name=f"jobs {number}"))
 
     @property
     def problems(self) -> list[str]:
         """What is wrong with each worker that cannot run jobs."""
         return [worker.problem for worker in self._workers if worker.problem is not None]
 
-    def close(self) -> None:
-        with self._changed:
-            self._closed = True
-            for worker in self._workers:
-                worker.kill()
-            self._changed.notify_all()
-        for thread in self._threads:
-            thread.join()
+    async def close(self) -> None:
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+        await asyncio.gather(*(worker.close() for worker in self._workers))
 
     def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> tuple[Job, str | None]:
         """Return the job of a request and the ticket that cancels it; None if the job is done.
@@ -113,37 +97,31 @@ class JobQueue:
         """
         task = encode_task(kind, address, request)
         key = hashlib.sha256(task).hexdigest()[:32]
-        with self._changed:
+        if key not in self._open:
             finished = self._finished.get(key)
-            if key not in self._open and finished is not None and finished.state == "done":
+            if finished is not None and finished.state == "done":
                 return finished, None
-            if key not in self._open and self.count("waiting") >= self._settings.queue:
+            if self.count("waiting") >= self._settings.queue:
                 raise Busy(f"{self.count('waiting')} questions are waiting; please ask again in a few seconds")
-            job = self._open.setdefault(key, Job(key, kind, task))
-            if len(job.tickets) >= MAX_CLIENTS:
-                raise Busy(f"{MAX_CLIENTS:,} clients wait for this question; please ask again in a few seconds")
-            ticket = secrets.token_hex(16)
-            job.tickets.add(ticket)
-            self._changed.notify_all()
-            return job, ticket
+            self._open[key] = Job(key, kind, task)
+            self._changed.set()
+        job = self._open[key]
+        if len(job.tickets) >= MAX_CLIENTS:
+            raise Busy(f"{MAX_CLIENTS:,} clients wait for this question; please ask again in a few seconds")
+        ticket = secrets.token_hex(16)
+        job.tickets.add(ticket)
+        return job, ticket
 
     def find(self, key: str) -> Job:
-        with self._changed:
-            job = self._open.get(key) or self._finished.get(key)
+        job = self._open.get(key) or self._finished.get(key)
         if job is None:
             raise NotFound.expected("the key of a recent job (ask its question again)", repr(key[:80]))
         return job
 
-    def to_json(self, job: Job, ticket: str | None = None) -> bytes:
-        with self._changed:
-            return job.to_json(ticket)
-
     def cancel(self, key: str, ticket: str) -> Job:
         """Give a ticket back. The job is stopped if no other client has one."""
         job = self.find(key)
-        with self._changed:
-            if self._open.get(key) is not job:
-                return job
+        if key in self._open:
             if ticket not in job.tickets:
                 raise NotFound.expected("the ticket that came with the job", brief(ticket))
             job.tickets.remove(ticket)
@@ -155,71 +133,63 @@ class JobQueue:
 
     def count(self, state: State) -> int:
         """Return how many jobs are waiting, or running."""
-        return sum(job.state == state for job in list(self._open.values()))
+        return sum(job.state == state for job in self._open.values())
 
-    def _serve(self, worker: WorkerProcess) -> None:
-        """Give a worker one job after another until the queue closes, and restart its process whenever that ended."""
-        while not self._closed:
-            try:
-                if not worker.is_ready and worker.delay:
-                    with self._changed:
-                        self._changed.wait_for(lambda: self._closed, worker.delay)
-                worker.start()
-                if (job := self._next(worker)) is not None:
-                    self._run(worker, job)
-            except WorkerFailure:
-                continue
-        worker.close()
+    async def _serve(self, worker: WorkerProcess) -> None:
+        """Give a worker one job after another, and restart its process whenever that has ended."""
+        while True:
+            if not worker.is_ready:
+                await asyncio.sleep(worker.delay)
+            with suppress(WorkerFailure):
+                await worker.start()
+                if (job := await self._next(worker)) is not None:
+                    await self._run(worker, job)
 
-    def _run(self, worker: WorkerProcess, job: Job) -> None:
+    async def _run(self, worker: WorkerProcess, job: Job) -> None:
         try:
-            kind, line = worker.run(job.task, partial(self._update, job), JOB_SECONDS)
+            kind, line = await worker.run(job.task, partial(self._update, job), JOB_SECONDS)
             if kind == RESULT:
                 self._finish(job, "done", result=line)
             else:
                 self._finish(job, "failed", error=json.loads(line)["error"])
         except WorkerFailure as error:
             self._finish(job, "failed", error=str(error))
-        except Exception:  # such as no memory for a thread: the worker must go on with the next job
+        except Exception:  # the worker must go on with the next job
             LOG.exception("a job failed")
-            worker.kill()
             self._finish(job, "failed", error="internal error; the server's log has the details")
 
-    def _next(self, worker: WorkerProcess) -> Job | None:
+    async def _next(self, worker: WorkerProcess) -> Job | None:
         """Wait for a job. Return None now and then, to see to it that the worker's process has not ended meanwhile."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._choose() is not None, IDLE_SECONDS)
-            job = None if self._closed else self._choose()
-            if job is not None:
-                job.state, job.worker = "running", worker
-            return job
+        if self._choose() is None:
+            self._changed.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._changed.wait(), IDLE_SECONDS)
+        job = self._choose()
+        if job is not None:
+            job.state, job.worker = "running", worker
+        return job
 
     def _choose(self) -> Job | None:
         """Return the first job that can run. Long jobs leave one worker to short ones."""
-        num_long = sum(job.state == "running" and job.is_long for job in self._open.values())
+        num_long = sum(job.state == "running" and job.kind in LONG_TASKS for job in self._open.values())
         takes_long = num_long < max(1, self._settings.num_workers - 1)
-        waiting = (job for job in self._open.values() if job.state == "waiting" and (takes_long or not job.is_long))
-        return next(waiting, None)
+        waiting = (job for job in self._open.values() if job.state == "waiting")
+        return next((job for job in waiting if takes_long or job.kind not in LONG_TASKS), None)
 
     def _update(self, job: Job, line: bytes) -> None:
         update = json.loads(line)
-        with self._changed:
-            job.progress = update["progress"]
-            job.partial += update["partial"]
-            job.partial_bytes += len(line)
+        job.progress = update["progress"]
+        job.partial += update["partial"]
+        job.partial_bytes += len(line)
 
     def _finish(self, job: Job, state: State, *, result: bytes | None = None, error: str | None = None) -> None:
         """End a job. Only the first call has an effect."""
-        with self._changed:
-            if self._open.get(job.key) is not job:
-                return
-            del self._open[job.key]
-            limit = self._settings.memory // 2
-            if result is not None and len(result) > limit:
-                error = f"expected a result of at most {limit:,} bytes, got {len(result):,}: ask about fewer steps"
-                state, result = "failed", None
-            job.state, job.result, job.error, job.worker = state, result, error, None
-            if state == "done":
-                job.progress, job.partial, job.partial_bytes = 1.0, [], 0
-            self._finished.put(job.key, job, job.num_bytes)
-            self._changed.notify_all()
+        if self._open.get(job.key) is not job:
+            return
+        del self._open[job.key]
+        job.state, job.result, job.error, job.worker = state, result, error, None
+        if state == "done":
+            job.progress, job.partial, job.partial_bytes = 1.0, [], 0
+        num_bytes = len(job.task) + len(result or b"") + 4 * job.partial_bytes  # objects take more than their JSON
+        self._finished.put(job.key, job, num_bytes)
+        self._changed.set()
