@@ -14,6 +14,8 @@ register_displays(
         "Answer.paragraph": "paretofoil.show.sentences:paragraph",
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",
         "Answer.sentence": "paretofoil.show.sentences:one_line",
+        "Atlas.plot": "paretofoil.show.atlas:figure_atlas",
+        "Atlas.sentence": "paretofoil.show.atlas:atlas_sentence",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
         "Influence.html": "paretofoil.show.influence:influence_html",
         "Influence.sentence": "paretofoil.show.influence:influence_sentence",

@@ -1,0 +1,69 @@
+"""paretofoil atlas."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.options import AgentName, AllowImport, Plot, Quiet, Seed
+
+if TYPE_CHECKING:
+    from paretofoil.explanation.atlas import Atlas
+
+SCHEMA = "paretofoil/atlas/1"
+
+
+def atlas(
+    agent: AgentName,
+    undecided: Annotated[float, typer.Option(help="Share of the commands that may stay undecided.")] = 0.01,
+    seconds: Annotated[float, typer.Option(help="Time limit of the proof.")] = 60.0,
+    samples: Annotated[int, typer.Option(help="Commands to roll out where nothing can be proven.")] = 10_000,
+    plot: Plot = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all outcomes.")] = False,
+    quiet: Quiet = False,
+    allow_import: AllowImport = None,
+) -> None:
+    """Prove what comes of every command: the shares of commands that lead to each outcome.
+
+    The outcome is proven for two objectives, a deterministic environment with finitely many states, and a policy whose
+    computation is known. Otherwise commands are sampled and rolled out.
+    """
+    from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent
+    from paretofoil.core.json import plain, write_document
+    from paretofoil.explanation.atlas import atlas as make_atlas
+    from paretofoil.show.atlas import LISTED, outcome_text, share_span
+
+    loaded = find_agent(agent)
+    with bars(quiet) as start:
+        result = make_atlas(
+            loaded, undecided=undecided, seconds=seconds, samples=samples, seed=seed, progress=start(loaded.name)
+        )
+    if plot is not None:
+        result.plot(plot)
+    if as_json:
+        print(write_document(plain(_values(result)), indent=1))
+        return
+    say(result.sentence())
+    rows = [
+        (outcome_text(result, o), share_span(result, o.share), "yes" if o.on_front else "")
+        for o in result.outcomes[:LISTED]
+    ]
+    print_rows("", ("outcome", "commands", "on the front"), rows, right=(1,))
+    if len(result.outcomes) > LISTED:
+        say((f"{len(result.outcomes) - LISTED:,} other outcomes have smaller shares; --json prints all.", "dim"))
+    if plot is not None:
+        say(f"Wrote the figure to {plot}.")
+
+
+def _values(result: "Atlas") -> dict[str, Any]:
+    """Return the atlas with its outcomes, without its cells."""
+    shares = {name: result.interval(getattr(result, name)) for name in ("on_front", "delivers", "unfinished")}
+    outcomes = [
+        {"achieved": o.achieved, "finished": o.finished, "on_front": o.on_front, "share": result.interval(o.share)}
+        for o in result.outcomes
+    ]
+    names = ("agent", "low", "high", "undecided", "samples", "stop", "seconds", "assumed")
+    values = {name: getattr(result, name) for name in names}
+    return {"schema": SCHEMA, **values, **shares, "outcomes": outcomes}

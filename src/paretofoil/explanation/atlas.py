@@ -1,0 +1,448 @@
+"""Atlas: what comes of every command, proven.
+
+In a deterministic environment the greedy episode is a function of the first command alone: the remaining command is the
+first one minus what was collected. The region of commands is therefore cut into cells, convex polygons of first
+commands. All commands of a cell take the same actions up to some step. In the state that they reached, linear bounds of
+the differences between actions show one of three things: one action is chosen under the whole cell, and the cell makes
+a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
+
+Where proofs do not reach (more than two objectives, policies that cannot be looked into), commands are sampled.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.core.command import Objective
+from paretofoil.core.display import show
+from paretofoil.core.errors import InvalidInput, as_seed
+from paretofoil.core.options import Stop, as_seconds, now
+from paretofoil.core.policy import WhiteBoxPolicy, query
+from paretofoil.envs.batch import TransitionTable, tabulate
+from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
+from paretofoil.explanation.influence import likely_share
+from paretofoil.proof.branch_and_bound import Columns
+from paretofoil.proof.shares import Contest
+from paretofoil.proof.slack import RoundingKind, probe_shares
+
+_CORNERS = 12
+"""Vertices of a polygon, at most; polygons with nearly as many are halved."""
+_LEAST, _MOST = 64, 16_384
+"""Cells that are examined together: the largest ones, which are half of what is undecided, within these limits."""
+_SUMMING = 1e-9
+"""More than the rounding error of a sum of areas, as a share of the region."""
+_SLIVER = 0.6
+"""A part between two actions is cut out of a cell if it is at most this share of it."""
+_WINNER = 0.25
+"""The part of the chosen action is cut off if it is at least this share of a cell."""
+_SUBTRACTION = 1e-13
+"""More than the relative rounding error of a remaining command."""
+_TIE = 1e-12
+"""More than the rounding error of a bound at a corner."""
+SAMPLES = 10_000
+"""Commands that are rolled out where nothing can be proven."""
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """How the episodes of some commands end."""
+
+    achieved: np.ndarray  # (d,): the return of the episode
+    finished: bool
+    """Whether the task ended; if not, the step limit ended the episode."""
+    on_front: bool
+    """Whether the return is a point of the agent's front."""
+    share: float
+    """Share of the commands for which this is proven, or of the commands that were sampled; see `Atlas.interval`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Atlas:
+    """The outcome of every command of the command space, in shares of its area."""
+
+    agent: str
+    objectives: tuple[Objective, ...]
+    low: np.ndarray  # (d,)
+    high: np.ndarray  # (d,): the region of commands
+    outcomes: tuple[Outcome, ...]
+    """The largest share first."""
+    undecided: float
+    """Share of the commands whose outcome is not proven; the true share of an outcome is larger by this at most."""
+    delivers: float
+    """Share of the commands whose episode brings at least what they ask for, in every objective."""
+    samples: int
+    """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
+    cells: np.ndarray  # (N, 12, 2): the polygons of the proof; the last vertex is repeated
+    outcome_of: np.ndarray  # (N,): the number of each cell's outcome; -1 if it is undecided
+    stop: Stop
+    seconds: float
+    assumed: float = 0.0
+    """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
+
+    def __repr__(self) -> str:
+        return f"<Atlas {self.agent!r}: {self.sentence()}>"
+
+    def sentence(self) -> str:
+        """Return the result in words."""
+        return str(show(self, "sentence"))
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw the outcomes as a map of the commands, and return the figure."""
+        return show(self, "plot", path)
+
+    def interval(self, share: float) -> tuple[float, float]:
+        """Return the bounds of a share: proven, or those of a 95 % confidence interval if commands were sampled."""
+        if self.samples:
+            return likely_share(round(share * self.samples), self.samples)
+        return max(share - _SUMMING, 0.0), min(share + self.undecided, 1.0)
+
+    @property
+    def on_front(self) -> float:
+        """Share of the commands whose episode ends on the front."""
+        return sum(outcome.share for outcome in self.outcomes if outcome.on_front)
+
+    @property
+    def unfinished(self) -> float:
+        """Share of the commands whose episode is ended by the step limit."""
+        return sum(outcome.share for outcome in self.outcomes if not outcome.finished)
+
+    def outcome_at(self, command: Sequence[float] | np.ndarray) -> Outcome | None:
+        """Return the proven outcome of a command; None where it is undecided or was not examined."""
+        point = np.asarray(command, dtype=np.float64)
+        inside = np.flatnonzero(_contains(self.cells, point))
+        numbers = [int(self.outcome_of[i]) for i in inside if self.outcome_of[i] >= 0]
+        return self.outcomes[numbers[0]] if numbers else None
+
+
+def atlas(
+    agent: Agent,
+    *,
+    undecided: float = 0.01,
+    seconds: float = 60.0,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Atlas:
+    """Return the outcome of every command of the agent's command space.
+
+    The outcomes are proven for two objectives, a deterministic environment with finitely many states, and a policy
+    whose computation is known. Otherwise commands are sampled and rolled out.
+
+    Args:
+        agent: The agent.
+        undecided: Stop when the outcome of at most this share of the commands is undecided.
+        seconds: Time limit of the proof.
+        samples: Number of commands that are rolled out where nothing can be proven.
+        seed: Seed of these commands.
+        progress: Called with the percentage of the commands that is decided, and with 100.
+    """
+    if agent.space.simplex:
+        raise InvalidInput.expected("an agent with commands", f"{agent.name}, which has preferences")
+    if agent.environment.stochastic:
+        got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
+        raise InvalidInput.expected("an agent in a deterministic environment", got)
+    deadline = now() + as_seconds(seconds)
+    finite = agent.environment.finite and not agent.horizon
+    if agent.space.dim == 2 and finite and isinstance(agent.policy, WhiteBoxPolicy):
+        return _Partition(agent, deadline).run(undecided, progress)
+    return _sample(agent, samples, as_seed(seed))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells(Columns):
+    """Polygons of first commands whose episodes are equal so far."""
+
+    corners: np.ndarray  # (B, 12, 2)
+    area: np.ndarray  # (B,)
+    state: np.ndarray  # (B,) int: the state that they reached
+    step: np.ndarray  # (B,) int
+    collected: np.ndarray  # (B, 2)
+    anchor: np.ndarray  # (B,) int: an earlier state, since which nothing was collected
+    anchor_step: np.ndarray  # (B,) int
+
+    def with_corners(self, corners: np.ndarray) -> "_Cells":
+        columns = dict(zip(("corners", "area"), (corners, _areas(corners)), strict=True))
+        rest = ("state", "step", "collected", "anchor", "anchor_step")
+        return _Cells(**columns, **{name: getattr(self, name) for name in rest})
+
+
+class _Partition:
+    """Cuts the region into cells until the outcome of most commands is proven."""
+
+    def __init__(self, agent: Agent, deadline: float) -> None:
+        self.agent, self.deadline = agent, deadline
+        self.table: TransitionTable = tabulate(agent.environment)
+        self.max_steps = agent.environment.max_steps
+        self.start = now()
+        self.low, self.high = agent.space.low, agent.space.high
+        self.total = float((self.high - self.low).prod())
+        self.contests: dict[int, Contest] = {}
+        self.done: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # corners, achieved, finished
+        self.done_area = 0.0
+
+    def run(self, undecided: float, progress: Callable[[int, int], None] | None) -> Atlas:
+        corners = np.array([[x, y] for x, y in zip(*self._rectangle(), strict=True)])
+        corners = np.concatenate([corners, np.repeat(corners[-1:], _CORNERS - 4, axis=0)])[None]
+        zero = np.zeros(1, dtype=np.int64)
+        pool = _Cells(corners, _areas(corners), zero, zero, np.zeros((1, 2)), zero - 1, zero)
+        stop = Stop.PROVEN
+        while len(pool):
+            left = self.total - self.done_area
+            if left <= undecided * self.total:
+                break
+            if now() >= self.deadline:
+                stop = Stop.OUT_OF_TIME
+                break
+            if progress is not None:
+                progress(round(100 * (1.0 - left / self.total)), 100)
+            order = np.argsort(-pool.area)
+            half = int(np.searchsorted(np.cumsum(pool.area[order]), pool.area.sum() / 2))
+            take = min(max(half, _LEAST), _MOST)
+            some, pool = pool[order[:take]], pool[order[take:]]
+            pool = _Cells(
+                *map(np.concatenate, zip(*(part.columns for part in (pool, *self._examine(some))), strict=True))
+            )
+        return self._atlas(pool, stop)
+
+    def _rectangle(self) -> tuple[list[float], list[float]]:
+        (left, bottom), (right, top) = self.low.tolist(), self.high.tolist()
+        return [left, right, right, left], [bottom, bottom, top, top]
+
+    def _examine(self, cells: _Cells) -> list[_Cells]:
+        """Step, cut or halve cells; return those that go on."""
+        winner, ahead, behind = self._compare(cells)
+        live = ahead.max(axis=2) >= 0.0
+        count = live.sum(axis=1)
+        settled, one, several = (np.flatnonzero(flags) for flags in (count == 0, count == 1, count > 1))
+        rival = live[one].argmax(axis=1)
+        return [
+            self._advance(cells[settled], winner[settled]),
+            *self._cut_between(cells[one], winner[one], rival, ahead[one, rival], behind[one, rival]),
+            *self._cut_off(cells[several], winner[several], ahead[several]),
+        ]
+
+    def _compare(self, cells: _Cells) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the action (B,) that is chosen in the middle of each cell, and bounds of its lead at the corners.
+
+        The bounds are how far each action may be ahead of it, and how far it may be ahead of each action, at most:
+        (B, A, 12). They are affine in the command, and minus infinity for actions that are not valid.
+        """
+        remaining = cells.corners - cells.collected[:, None, :]
+        off = _SUBTRACTION * (np.abs(cells.corners).max() + np.abs(cells.collected).max())
+        low, high, middle = remaining.min(axis=1) - off, remaining.max(axis=1) + off, remaining.mean(axis=1)
+        winner = np.zeros(len(cells), dtype=np.int64)
+        ahead, behind = np.full((2, len(cells), self.table.masks.shape[1], _CORNERS), -np.inf)
+        for state in np.unique(cells.state).tolist():
+            rows, valid = np.flatnonzero(cells.state == state), np.flatnonzero(self.table.masks[state])
+            contest = self._contest(state, low[rows], high[rows])
+            best = contest.folded.logits(middle[rows])[:, valid].argmax(axis=1)
+            winner[rows] = valid[best]
+            if len(valid) == 1:
+                continue
+            at_low, at_high, at = ((x - contest.low) / contest.scale for x in (low[rows], high[rows], remaining[rows]))
+            bounds = contest.upper_bounds(tuple(range(len(valid))), at_low, at_high)
+            offsets = bounds.offsets + np.abs(bounds.slopes) @ (off / contest.scale) + _TIE
+            heights = bounds.slopes @ at.swapaxes(1, 2) + offsets[:, :, None]  # (rows, pairs, 12)
+            for pair, (a, b) in enumerate(permutations(range(len(valid)), 2)):
+                ahead[rows[best == b], valid[a]] = heights[best == b, pair]
+                behind[rows[best == a], valid[b]] = heights[best == a, pair]
+        return winner, ahead, behind
+
+    def _cut_between(
+        self, cells: _Cells, winner: np.ndarray, rival: np.ndarray, ahead: np.ndarray, behind: np.ndarray
+    ) -> list[_Cells]:
+        """Cut out the parts of the two actions that may be chosen; halve the sliver between them, or the cell."""
+        mine, rest = _clip(cells.corners, -ahead), _clip(cells.corners, ahead, behind)
+        theirs, sliver = _clip(rest[0], -rest[1]), _clip(rest[0], rest[1])
+        between = _areas(sliver[0])
+        small = between <= _SLIVER * cells.area
+        parts = [
+            self._advance(cells[small].with_corners(mine[0][small]), winner[small]),
+            self._advance(cells[small].with_corners(theirs[0][small]), rival[small]),
+        ]
+        kept = cells[small].with_corners(sliver[0][small])
+        return [*parts, *self._halves(kept), *self._halves(cells[~small])]
+
+    def _cut_off(self, cells: _Cells, winner: np.ndarray, ahead: np.ndarray) -> list[_Cells]:
+        """Cut off the part in which the winner is proven to be chosen, if it is large; halve the rest."""
+        inner, values, outside = cells.corners, np.where(np.isfinite(ahead), ahead, -1.0), []
+        for rival in range(values.shape[1]):
+            outside.append(_clip(inner, values[:, rival])[0])
+            inner, *kept = _clip(inner, -values[:, rival], *values.swapaxes(0, 1))
+            values = np.stack(kept, axis=1)
+        large = _areas(inner) >= _WINNER * cells.area
+        parts = [self._advance(cells[large].with_corners(inner[large]), winner[large])]
+        parts += [self._drop_empty(cells[large].with_corners(out[large])) for out in outside]
+        return [*parts, *self._halves(cells[~large])]
+
+    def _halves(self, cells: _Cells) -> list[_Cells]:
+        """Halve cells across the direction in which they are longest, in units of the region."""
+        if not len(cells):
+            return []
+        span = np.ptp(cells.corners, axis=1) / (self.high - self.low)
+        axis = span.argmax(axis=1)
+        middle = (cells.corners.max(axis=1) + cells.corners.min(axis=1)) / 2
+        rows = np.arange(len(cells))
+        side = cells.corners[rows, :, axis] - middle[rows, axis][:, None]
+        return [
+            self._drop_empty(cells.with_corners(_clip(cells.corners, side)[0])),
+            self._drop_empty(cells.with_corners(_clip(cells.corners, -side)[0])),
+        ]
+
+    def _drop_empty(self, cells: _Cells) -> _Cells:
+        return cells[cells.area > 1e-15 * self.total]
+
+    def _advance(self, cells: _Cells, actions: np.ndarray) -> _Cells:
+        """Step cells whose action is proven; record those whose episode ends, and return the others."""
+        some = cells.area > 1e-15 * self.total
+        cells, actions = cells[some], actions[some]
+        rewards = self.table.rewards[cells.state, actions, 0]
+        state = self.table.next_states[cells.state, actions, 0]
+        collected, step = cells.collected + rewards, cells.step + 1
+        final = self.table.final[state]
+        # Brent's cycle detection: if state and remaining command repeat, the episode repeats until the step limit.
+        nothing = ~rewards.any(axis=1)
+        loops = nothing & (state == cells.anchor) & ~final
+        renew = ~nothing | (step >= 2 * cells.anchor_step)
+        anchor, anchor_step = np.where(renew, state, cells.anchor), np.where(renew, step, cells.anchor_step)
+        ends = final | loops | (step >= self.max_steps)
+        if ends.any():
+            self.done.append((cells.corners[ends], collected[ends], final[ends]))
+            self.done_area += float(cells.area[ends].sum())
+        after = _Cells(cells.corners, cells.area, state, step, collected, anchor, anchor_step)
+        return after[~ends]
+
+    def _contest(self, state: int, low: np.ndarray, high: np.ndarray) -> Contest:
+        """Return the differences between the valid actions of a state, for commands that include these boxes."""
+        least, most = low.min(axis=0), high.max(axis=0)
+        contest = self.contests.get(state)
+        if contest is None or (least < contest.low).any() or (most > contest.low + contest.scale).any():
+            if contest is not None:
+                least, most = np.minimum(least, contest.low), np.maximum(most, contest.low + contest.scale)
+            width = most - least
+            region = _Region(
+                least - width / 4, most + width / 4, tuple(np.flatnonzero(self.table.masks[state]).tolist())
+            )
+            policy, observation = self.agent.policy, self.table.observations[state]
+            folded = policy.fold(observation)  # type: ignore[attr-defined]
+            probes = region.low + probe_shares(2) * (region.high - region.low)
+            deployed = query(policy, np.repeat(observation[None], len(probes), axis=0), probes)
+            valid = list(region.valid_actions)
+            measured = float(np.ptp((deployed - folded.logits(probes))[:, valid], axis=1).max())
+            contest = self.contests[state] = Contest.of(folded, region, measured)  # type: ignore[arg-type]
+        return contest
+
+    def _atlas(self, pool: _Cells, stop: Stop) -> Atlas:
+        empty = np.zeros((0, _CORNERS, 2)), np.zeros((0, 2)), np.zeros(0, dtype=bool)
+        corners, achieved, finished = (np.concatenate(c) for c in zip(empty, *self.done, strict=True))
+        areas = _areas(corners) / self.total
+        keys = np.column_stack([np.round(achieved, DECIMALS) + 0.0, finished])
+        kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
+        kind_of = kind_of.reshape(-1)
+        shares = np.bincount(kind_of, areas, len(kinds))
+        order = np.argsort(-shares, kind="stable")
+        outcomes = tuple(_outcome(self.agent, kinds[k, :2], bool(kinds[k, 2]), float(shares[k])) for k in order)
+        numbers = np.argsort(order)[kind_of]
+        asked = _clip(*_clip(corners, achieved[:, None, 0] - corners[:, :, 0], achieved[:, None, 1] - corners[:, :, 1]))
+        delivers = float(_areas(asked[0]).sum() / self.total)
+        assumed = max((c.slack for c in self.contests.values() if _rounding(c) == "measured"), default=0.0)
+        return Atlas(
+            self.agent.name,
+            self.agent.space.asked_for,
+            self.low,
+            self.high,
+            outcomes,
+            max(0.0, 1.0 - float(areas.sum())) + _SUMMING,
+            delivers,
+            0,
+            np.concatenate([corners, pool.corners]),
+            np.concatenate([numbers, np.full(len(pool), -1)]),
+            stop,
+            now() - self.start,
+            assumed,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Region:
+    low: np.ndarray
+    high: np.ndarray
+    valid_actions: tuple[int, ...]
+
+
+def _rounding(contest: Contest) -> RoundingKind:
+    return "measured" if contest.around.any() else "derived"
+
+
+def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> Outcome:
+    front = agent.front[:, : len(achieved)]
+    on_front = bool((np.abs(front - achieved) <= EXACT).all(axis=1).any())
+    return Outcome(achieved, finished, on_front, share)
+
+
+def _sample(agent: Agent, samples: int, seed: int) -> Atlas:
+    """Return the shares of outcomes among random commands."""
+    start = now()
+    commands = np.random.default_rng(seed).uniform(agent.space.low, agent.space.high, (samples, agent.space.dim))
+    env = agent.batch_env()
+    episodes = run_episodes(env, greedy(agent.policy), commands, np.zeros(samples, dtype=np.uint64))
+    keys = np.column_stack([np.round(episodes.returns, DECIMALS) + 0.0, episodes.terminated])
+    kinds, counts = np.unique(keys, axis=0, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    outcomes = tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(counts[k] / samples)) for k in order)
+    delivers = (episodes.returns >= commands[:, : episodes.returns.shape[1]] - EXACT).all(axis=1).mean()
+    none = np.zeros((0, _CORNERS, 2)), np.zeros(0, dtype=int)
+    space = agent.space
+    return Atlas(
+        agent.name, space.asked_for, space.low, space.high, outcomes, 0.0, float(delivers), samples, *none,
+        Stop.COMPLETE, now() - start,
+    )  # fmt: skip
+
+
+def _areas(corners: np.ndarray) -> np.ndarray:
+    """Return the areas (B,) of polygons (B, 12, 2)."""
+    x, y = corners[:, :, 0], corners[:, :, 1]
+    x, y = x - x[:, :1], y - y[:, :1]  # small numbers, so that little is rounded
+    doubled = x * np.roll(y, -1, axis=1) - np.roll(x, -1, axis=1) * y
+    return np.abs(doubled.sum(axis=1)) / 2
+
+
+def _clip(corners: np.ndarray, values: np.ndarray, *others: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the parts (B, 12, 2) of polygons in which an affine function, given at the vertices, is not negative.
+
+    The values of `others` at the new vertices follow. An empty part has no area.
+    """
+    following, after = np.roll(corners, -1, axis=1), np.roll(values, -1, axis=1)
+    inside, inside_after = values >= 0.0, after >= 0.0
+    crosses = inside != inside_after
+    share = np.where(crosses, values / np.where(crosses, values - after, 1.0), 0.0)
+    same = (corners == following).all(axis=2)
+    keep = np.empty((len(corners), 2 * _CORNERS), dtype=bool)
+    keep[:, ::2], keep[:, 1::2] = inside & ~same, crosses
+    order = np.argsort(~keep, axis=1, kind="stable")[:, :_CORNERS]
+    count = keep.sum(axis=1)
+    order = np.take_along_axis(order, np.minimum(np.arange(_CORNERS), np.maximum(count - 1, 0)[:, None]), axis=1)
+
+    def interleave(at: np.ndarray, next_at: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        both = np.empty((len(at), 2 * _CORNERS, *at.shape[2:]))
+        both[:, ::2], both[:, 1::2] = at, at + weight * (next_at - at)
+        return both
+
+    points = interleave(corners, following, share[:, :, None])
+    points = np.take_along_axis(points, order[:, :, None], axis=1)
+    points[count == 0] = 0.0
+    kept = [np.take_along_axis(interleave(other, np.roll(other, -1, axis=1), share), order, axis=1) for other in others]
+    return points, *kept
+
+
+def _contains(cells: np.ndarray, point: np.ndarray) -> np.ndarray:
+    """Return which polygons (B, 12, 2), in counter-clockwise order, contain a point."""
+    edge, to_point = np.roll(cells, -1, axis=1) - cells, point - cells
+    cross = edge[:, :, 0] * to_point[:, :, 1] - edge[:, :, 1] * to_point[:, :, 0]
+    inside: np.ndarray = (cross >= 0.0).all(axis=1)
+    return inside

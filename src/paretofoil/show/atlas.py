@@ -1,0 +1,117 @@
+"""Atlases in words and as maps."""
+
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from paretofoil.explanation.atlas import Atlas, Outcome
+from paretofoil.show.influence import tenths
+from paretofoil.show.landscape import as_shown, axis_label
+from paretofoil.show.numbers import number_of, proven, quantities
+from paretofoil.show.palette import GREY, INK, check_figure, save_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
+"""The colours of the outcomes on the front, in its order; they repeat."""
+LISTED = 12
+"""Outcomes in the legend."""
+
+
+def atlas_sentence(atlas: Atlas) -> str:
+    """ "Under 43.2 to 44.2 % of all commands the episode ends on the front ... (proven)." """
+    front, delivers, unfinished = (
+        share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
+    )
+    parts = [
+        f"Under {front} of the commands the episode ends on the front of {atlas.agent}",
+        f"under {delivers} it brings at least what was asked for",
+    ]
+    if atlas.unfinished and not _all_unfinished(atlas):
+        parts.append(f"under {unfinished} it lasts until the step limit")
+    text = f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    if atlas.samples:
+        return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; nothing is proven)."
+    _, undecided = tenths(0.0, atlas.undecided)
+    open_part = f"; the outcome of {undecided} % of the commands is undecided" if atlas.undecided > 1e-6 else ""
+    return f"{text} ({proven(atlas.assumed)}{open_part})."
+
+
+def outcome_text(atlas: Atlas, outcome: Outcome) -> str:
+    """ "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
+    objectives = atlas.objectives[: len(outcome.achieved)]
+    limit = "" if outcome.finished or _all_unfinished(atlas) else " (step limit)"
+    return f"{quantities(objectives, outcome.achieved)}{limit}"
+
+
+def share_span(atlas: Atlas, share: float) -> str:
+    """Return the bounds of a share in percent, rounded outwards: "43.2 to 44.2 %"."""
+    low, high = tenths(*atlas.interval(share))
+    return f"{low} %" if low == high else f"{low} to {high} %"
+
+
+def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
+    """Draw the outcome of each command: those on the front in colours, others in grey, undecided commands in black."""
+    check_figure(path)
+    from matplotlib.collections import PolyCollection
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+    figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
+    if atlas.samples:
+        return save_figure(_draw_shares(figure, atlas), path)
+    axes = figure.subplots()
+    shown = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
+    shown.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
+    colour_of = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(shown)}
+    greys = ("#c4c8ce", "#d5d8dc", "#e4e6e9")
+    colours = [colour_of.get(number, greys[number % len(greys)]) for number in range(len(atlas.outcomes))] + [INK]
+    corners = np.stack([as_shown(o, atlas.cells[:, :, i]) for i, o in enumerate(atlas.objectives)], axis=2)
+    faces = np.array(colours)[atlas.outcome_of]
+    lines = np.where(atlas.outcome_of < 0, 0.0, 0.3)  # close the gaps between cells of one outcome
+    axes.add_collection(PolyCollection(list(corners), facecolors=faces, edgecolors=faces, linewidths=lines))
+    for which, side in enumerate(("x", "y")):
+        ends = np.sort(as_shown(atlas.objectives[which], np.array([atlas.low[which], atlas.high[which]])))
+        getattr(axes, f"set_{side}lim")(*ends)
+        getattr(axes, f"set_{side}label")(axis_label(atlas.objectives[which]))
+    handles = [Patch(color=colour_of[number], label=_label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
+    handles.append(Patch(color=greys[0], label="other outcomes"))
+    if atlas.undecided > 1e-6:
+        handles.append(Patch(color=INK, label="undecided"))
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
+    _set_titles(figure, f"{atlas.agent}: the outcome of each command", atlas)
+    return save_figure(figure, path)
+
+
+def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":
+    """Draw the most frequent outcomes of sampled commands as bars with their intervals."""
+    axes = figure.subplots()
+    outcomes = atlas.outcomes[:LISTED]
+    shares = np.array([outcome.share for outcome in outcomes])
+    bounds = np.array([atlas.interval(outcome.share) for outcome in outcomes])
+    colours = ["#0072b2" if outcome.on_front else "#c4c8ce" for outcome in outcomes]
+    places = np.arange(len(outcomes))
+    errors = np.abs(bounds.T - shares) * 100
+    axes.barh(places, 100 * shares, xerr=errors, color=colours, ecolor=INK, capsize=2)
+    axes.set_yticks(places, [outcome_text(atlas, outcome) for outcome in outcomes])
+    axes.invert_yaxis()
+    axes.set_xlabel("share of the sampled commands (%), with 95 % intervals; blue: on the front")
+    _set_titles(figure, f"{atlas.agent}: the outcomes of {number_of(atlas.samples, 'sampled command')}", atlas)
+    return figure
+
+
+def _label(atlas: Atlas, outcome: Outcome) -> str:
+    return f"{outcome_text(atlas, outcome)} ({100 * outcome.share:.1f} %)"
+
+
+def _set_titles(figure: "Figure", title: str, atlas: Atlas) -> None:
+    figure.suptitle(title, fontsize=11)
+    figure.axes[0].set_title(fill(atlas_sentence(atlas), 100), fontsize=8, color=GREY)
+
+
+def _all_unfinished(atlas: Atlas) -> bool:
+    """Return whether every episode lasts until the step limit, as in environments that never end otherwise."""
+    return not any(outcome.finished for outcome in atlas.outcomes)

@@ -1,0 +1,129 @@
+"""Atlases: what is proven of every command is what its rollout does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from policies import random_pcn
+
+import paretofoil as pf
+from paretofoil.core.errors import InvalidInput
+from paretofoil.envs.episode import EXACT, greedy, run_episodes
+from paretofoil.explanation.atlas import Atlas, Outcome
+
+
+@pytest.fixture(scope="module")
+def line() -> Atlas:
+    return pf.atlas(pf.load_agent("reward-line"))
+
+
+def random_commands(agent: pf.Agent, count: int) -> np.ndarray:
+    return np.random.default_rng(1).uniform(agent.space.low, agent.space.high, (count, agent.space.dim))
+
+
+def contradictions(agent: pf.Agent, atlas: Atlas, commands: np.ndarray) -> tuple[int, int]:
+    """Return how many commands have a proven outcome, and how many of these end otherwise."""
+    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), commands, np.zeros(len(commands), dtype=np.uint64))
+    proven, wrong = 0, 0
+    for command, achieved, finished in zip(commands, episodes.returns, episodes.terminated, strict=True):
+        outcome = atlas.outcome_at(command)
+        if outcome is not None:
+            proven += 1
+            same = np.abs(outcome.achieved - achieved).max() <= EXACT and outcome.finished == finished
+            wrong += not same
+    return proven, wrong
+
+
+@pytest.mark.parametrize("name", ["reward-line", "branch-path"])
+def test_every_proven_outcome_is_that_of_the_rollout(name: str) -> None:
+    agent = pf.load_agent(name)
+    proven, wrong = contradictions(agent, pf.atlas(agent), random_commands(agent, 500))
+    assert proven > 450
+    assert wrong == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_outcomes_of_untrained_policies_are_proven_too_and_loops_end_at_the_step_limit(seed: int) -> None:
+    agent = pf.load_agent("reward-line")
+    untrained = random_pcn(seed, agent.policy.state_size, 2, len(agent.actions))  # type: ignore[attr-defined]
+    agent = replace(agent, policy=untrained, achieved=None)
+    result = pf.atlas(agent, undecided=0.05, seconds=20)
+    assert result.undecided <= 0.05 + 1e-6
+    proven, wrong = contradictions(agent, result, random_commands(agent, 200))
+    assert proven > 150
+    assert wrong == 0
+
+
+def test_commands_at_the_corners_of_cells_end_as_proven(line: Atlas) -> None:
+    agent = pf.load_agent("reward-line")
+    cells, numbers = line.cells[line.outcome_of >= 0], line.outcome_of[line.outcome_of >= 0]
+    middle = cells.mean(axis=1)
+    near = cells[:, 0] + 1e-7 * (middle - cells[:, 0])
+    achieved = np.array([outcome.achieved for outcome in line.outcomes])[numbers]
+    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), near, np.zeros(len(near), dtype=np.uint64))
+    assert len(near) > 500
+    assert np.abs(episodes.returns - achieved).max() <= EXACT
+
+
+def test_shares_add_up_and_contain_what_samples_say(line: Atlas) -> None:
+    agent = pf.load_agent("reward-line")
+    assert sum(outcome.share for outcome in line.outcomes) + line.undecided == pytest.approx(1.0, abs=1e-6)
+    assert [outcome.share for outcome in line.outcomes] == sorted((o.share for o in line.outcomes), reverse=True)
+    commands = random_commands(agent, 4000)
+    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), commands, np.zeros(len(commands), dtype=np.uint64))
+    delivered = (episodes.returns >= commands).all(axis=1).mean()
+    low, high = line.interval(line.delivers)
+    assert low - 0.03 <= delivered <= high + 0.03
+    low, high = line.interval(line.on_front)
+    assert low > 0.98
+    assert high <= 1.0
+
+
+def test_a_command_outside_has_no_outcome(line: Atlas) -> None:
+    assert line.outcome_at([2.0, 2.0]) is None
+    assert isinstance(line.outcome_at(line.cells[0].mean(axis=0)), Outcome)
+
+
+def test_a_time_limit_leaves_the_rest_undecided() -> None:
+    result = pf.atlas(pf.load_agent("deep-sea-treasure"), seconds=1e-9)
+    assert result.undecided > 0.99
+    assert result.interval(0.0) == (0.0, pytest.approx(1.0))
+
+
+def test_with_more_objectives_commands_are_sampled_and_nothing_is_called_proven() -> None:
+    agent = pf.load_agent("collect-two")
+    result = pf.atlas(agent, samples=300)
+    assert result.samples == 300
+    low, high = result.interval(result.outcomes[0].share)
+    assert low < result.outcomes[0].share < high
+    assert "300 sampled commands; nothing is proven" in result.sentence()
+    again = pf.atlas(agent, samples=300)
+    assert [o.share for o in again.outcomes] == [o.share for o in result.outcomes]
+
+
+def test_where_chance_plays_or_preferences_are_given_there_is_no_atlas() -> None:
+    with pytest.raises(InvalidInput, match="a deterministic environment, got breakable-bottles"):
+        pf.atlas(pf.load_agent("breakable-bottles"))
+    agent = pf.load_agent("reward-line")
+    weighed = replace(
+        agent, space=pf.CommandSpace.preferences(["left", "right"]), front=np.eye(2), achieved=None, error=None
+    )
+    with pytest.raises(InvalidInput, match="an agent with commands, got reward-line, which has preferences"):
+        pf.atlas(weighed)
+
+
+def test_the_sentence_gives_proven_bounds(line: Atlas) -> None:
+    assert line.sentence().startswith("Under 99")
+    assert "of the commands the episode ends on the front of reward-line" in line.sentence()
+    assert "(proven; the outcome of 0." in line.sentence()
+    assert repr(line).startswith("<Atlas 'reward-line': Under 99")
+
+
+def test_the_map_draws_every_cell_and_lists_the_front(line: Atlas, tmp_path) -> None:
+    figure = line.plot(tmp_path / "atlas.png")
+    [cells] = figure.axes[0].collections
+    assert len(cells.get_paths()) == len(line.cells)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(labels) == len([o for o in line.outcomes if o.on_front]) + 2
+    assert labels[-2:] == ["other outcomes", "undecided"]
+    assert (tmp_path / "atlas.png").stat().st_size > 10_000
