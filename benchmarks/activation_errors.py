@@ -8,6 +8,7 @@ roundoff. Proofs allow `ACTIVATION_ROUNDINGS` of agents/recorder.py and agents/o
 """
 
 import argparse
+from typing import Any
 
 import numpy as np
 import onnxruntime
@@ -16,7 +17,7 @@ from onnx import TensorProto, helper
 
 from paretofoil.core.policy import ACTIVATIONS
 
-TORCH = {
+TORCH: dict[str, Any] = {
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "elu": torch.nn.functional.elu,
@@ -46,7 +47,7 @@ def worst_error(runtime: str, activation: str, form: str, step: int) -> float:
     """Return the largest error of an activation, in roundings."""
     x = numbers(form, step)
     if runtime == "torch":
-        parts = TORCH[activation](x), torch.cat([TORCH[activation](part) for part in x[::97].split(3)])
+        parts = TORCH[activation](x), torch.cat([TORCH[activation](part) for part in torch.split(x[::97], 3)])
         deployed = [part.double().numpy() for part in parts]  # whole vectors, and rests of vectors
     else:
         run = _session(activation, form)

@@ -59,7 +59,8 @@ def sampled(leaves: Leaves, count: int, generator: np.random.Generator) -> Itera
 def check(question: Question, found: ProvenShares, samples: int, generator: np.random.Generator, tally: Tally) -> None:
     """Evaluate the policy at commands of every box, and compare."""
     batch, valid = QuestionBatch([question]), list(question.valid_actions)
-    contest = Contest.of(question.policy.fold(question.state), question, found.slack)  # type: ignore[attr-defined]
+    folded = question.policy.fold(question.state)  # type: ignore[attr-defined]
+    contest = Contest.of(folded, question.valid_actions, (question.low, question.high), found.slack)
     counts = np.zeros(len(valid), dtype=np.int64)
     for owners, shares in sampled(found.leaves, samples, generator):
         commands = question.low + shares * (question.high - question.low)

@@ -199,7 +199,7 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     generator = np.random.default_rng(0)
     policy, actions = random_layers(1, widths, activations), tuple(range(widths[-1]))
     [question] = asked(policy, widths[0]).questions
-    contest = Contest.of(policy.folded, question, 0.01)
+    contest = Contest.of(policy.folded, question.valid_actions, (question.low, question.high), 0.01)
     wide = Contest(**{**contest.__dict__, "around": np.full(widths[0], 0.02), "_networks": {}})
     low = generator.random((200, widths[0])) * 0.9
     high = low + 0.1

@@ -1,16 +1,14 @@
-"""Atlas: what comes of every command, proven.
+"""Atlas: the outcome of every command, proven.
 
-In a deterministic environment the greedy episode is a function of the first command alone: the remaining command is the
-first one minus what was collected. The region of commands is therefore cut into cells, convex polygons of first
-commands. All commands of a cell take the same actions up to some step. In the state that they reached, linear bounds of
-the differences between actions show one of three things: one action is chosen under the whole cell, and the cell makes
-a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
+The command space of two objectives is cut into cells, convex polygons of first commands whose episodes are equal so
+far. In the state that a cell reached, bounds show one of three things: one action is chosen under all its commands, and
+the cell makes a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
 
-Where proofs do not reach (more than two objectives, policies that cannot be looked into), commands are sampled.
+Where proofs do not reach (other numbers of objectives, policies of unknown computation), commands are sampled.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -20,15 +18,11 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.errors import InvalidInput, as_seed
+from paretofoil.core.errors import as_seed
 from paretofoil.core.options import Stop, as_seconds, now
-from paretofoil.core.policy import WhiteBoxPolicy, query
-from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
+from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provable, require_deterministic
 from paretofoil.explanation.influence import likely_share
-from paretofoil.proof.branch_and_bound import Columns
-from paretofoil.proof.shares import Contest
-from paretofoil.proof.slack import RoundingKind, probe_shares
 
 _CORNERS = 12
 """Vertices of a polygon, at most; polygons with nearly as many are halved."""
@@ -40,10 +34,8 @@ _SLIVER = 0.6
 """A part between two actions is cut out of a cell if it is at most this share of it."""
 _WINNER = 0.25
 """The part of the chosen action is cut off if it is at least this share of a cell."""
-_SUBTRACTION = 1e-13
-"""More than the relative rounding error of a remaining command."""
-_TIE = 1e-12
-"""More than the rounding error of a bound at a corner."""
+_EMPTY = 1e-15
+"""Cells below this share of the command space are left undecided."""
 SAMPLES = 10_000
 """Commands that are rolled out where nothing can be proven."""
 
@@ -141,55 +133,41 @@ def atlas(
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
-    if agent.space.simplex:
-        raise InvalidInput.expected("an agent with commands", f"{agent.name}, which has preferences")
-    if agent.environment.stochastic:
-        got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
-        raise InvalidInput.expected("an agent in a deterministic environment", got)
+    require_deterministic(agent)
     deadline = now() + as_seconds(seconds)
-    finite = agent.environment.finite and not agent.horizon
-    if agent.space.dim == 2 and finite and isinstance(agent.policy, WhiteBoxPolicy):
+    if agent.space.dim == 2 and is_provable(agent):
         return _Partition(agent, deadline).run(undecided, progress)
     return _sample(agent, samples, as_seed(seed))
 
 
 @dataclass(frozen=True, eq=False)
-class _Cells(Columns):
+class _Cells(Progress):
     """Polygons of first commands whose episodes are equal so far."""
 
     corners: np.ndarray  # (B, 12, 2)
     area: np.ndarray  # (B,)
-    state: np.ndarray  # (B,) int: the state that they reached
-    step: np.ndarray  # (B,) int
-    collected: np.ndarray  # (B, 2)
-    anchor: np.ndarray  # (B,) int: an earlier state, since which nothing was collected
-    anchor_step: np.ndarray  # (B,) int
 
-    def with_corners(self, corners: np.ndarray) -> "_Cells":
-        columns = dict(zip(("corners", "area"), (corners, _areas(corners)), strict=True))
-        rest = ("state", "step", "collected", "anchor", "anchor_step")
-        return _Cells(**columns, **{name: getattr(self, name) for name in rest})
+    @classmethod
+    def of(cls, progress: Progress, corners: np.ndarray) -> "_Cells":
+        columns = {field.name: getattr(progress, field.name) for field in fields(Progress)}
+        return cls(**columns, corners=corners, area=_areas(corners))
 
 
 class _Partition:
-    """Cuts the region into cells until the outcome of most commands is proven."""
+    """Cuts the command space into cells until the outcome of most commands is proven."""
 
     def __init__(self, agent: Agent, deadline: float) -> None:
-        self.agent, self.deadline = agent, deadline
-        self.table: TransitionTable = tabulate(agent.environment)
-        self.max_steps = agent.environment.max_steps
-        self.start = now()
+        self.agent, self.deadline, self.start = agent, deadline, now()
+        self.episodes = EpisodesOfSets(agent)
         self.low, self.high = agent.space.low, agent.space.high
         self.total = float((self.high - self.low).prod())
-        self.contests: dict[int, Contest] = {}
         self.done: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # corners, achieved, finished
         self.done_area = 0.0
 
     def run(self, undecided: float, progress: Callable[[int, int], None] | None) -> Atlas:
         corners = np.array([[x, y] for x, y in zip(*self._rectangle(), strict=True)])
         corners = np.concatenate([corners, np.repeat(corners[-1:], _CORNERS - 4, axis=0)])[None]
-        zero = np.zeros(1, dtype=np.int64)
-        pool = _Cells(corners, _areas(corners), zero, zero, np.zeros((1, 2)), zero - 1, zero)
+        pool = _Cells.of(Progress.start(2), corners)
         stop = Stop.PROVEN
         while len(pool):
             left = self.total - self.done_area
@@ -203,10 +181,8 @@ class _Partition:
             order = np.argsort(-pool.area)
             half = int(np.searchsorted(np.cumsum(pool.area[order]), pool.area.sum() / 2))
             take = min(max(half, _LEAST), _MOST)
-            some, pool = pool[order[:take]], pool[order[take:]]
-            pool = _Cells(
-                *map(np.concatenate, zip(*(part.columns for part in (pool, *self._examine(some))), strict=True))
-            )
+            parts = [pool[order[take:]], *self._examine(pool[order[:take]])]
+            pool = _Cells(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
         return self._atlas(pool, stop)
 
     def _rectangle(self) -> tuple[list[float], list[float]]:
@@ -232,25 +208,18 @@ class _Partition:
         The bounds are how far each action may be ahead of it, and how far it may be ahead of each action, at most:
         (B, A, 12). They are affine in the command, and minus infinity for actions that are not valid.
         """
-        remaining = cells.corners - cells.collected[:, None, :]
-        off = _SUBTRACTION * (np.abs(cells.corners).max() + np.abs(cells.collected).max())
-        low, high, middle = remaining.min(axis=1) - off, remaining.max(axis=1) + off, remaining.mean(axis=1)
+        low, high, middle = cells.corners.min(axis=1), cells.corners.max(axis=1), cells.corners.mean(axis=1)
         winner = np.zeros(len(cells), dtype=np.int64)
-        ahead, behind = np.full((2, len(cells), self.table.masks.shape[1], _CORNERS), -np.inf)
+        ahead, behind = np.full((2, len(cells), self.episodes.num_actions, _CORNERS), -np.inf)
         for state in np.unique(cells.state).tolist():
-            rows, valid = np.flatnonzero(cells.state == state), np.flatnonzero(self.table.masks[state])
-            contest = self._contest(state, low[rows], high[rows])
-            best = contest.folded.logits(middle[rows])[:, valid].argmax(axis=1)
-            winner[rows] = valid[best]
-            if len(valid) == 1:
-                continue
-            at_low, at_high, at = ((x - contest.low) / contest.scale for x in (low[rows], high[rows], remaining[rows]))
-            bounds = contest.upper_bounds(tuple(range(len(valid))), at_low, at_high)
-            offsets = bounds.offsets + np.abs(bounds.slopes) @ (off / contest.scale) + _TIE
-            heights = bounds.slopes @ at.swapaxes(1, 2) + offsets[:, :, None]  # (rows, pairs, 12)
-            for pair, (a, b) in enumerate(permutations(range(len(valid)), 2)):
-                ahead[rows[best == b], valid[a]] = heights[best == b, pair]
-                behind[rows[best == a], valid[b]] = heights[best == a, pair]
+            rows = np.flatnonzero(cells.state == state)
+            winner[rows] = self.episodes.choices(state, middle[rows] - cells.collected[rows])
+            valid, bounds = self.episodes.bounds(state, low[rows], high[rows], cells.collected[rows])
+            heights = bounds.slopes @ cells.corners[rows].swapaxes(1, 2) + bounds.offsets[:, :, None]
+            for pair, (a, b) in enumerate(permutations(valid.tolist(), 2)):
+                mine, theirs = winner[rows] == b, winner[rows] == a
+                ahead[rows[mine], a] = heights[mine, pair]
+                behind[rows[theirs], b] = heights[theirs, pair]
         return winner, ahead, behind
 
     def _cut_between(
@@ -262,10 +231,10 @@ class _Partition:
         between = _areas(sliver[0])
         small = between <= _SLIVER * cells.area
         parts = [
-            self._advance(cells[small].with_corners(mine[0][small]), winner[small]),
-            self._advance(cells[small].with_corners(theirs[0][small]), rival[small]),
+            self._advance(_Cells.of(cells[small], mine[0][small]), winner[small]),
+            self._advance(_Cells.of(cells[small], theirs[0][small]), rival[small]),
         ]
-        kept = cells[small].with_corners(sliver[0][small])
+        kept = _Cells.of(cells[small], sliver[0][small])
         return [*parts, *self._halves(kept), *self._halves(cells[~small])]
 
     def _cut_off(self, cells: _Cells, winner: np.ndarray, ahead: np.ndarray) -> list[_Cells]:
@@ -276,8 +245,8 @@ class _Partition:
             inner, *kept = _clip(inner, -values[:, rival], *values.swapaxes(0, 1))
             values = np.stack(kept, axis=1)
         large = _areas(inner) >= _WINNER * cells.area
-        parts = [self._advance(cells[large].with_corners(inner[large]), winner[large])]
-        parts += [self._drop_empty(cells[large].with_corners(out[large])) for out in outside]
+        parts = [self._advance(_Cells.of(cells[large], inner[large]), winner[large])]
+        parts += [self._drop_empty(_Cells.of(cells[large], out[large])) for out in outside]
         return [*parts, *self._halves(cells[~large])]
 
     def _halves(self, cells: _Cells) -> list[_Cells]:
@@ -290,52 +259,21 @@ class _Partition:
         rows = np.arange(len(cells))
         side = cells.corners[rows, :, axis] - middle[rows, axis][:, None]
         return [
-            self._drop_empty(cells.with_corners(_clip(cells.corners, side)[0])),
-            self._drop_empty(cells.with_corners(_clip(cells.corners, -side)[0])),
+            self._drop_empty(_Cells.of(cells, _clip(cells.corners, side)[0])),
+            self._drop_empty(_Cells.of(cells, _clip(cells.corners, -side)[0])),
         ]
 
     def _drop_empty(self, cells: _Cells) -> _Cells:
-        return cells[cells.area > 1e-15 * self.total]
+        return cells[cells.area > _EMPTY * self.total]
 
     def _advance(self, cells: _Cells, actions: np.ndarray) -> _Cells:
         """Step cells whose action is proven; record those whose episode ends, and return the others."""
-        some = cells.area > 1e-15 * self.total
+        some = cells.area > _EMPTY * self.total
         cells, actions = cells[some], actions[some]
-        rewards = self.table.rewards[cells.state, actions, 0]
-        state = self.table.next_states[cells.state, actions, 0]
-        collected, step = cells.collected + rewards, cells.step + 1
-        final = self.table.final[state]
-        # Brent's cycle detection: if state and remaining command repeat, the episode repeats until the step limit.
-        nothing = ~rewards.any(axis=1)
-        loops = nothing & (state == cells.anchor) & ~final
-        renew = ~nothing | (step >= 2 * cells.anchor_step)
-        anchor, anchor_step = np.where(renew, state, cells.anchor), np.where(renew, step, cells.anchor_step)
-        ends = final | loops | (step >= self.max_steps)
-        if ends.any():
-            self.done.append((cells.corners[ends], collected[ends], final[ends]))
-            self.done_area += float(cells.area[ends].sum())
-        after = _Cells(cells.corners, cells.area, state, step, collected, anchor, anchor_step)
-        return after[~ends]
-
-    def _contest(self, state: int, low: np.ndarray, high: np.ndarray) -> Contest:
-        """Return the differences between the valid actions of a state, for commands that include these boxes."""
-        least, most = low.min(axis=0), high.max(axis=0)
-        contest = self.contests.get(state)
-        if contest is None or (least < contest.low).any() or (most > contest.low + contest.scale).any():
-            if contest is not None:
-                least, most = np.minimum(least, contest.low), np.maximum(most, contest.low + contest.scale)
-            width = most - least
-            region = _Region(
-                least - width / 4, most + width / 4, tuple(np.flatnonzero(self.table.masks[state]).tolist())
-            )
-            policy, observation = self.agent.policy, self.table.observations[state]
-            folded = policy.fold(observation)  # type: ignore[attr-defined]
-            probes = region.low + probe_shares(2) * (region.high - region.low)
-            deployed = query(policy, np.repeat(observation[None], len(probes), axis=0), probes)
-            valid = list(region.valid_actions)
-            measured = float(np.ptp((deployed - folded.logits(probes))[:, valid], axis=1).max())
-            contest = self.contests[state] = Contest.of(folded, region, measured)  # type: ignore[arg-type]
-        return contest
+        after, ends, final = self.episodes.advance(cells, actions)
+        self.done.append((cells.corners[ends], after.collected[ends], final[ends]))
+        self.done_area += float(cells.area[ends].sum())
+        return _Cells.of(after, cells.corners)[~ends]
 
     def _atlas(self, pool: _Cells, stop: Stop) -> Atlas:
         empty = np.zeros((0, _CORNERS, 2)), np.zeros((0, 2)), np.zeros(0, dtype=bool)
@@ -350,7 +288,6 @@ class _Partition:
         numbers = np.argsort(order)[kind_of]
         asked = _clip(*_clip(corners, achieved[:, None, 0] - corners[:, :, 0], achieved[:, None, 1] - corners[:, :, 1]))
         delivers = float(_areas(asked[0]).sum() / self.total)
-        assumed = max((c.slack for c in self.contests.values() if _rounding(c) == "measured"), default=0.0)
         return Atlas(
             self.agent.name,
             self.agent.space.asked_for,
@@ -364,19 +301,8 @@ class _Partition:
             np.concatenate([numbers, np.full(len(pool), -1)]),
             stop,
             now() - self.start,
-            assumed,
+            self.episodes.assumed,
         )
-
-
-@dataclass(frozen=True, eq=False)
-class _Region:
-    low: np.ndarray
-    high: np.ndarray
-    valid_actions: tuple[int, ...]
-
-
-def _rounding(contest: Contest) -> RoundingKind:
-    return "measured" if contest.around.any() else "derived"
 
 
 def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> Outcome:

@@ -13,7 +13,7 @@ import numpy as np
 
 from paretofoil.core.options import Stop, now
 from paretofoil.core.policy import FoldedPolicy, Rounding, WhiteBoxPolicy
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
 from paretofoil.proof.networks import MarginNetwork, rounding_pads
@@ -97,7 +97,8 @@ def prove_shares(batch: QuestionBatch, effort: ShareEffort, row: int = 0) -> Pro
     assert isinstance(question.policy, WhiteBoxPolicy)
     folded = question.policy.fold(question.state)
     measured = _deviation(batch, row, folded)
-    contest = Contest.of(folded, question, measured, batch.clearance)
+    region = question.low, question.high
+    contest = Contest.of(folded, question.valid_actions, region, measured, batch.clearance)
     return _Partition(contest).run(effort, measured)
 
 
@@ -125,18 +126,25 @@ class Contest:
     _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, folded: FoldedPolicy, question: Question, measured: float, clearance: float = 0.0) -> "Contest":
-        """Return the contest of a question's valid actions, for a measured deviation and a clearance for noise."""
-        folded = folded.within(question.low, question.high, len(question.valid_actions))
-        low, width = question.low, question.high - question.low
+    def of(
+        cls,
+        folded: FoldedPolicy,
+        valid: tuple[int, ...],
+        region: tuple[np.ndarray, np.ndarray],
+        measured: float,
+        clearance: float = 0.0,
+    ) -> "Contest":
+        """Return the contest of valid actions in a region, for a measured deviation and a clearance for noise."""
+        folded = folded.within(*region, len(valid))
+        low, width = region[0], region[1] - region[0]
         scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
-        parts = folded, question.valid_actions, low, scale, high
-        unknown = cls(*parts, float32_rounding(low, question.high) / scale, slack_for(measured, clearance), None)
+        parts = folded, valid, low, scale, high
+        unknown = cls(*parts, float32_rounding(*region) / scale, slack_for(measured, clearance), None)
         if folded.rounding is None:
             return unknown
         around = np.zeros_like(low)
         derived = cls(*parts, around, 0.0, folded.rounding)
-        network = derived._network(tuple(range(len(question.valid_actions))))
+        network = derived._network(tuple(range(len(valid))))
         error = float(network.largest_error(np.zeros_like(high), high).max(initial=0.0))
         if max(measured, clearance / CAUTION) > error:  # then its arithmetic is not what it says
             return unknown
