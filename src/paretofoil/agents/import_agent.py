@@ -1,8 +1,7 @@
 """Imports networks of MORL-Baselines and of the authors as agents.
 
-Other code encodes the same states by other numbers, and orders the same actions differently. The difference becomes a
-part of the imported network: an additional first layer computes their observation from ours, and the rows of the
-output layer are put into our order.
+Other code encodes states and orders actions differently. The difference becomes a part of the imported network: an
+additional first layer computes their observation from ours, and the rows of the output layer are put into our order.
 """
 
 from collections.abc import Callable, Mapping

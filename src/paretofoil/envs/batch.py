@@ -1,7 +1,7 @@
 """Batches: many episodes of one environment, stepped together.
 
 `make_batch` returns a vectorised implementation if there is one. Finite environments are tabulated: all reachable
-states are visited once, then a step is an array look-up. Of other environments, copies are stepped one by one.
+states are visited once, then a step is an array look-up. Copies of other environments are stepped one by one.
 """
 
 import copy
@@ -49,7 +49,7 @@ class BatchEnv(Protocol):
         ...
 
     def step(self, rows: np.ndarray, actions: np.ndarray) -> Stepped:
-        """Step these rows only. An invalid action or a finished row is an `InvalidInput`."""
+        """Step these rows only. Raise `InvalidInput` for an invalid action or a row whose episode has ended."""
         ...
 
     def snapshot(self, row: int) -> Any:
@@ -128,6 +128,7 @@ def uniforms(seeds: np.ndarray, steps: np.ndarray, draws: int) -> np.ndarray:
 MAX_STATES = 200_000
 """The search for states stops at this number."""
 USUAL, RARE = 0, 1
+"""The outcomes of a random step."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -390,7 +391,7 @@ class GymnasiumBatch:
 def clone(env: Any) -> Any:
     """Return a deep copy of an environment in its current state.
 
-    `copy.deepcopy` does not work: many environments inherit Gymnasium's EzPickle, whose copies start anew.
+    `copy.deepcopy` does not work: many environments inherit Gymnasium's EzPickle, whose copies are newly constructed.
     """
     memo: dict[int, Any] = {}
     twin = object.__new__(type(env))

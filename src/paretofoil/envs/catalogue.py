@@ -152,9 +152,9 @@ def entry(name: str | CatalogueEntry) -> CatalogueEntry:
 
 def is_catalogued(item: CatalogueEntry) -> bool:
     """Return whether an entry describes the same environment as the catalogue's entry of its name."""
-    known = _entries.get(item.name)
+    registered = _entries.get(item.name)
     fields = ("gym_id", "kwargs", "state", "encode", "mask", "chance", "actions")
-    return known is not None and all(getattr(item, name) == getattr(known, name) for name in fields)
+    return registered is not None and all(getattr(item, name) == getattr(registered, name) for name in fields)
 
 
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:

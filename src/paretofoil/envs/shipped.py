@@ -23,7 +23,7 @@ _GATHERING = OneHot((5, 5, 1, 1))
 
 
 def _later(function: str, *arguments: Any) -> Any:
-    """Import a function ("module:name") of this package when it is first called."""
+    """Call a function ("module:name") of this package that is imported only when it is needed."""
     module, _, name = function.partition(":")
     return getattr(import_module(f"paretofoil.envs.{module}"), name)(*arguments)
 
@@ -43,7 +43,7 @@ def _free_mask(free: np.ndarray, cell: Cell) -> np.ndarray:
 
 
 def _bottles_mask(env: Any) -> np.ndarray:
-    """A pickup is valid at the source while the agent carries fewer than two bottles."""
+    """Return the valid actions; a pickup is valid at the source while the agent carries fewer than two bottles."""
     return np.array([env.location > 0, env.location < env.size - 1, env.location == 0 and env.bottles_carrying < 2])
 
 

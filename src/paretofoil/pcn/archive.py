@@ -1,7 +1,7 @@
-"""What enters the replay: realised returns, or means over repeated rollouts.
+"""Chooses the episodes that enter the replay, by their realised returns or by means over repeated rollouts.
 
-In a stochastic environment an archive of realised returns collects luck: a single lucky episode dominates every return
-that a policy can promise. There, plans are rolled out repeatedly, and their mean return is the label.
+In a stochastic environment the return of one lucky episode dominates every mean return that a policy can achieve.
+There, plans are rolled out repeatedly, and their mean return is the label.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ class Estimator:
     def refresh(self, replay: Replay, numbers: Sequence[int], times: int = 1) -> int:
         """Estimate some labels again, with `times` as many rollouts; return the number of environment steps.
 
-        This removes luck, and the policy, which continues where a plan ends, has improved meanwhile.
+        New estimates remove luck, and they account for the policy, which acts after the end of a plan and has improved.
         """
         total = 0
         for number in numbers:

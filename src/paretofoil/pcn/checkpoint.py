@@ -103,10 +103,9 @@ def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.nda
     header = read_value(Header, stored, f"the checkpoint {path}")
     if header.environment and environment and header.environment != environment:
         raise InvalidInput.expected(f"{path} to be a checkpoint of {environment}", f"one of {header.environment}")
-    hidden = arrays.get("learner.network.hidden.bias")
-    if hidden is None or hidden.shape != (header.config.hidden,):
-        got = "none" if hidden is None else hidden.shape
-        raise InvalidInput.expected(f"a network of {header.config.hidden} hidden units in {path}", got)
+    hidden = arrays.get("learner.network.hidden.bias", np.zeros(0))
+    if hidden.shape != (header.config.hidden,):
+        raise InvalidInput.expected(f"a network of {header.config.hidden} hidden units in {path}", hidden.size)
     for name, array in arrays.items():
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InvalidInput.expected(f"finite numbers in {name} of {path}", "NaN or infinity")
@@ -173,14 +172,13 @@ def unpack(packed: Mapping[str, np.ndarray], path: Path, env: BatchEnv, command_
         raise InvalidInput.expected(f"as many pieces of each column in {path}", [len(pieces) for pieces in columns])
     demonstrations = [Demonstration(*pieces) for pieces in zip(*columns, strict=True)]
     for number, d in enumerate(demonstrations):
-        lengths = {len(d.states), len(d.masks), len(d.commands), len(d.actions)}
-        valid = len(lengths) == 1 and 0 not in lengths and len(d.label) == len(d.error) == env.num_objectives
-        for actions in (d.plan, d.actions):
-            valid = valid and not ((actions < 0) | (actions >= env.num_actions)).any()
+        lengths = [len(d.states), len(d.masks), len(d.commands), len(d.actions)]
+        valid = len(set(lengths)) == 1 and 0 not in lengths and len(d.label) == len(d.error) == env.num_objectives
+        actions = np.concatenate([d.plan, d.actions])
+        valid = valid and not ((actions < 0) | (actions >= env.num_actions)).any()
         if not valid or not d.masks[np.arange(len(d.actions)), d.actions].all():
-            raise InvalidInput.expected(
-                f"demonstration {number} of {path} to be of {env.num_actions} actions", "others"
-            )
+            what = f"demonstration {number} of {path} to have columns of one length and valid actions"
+            raise InvalidInput.expected(what, f"lengths {lengths} and actions {brief(actions.tolist())}")
     return demonstrations
 
 
@@ -188,7 +186,7 @@ def _split(packed: Mapping[str, np.ndarray], name: str, axes: tuple[int, ...], p
     """Return the pieces of a column of demonstrations."""
     values, sizes = packed.get(name), packed.get(f"{name}_sizes")
     if values is None or sizes is None:
-        raise InvalidInput.expected(f"{name} of demonstrations in {path}", "none")
+        raise InvalidInput.expected(f"{name} and {name}_sizes of demonstrations in {path}", sorted(packed))
     kind = _KINDS.get(name, "f")
     if values.dtype.kind != kind or values.ndim != 1 + len(axes) or values.shape[1:] != axes:
         raise InvalidInput.expected(f"{name} of {path} as rows of shape {axes}", f"{values.dtype} of {values.shape}")

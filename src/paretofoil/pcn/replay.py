@@ -5,7 +5,7 @@ suffixes are trimmed before relabelling.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -86,23 +86,19 @@ def relabel(
     """
     parts: list[tuple[np.ndarray, ...]] = []
     for row, length in zip(rows, lengths, strict=True):
-        collected = np.cumsum(episodes.rewards[row, :length], axis=0) - episodes.rewards[row, :length]
-        commands = label - collected
+        rewards = episodes.rewards[row, :length]
+        commands = label - (np.cumsum(rewards, axis=0) - rewards)
         if horizon is not None:
-            left = np.maximum(horizon - np.arange(length, dtype=np.float64), 1.0)
-            commands = np.concatenate([commands, left[:, None]], axis=1)
+            commands = np.column_stack([commands, np.maximum(horizon - np.arange(length), 1.0)])
         columns = (episodes.observations, episodes.masks, episodes.actions)
-        states, masks, actions = (column[row, :length].copy() for column in columns)
-        parts.append((states, masks, commands, actions))
-    joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
-    states, masks, commands, actions = joined
+        parts.append((commands, *(column[row, :length] for column in columns)))
+    commands, states, masks, actions = (np.concatenate(part) for part in zip(*parts, strict=True))
     _, first = np.unique(np.column_stack([states, commands, actions]), axis=0, return_index=True)
     first.sort()  # rollouts of one plan share most samples; each is kept once
     return Demonstration(label, error, plan, states[first], masks[first], commands[first], actions[first])
 
 
-@dataclass(frozen=True, eq=False)
-class Ranking:
+class Ranking(NamedTuple):
     """Labels of demonstrations to compare."""
 
     labels: np.ndarray  # (n, d)
@@ -116,13 +112,6 @@ class Ranking:
             errors=np.array([d.error for d in demonstrations]),
             lengths=np.array([len(d.plan) for d in demonstrations], dtype=np.int64),
         )
-
-    def __add__(self, other: "Ranking") -> "Ranking":
-        pairs = ((getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return Ranking(*(np.concatenate([a, b]) if len(a) else b for a, b in pairs))
-
-    def __getitem__(self, rows: np.ndarray) -> "Ranking":
-        return Ranking(self.labels[rows], self.errors[rows], self.lengths[rows])
 
     def unique(self) -> np.ndarray:
         """Return one row per label: that with the smallest error (to a factor of two), the shortest, the newest.
@@ -183,19 +172,17 @@ class Replay:
         return low, high
 
     def samples(self) -> Samples:
+        """Return the samples of all demonstrations."""
         ds = self.demonstrations
-        return Samples(
-            states=np.concatenate([d.states for d in ds]),
-            masks=np.concatenate([d.masks for d in ds]),
-            commands=np.concatenate([d.commands for d in ds]),
-            actions=np.concatenate([d.actions for d in ds]),
-            owners=np.repeat(np.arange(len(ds)), [len(d.actions) for d in ds]),
-        )
+        columns = {name: np.concatenate([getattr(d, name) for d in ds]) for name in Samples._fields[:-1]}
+        return Samples(**columns, owners=np.repeat(np.arange(len(ds)), [len(d.actions) for d in ds]))
 
     def choose(self, new: Ranking) -> tuple[list[int], list[int]]:
         """Return the indices of the own demonstrations to keep, and of the new ones to add."""
         own = len(self.demonstrations)
-        selected = _select(Ranking.of(self.demonstrations) + new, self.capacity)
+        if own:
+            new = Ranking(*map(np.concatenate, zip(Ranking.of(self.demonstrations), new, strict=True)))
+        selected = _select(new, self.capacity)
         return [i for i in selected if i < own], [i - own for i in selected if i >= own]
 
     def tidy(self) -> None:
@@ -213,7 +200,7 @@ def _select(ranking: Ranking, capacity: int) -> list[int]:
     if not len(ranking.labels):
         return []
     unique = ranking.unique()
-    ranking = ranking[unique]
+    ranking = Ranking(*(column[unique] for column in ranking))
     points, best = ranking.labels, ranking.best()
     if len(best) >= capacity:
         least_crowded = np.argsort(-crowding_distance(points[best]), kind="stable")[:capacity]
