@@ -83,7 +83,7 @@ def _risk(name: str) -> Objective:
 
 
 def _grid_world(
-    world: type[GridWorld], max_steps: int, high: float, box_high: float, reference: float, description: str
+    world: type[GridWorld], description: str, *, max_steps: int, high: float, box_high: float, reference: float
 ) -> CatalogueEntry:
     """Return the entry of a grid world with the largest return `high` and the paper's largest command `box_high`."""
     layout = world.layout
@@ -151,19 +151,13 @@ def _minecart(name: str, stochastic: bool) -> CatalogueEntry:
     )
 
 
+_BRANCHES = "Two narrow branches of collectibles A and B, and too few steps to take them all."
+_TWO_OF_FOUR = "Collect two of four objectives: the first pays 1.0, the second 0.8."
+_TERMINAL_ROW = "Walk up to the terminal row, where A is paid on the left and B on the right."
 SHIPPED = (
-    _grid_world(
-        BranchPath,
-        13,
-        4.0,
-        3.0,
-        0.0,
-        "Two narrow branches of collectibles A and B, and too few steps to take them all.",
-    ),
-    _grid_world(CollectTwo, 50, 1.0, 1.0, -0.1, "Collect two of four objectives: the first pays 1.0, the second 0.8."),
-    _grid_world(
-        RewardLine, 20, 1.0, 1.0, -0.1, "Walk up to the terminal row, where A is paid on the left and B on the right."
-    ),
+    _grid_world(BranchPath, _BRANCHES, max_steps=13, high=4.0, box_high=3.0, reference=0.0),
+    _grid_world(CollectTwo, _TWO_OF_FOUR, max_steps=50, high=1.0, box_high=1.0, reference=-0.1),
+    _grid_world(RewardLine, _TERMINAL_ROW, max_steps=20, high=1.0, box_high=1.0, reference=-0.1),
     CatalogueEntry(
         name="deep-sea-treasure",
         gym_id="mo_gymnasium:deep-sea-treasure-concave-v0",
