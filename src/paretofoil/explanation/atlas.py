@@ -290,7 +290,7 @@ class _Partition:
         delivers = float(_areas(asked[0]).sum() / self.total)
         return Atlas(
             self.agent.name,
-            self.agent.space.asked_for,
+            self.agent.space.command_objectives,
             self.low,
             self.high,
             outcomes,
@@ -325,7 +325,7 @@ def _sample(agent: Agent, samples: int, seed: int) -> Atlas:
     none = np.zeros((0, _CORNERS, 2)), np.zeros(0, dtype=int)
     space = agent.space
     return Atlas(
-        agent.name, space.asked_for, space.low, space.high, outcomes, 0.0, float(delivers), samples, *none,
+        agent.name, space.command_objectives, space.low, space.high, outcomes, 0.0, float(delivers), samples, *none,
         Stop.COMPLETE, now() - start,
     )  # fmt: skip
 
