@@ -19,7 +19,7 @@ from scipy.stats import beta
 import paretofoil as pf
 from paretofoil.agents.agent import rollouts
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.proof.shares import Contest, Leaves, ProvenShares, ShareEffort, prove_shares
 
 CHUNK = 1 << 15
@@ -113,7 +113,7 @@ def main() -> None:
         agent, began, tally = pf.load_agent(name), time.perf_counter(), Tally()
         generator, left, boxes, inert = np.random.default_rng(1), [], 0, 0
         for decision in decisions_of(agent, given.decisions):
-            question = make_question(agent, decision, decision.action)
+            [question] = make_questions(agent, decision, [decision.action])
             effort = ShareEffort(deadline=time.perf_counter() + given.seconds)
             found = prove_shares(QuestionBatch([question]), effort)
             check(question, found, given.samples, generator, tally)

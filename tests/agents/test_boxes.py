@@ -15,7 +15,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.envs.front import known_front
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 
 SHIPPED = sorted(path.name for path in shipped_folder().iterdir())
 FINITE = [name for name in SHIPPED if load_agent(name).environment.finite]
@@ -111,7 +111,7 @@ def test_no_question_about_a_front_searches_what_can_no_longer_be_returned(name:
     agent = load_agent(name)
     low, high = agent.space.limits
     for decision in decisions_of_front(agent):
-        question = make_question(agent, decision, decision.valid_actions[0])
+        [question] = make_questions(agent, decision, [decision.valid_actions[0]])
         for region in (question.low, question.high):
             whole, asked_for = decision.collected + region, decision.collected + decision.command
             assert (region >= np.minimum(low, decision.command)).all()

@@ -11,7 +11,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import Options
 from paretofoil.explanation.explain import explain, explain_decision, explain_episode
-from paretofoil.explanation.questions import default_kappa, make_question, reachable_region
+from paretofoil.explanation.questions import default_kappa, make_questions, reachable_region
 
 TREASURE = Objective("treasure", natural_low=0.0, natural_high=10.0)
 TIME = Objective("time", "steps", cost=True, natural_low=-20.0, natural_high=-1.0)
@@ -65,7 +65,7 @@ def test_the_papers_box_is_searched_whole_whatever_was_collected() -> None:
     agent = load_agent("deep-sea-treasure")
     decision = decision_in(agent, (124, -19), 18)
     assert decision.collected.tolist() == [0, -18]
-    question = make_question(agent, decision, decision.action, Options(box="paper"))
+    [question] = make_questions(agent, decision, [decision.action], Options(box="paper"))
     assert (question.low.tolist(), question.high.tolist()) == ([0.0, -200.0], [124.0, -1.0])
     assert question.space.scale.tolist() == [124.0, 199.0]
 
@@ -73,7 +73,7 @@ def test_the_papers_box_is_searched_whole_whatever_was_collected() -> None:
 def test_the_papers_box_is_widened_to_a_command_outside_of_it() -> None:
     agent = load_agent("branch-path")
     decision = agent.decision_at([2, 3] + [0] * 8, (4.0, -1.0))
-    question = make_question(agent, decision, decision.action, Options(box="paper"))
+    [question] = make_questions(agent, decision, [decision.action], Options(box="paper"))
     assert (question.low.tolist(), question.high.tolist()) == ([0.0, -1.0], [4.0, 3.0])
     assert question.space.scale.tolist() == [3.0, 3.0]
 
@@ -110,7 +110,7 @@ def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
         Options(box="papers")  # type: ignore[arg-type]
     decision, options = decision_in(agent, agent.front[0], 0), Options(box="paper")
     with pytest.raises(InvalidInput, match="expected an agent, whose environment has the paper's box, got the policy"):
-        make_question(agent.policy, decision, decision.others[0], options, space=agent.space)
+        make_questions(agent.policy, decision, [decision.others[0]], options, space=agent.space)
 
 
 def test_an_agent_of_values_is_asked_for_its_usual_kappa_once_for_each_decision(

@@ -21,7 +21,7 @@ from paretofoil.core.options import Limits, Stop
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.search import CFZoo
 from paretofoil.search.registry import methods
 
@@ -110,7 +110,7 @@ def shipped_questions(name: str) -> list[Question]:
     agent = load_agent(name)
     episodes = rollouts(agent, agent.front[:2])
     return [
-        make_question(agent, d, foil)
+        make_questions(agent, d, [foil])[0]
         for episode in episodes
         for d in list(episode)[:4]
         for foil in d.valid_actions

@@ -13,7 +13,7 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.search import Boundary, Exact, NearestFront
 from paretofoil.study import (
     COMPARISON,
@@ -135,7 +135,7 @@ def test_a_fingerprint_differs_between_agents_and_is_stable() -> None:
     agent = small_agent()
     before = fingerprint(agent)
     case, decision = next(iter(enumerate_cases(agent)))
-    ask([make_question(agent, decision, case.foil)], NearestFront())
+    ask(make_questions(agent, decision, [case.foil]), NearestFront())
     assert fingerprint(agent) == before == fingerprint(small_agent())
     assert fingerprint(small_agent(seed=1)) != before
 

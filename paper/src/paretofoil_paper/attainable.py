@@ -8,7 +8,7 @@ import numpy as np
 
 from paretofoil.core.answer import DELIVERED
 from paretofoil.explanation.attainable import find_attainable
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.show.palette import BLUE, GREEN, GREY
 from paretofoil.study import Row
 from paretofoil.study.study import describe_search
@@ -78,7 +78,7 @@ def measure_attainable(answers: AnswerRollouts) -> Iterator[AttainableAnswer]:
     agent, continuations = answers.agent, _continuations(answers)
     triples = zip(answers.rows, answers.decisions, answers.commands, strict=True)
     for i, (row, decision, command) in enumerate(triples):
-        question = make_question(agent, decision, row.case.foil)
+        [question] = make_questions(agent, decision, [row.case.foil])
         attainable = find_attainable(agent, decision, question, command)
         outcome = attainable.consequence
         yield AttainableAnswer(

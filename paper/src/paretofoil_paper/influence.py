@@ -13,7 +13,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.options import Options
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.explanation.influence import actions_at, influence_scores, random_commands
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.proof.shares import ShareEffort, prove_shares
 from paretofoil.study.case import evenly
 from paretofoil.study.table import Table
@@ -116,7 +116,7 @@ def measure_influence(plan: Plan) -> Iterator[StepInfluence]:
 
 
 def _measure_step(agent: Agent, front: int, decision: Decision, seed: int) -> StepInfluence:
-    question = make_question(agent, decision, decision.action, Options(kappa=0.0, box="paper"))
+    [question] = make_questions(agent, decision, [decision.action], Options(kappa=0.0, box="paper"))
     batch = QuestionBatch([question])
     commands = _scan(question, seed)
     changed = actions_at(batch, commands, "scan") != decision.action

@@ -11,7 +11,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.questions import make_question
+from paretofoil.explanation.questions import make_questions
 from paretofoil.study import Row
 from paretofoil_paper.issued import AnswerRollouts, choose_actions
 from paretofoil_paper.plan import Plan
@@ -87,7 +87,7 @@ def _actions(agent: Agent, decisions: Sequence[Decision], commands: Sequence[np.
 
 def _question(agent: Agent, other: Agent, decision: Decision, foil: int) -> Question:
     """Return the question to the other agent in the command space of the first, so that distances have one unit."""
-    return make_question(other, decision, foil, space=agent.space)
+    return make_questions(other, decision, [foil], space=agent.space)[0]
 
 
 def _ask(questions: Sequence[Question], search: Search) -> list[Answer]:

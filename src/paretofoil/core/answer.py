@@ -1,4 +1,4 @@
-"""Answers: the counterfactual command of a question, or that there is none, with what is proven about it."""
+"""Answers: the counterfactual command of a question, or none, with its proof and rollouts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from paretofoil.core.options import Stop
 from paretofoil.core.question import Question
 
 DELIVERED = 0.01
-"""A rollout delivers what a command asks for if it misses each objective by at most this share of its range."""
+"""A command is delivered if the rollout misses each objective by at most this share of its range."""
 
 
 class Status(Enum):
@@ -72,9 +72,9 @@ class QuestionRecord:
     step: Count | None = None
     """Step of the episode; None outside of an episode."""
     collected: np.ndarray | None = None
-    """What had been collected before; None if nothing had, or if it is not recorded."""
+    """Return collected before the decision; None if there was none, or if it was not recorded."""
     outside: tuple[int, ...] = ()
-    """Objectives of which the original command asks for more or less than the agent was trained on."""
+    """Objectives of the original command outside the range on which the agent was trained."""
     kept: tuple[int, ...] = ()
     """Objectives that must not change."""
     held: tuple[int, ...] = ()
@@ -215,7 +215,7 @@ class Consequence:
     """The outcome of issuing a command in the state of a decision; means over repeated rollouts."""
 
     achieved: np.ndarray
-    """Return of the whole episode, with what had been collected before."""
+    """Return of the whole episode, including the part before the decision."""
     error: np.ndarray
     """Standard error of each mean; 0 in deterministic environments."""
     steps: float
@@ -233,21 +233,21 @@ class Consequence:
 
 @dataclass(frozen=True, eq=False)
 class Attainable:
-    """The closest command, among those rolled out, that makes the agent take the foil and delivers what it asks for.
+    """The closest command, among those rolled out, that makes the agent take the foil and is then delivered.
 
-    That none was found does not prove that there is none.
+    If none was found, there may still be one.
     """
 
     num_rollouts: Count
     """Number of commands with the foil as their first action that were rolled out."""
     command: np.ndarray | None = None
-    """What to ask for from here on; None, with all that follows, if no command was found."""
+    """The command to issue at the decision; None, like all fields below, if none was found."""
     total: np.ndarray | None = None
-    """What that asks of the whole episode: the command and what had been collected before."""
+    """The same command for the whole episode: with the return collected before the decision."""
     distance: float | None = None
     """Scaled distance from the original command."""
     deviation: float | None = None
-    """The largest difference between what was asked for and achieved, as a share of an objective's range."""
+    """The largest difference between the command and the return, as a share of an objective's range."""
     consequence: Consequence | None = None
     """Outcome of the command, rolled out once more by itself."""
 
@@ -270,7 +270,7 @@ class Start:
     issued: np.ndarray
     """The command that was issued at the start."""
     command: np.ndarray
-    """The command to issue instead: the quoted command and what had been collected before."""
+    """The command to issue instead: the quoted command plus the return collected before the decision."""
     leads_here: bool | None
     """Whether an episode under that command reaches the state of the decision; None in stochastic environments."""
 
@@ -364,7 +364,7 @@ class Answer(Document):
         return str(show(self, "html"))
 
     def paragraph(self) -> str:
-        """Return the answer at length: what changes, what stays, probabilities, outcomes, caveats."""
+        """Return the answer as a paragraph: changes, probabilities, outcomes of rollouts, and caveats."""
         return str(show(self, "paragraph"))
 
     def plot(self, path: Any = None, *, axes: tuple[str | int, str | int] | None = None) -> Any:
@@ -382,27 +382,23 @@ class Answer(Document):
         return _from_schema_1(values)
 
     def check(self) -> None:
-        """Every number of an answer must have its objective or its action: sentences and figures look them up."""
-        asked, rollouts = self.question, self.rollouts or Rollouts()
-        dim, num_actions = len(asked.objectives), len(asked.actions)
-        commands = {
-            **{f"question.{name}": getattr(asked, name) for name in ("command", "low", "high", "collected")},
-            "quoted.command": self.command,
-            "closest.command": self.closest and self.closest.command,
-            "proven_range.low": self.proven_range and self.proven_range.low,
-            **_named(rollouts.start, "rollouts.start", "issued", "command"),
-            **_named(rollouts.attainable, "rollouts.attainable", "command", "total"),
+        """Check that every number has its objective or action: sentences and figures look them up."""
+        question, rollouts = self.question, self.rollouts or Rollouts()
+        dim, num_actions = len(question.objectives), len(question.actions)
+        parts = {
+            **{name: getattr(self, name) for name in ("question", "quoted", "closest", "proven_range")},
+            **{f"rollouts.{name}": getattr(rollouts, name) for name in ("start", "attainable")},
         }
-        per_action = {"question.phrases": np.array(asked.phrases)}
-        for part, value in (("question", asked), ("quoted", self.quoted), ("closest", self.closest)):
-            per_action |= _named(value, part, "probabilities", "values")
-        for vectors, size, of in ((commands, dim, "objectives"), (per_action, num_actions, "actions")):
-            for name, vector in vectors.items():
-                if vector is not None and vector.shape != (size,):
-                    raise InvalidInput.expected(f"{name} for {size} {of}", f"shape {vector.shape}")
+        per_objective = dict.fromkeys(("command", "low", "high", "collected", "issued", "total"), (dim, "objectives"))
+        per_action = dict.fromkeys(("phrases", "probabilities", "values"), (num_actions, "actions"))
+        for path, part in parts.items():
+            for name, (size, of) in (per_objective | per_action).items():
+                value = getattr(part, name, None)
+                if value is not None and np.shape(value) != (size,):
+                    raise InvalidInput.expected(f"{path}.{name} for {size} {of}", f"shape {np.shape(value)}")
         for name in ("outside", "kept", "held", "free"):
-            _check_indices(f"question.{name}", getattr(asked, name), dim)
-        _check_indices("actions", (asked.chosen, asked.foil, *asked.valid_actions), num_actions)
+            _check_indices(f"question.{name}", getattr(question, name), dim)
+        _check_indices("actions", (question.chosen, question.foil, *question.valid_actions), num_actions)
         if (self.quoted is None) != (self.closest is None):
             raise InvalidInput.expected("both a quoted and a closest command, or neither", "one of them")
         consequences = {"quoted": rollouts.quoted, "original": rollouts.original}
@@ -411,10 +407,6 @@ class Answer(Document):
         for name, rollout in consequences.items():
             if rollout is not None and dim - rollout.achieved.size not in (0, 1):  # a horizon is not a return
                 raise InvalidInput.expected(f"rollouts.{name} for {dim} objectives", rollout.achieved.size)
-
-
-def _named(part: Any, path: str, *names: str) -> dict[str, Any]:
-    return {} if part is None else {f"{path}.{name}": getattr(part, name) for name in names}
 
 
 def _check_indices(name: str, indices: tuple[int, ...], count: int) -> None:

@@ -1,4 +1,4 @@
-"""Decisions: what an agent did in a state, under a command."""
+"""Decisions of an agent in a state under a command, and episodes of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ class Decision(Document):
 
     state: np.ndarray
     command: np.ndarray
-    """R_t: the return that was still to be collected."""
+    """R_t: the return that remained to be collected."""
     valid_actions: tuple[Count, ...]
     action: Count
     """The chosen action."""
     collected: np.ndarray
-    """R_col: what had been collected before."""
+    """R_col: the return collected before this step."""
     step: Count = 0
     snapshot: Unstored = field(default=None, metadata=UNSTORED)
     """State of the environment, from which rollouts start; None without an environment or if read from JSON."""

@@ -13,7 +13,7 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 class InvalidInput(ValueError):
-    """Input that cannot be used; the message says what was expected and what was given."""
+    """Invalid input. The message names the expected and the given value."""
 
     @classmethod
     def expected(cls, what: str, got: object) -> "InvalidInput":

@@ -123,7 +123,7 @@ class Influence(Document):
     preferences: bool = False
     """Whether commands are weights that sum to 1."""
     collected: np.ndarray | None = None
-    """What had been collected before; None if nothing had, or if it is not recorded."""
+    """Return collected before the decision; None if there was none, or if it was not recorded."""
 
     @property
     def verdict(self) -> Verdict:

@@ -65,7 +65,7 @@ class Document:
         return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
 
     def derived(self) -> dict[str, Any]:
-        """Return what is written for people and other programs but not read back."""
+        """Return additional values for people and other programs, which are written but not read."""
         return {}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -224,7 +224,7 @@ def _read_array(kind: Any, value: Any) -> np.ndarray:
     """Return a list of numbers as an array; msgspec calls this for types that it does not know."""
     dim = len(get_args(get_args(kind)[0])) if get_args(kind) else 1
     if kind is not np.ndarray and not get_args(kind):
-        raise InvalidInput.expected("no such value in a document", brief(value))
+        raise InvalidInput.expected("no value, because this field is not stored", brief(value))
     expected = "a list of numbers" if dim == 1 else "lists of numbers of equal length"
     try:
         array = np.array(_numbers(value), dtype=np.float64)

@@ -1,1 +1,1 @@
-"""Explanations: questions are asked, what a search claims is checked, and an answer is given."""
+"""Explanations: from a decision and foils to verified answers, flip maps, influence and proofs over many states."""

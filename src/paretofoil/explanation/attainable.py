@@ -238,7 +238,7 @@ class _AttainableSearch:
         new = np.stack(list(different.values()))
         margins = QuestionBatch([question]).margins_at(np.zeros(len(new), dtype=int), new, "attainable")
         new = new[(margins >= question.kappa) & (margins > 0)][: effort.commands]
-        stop = None if self.agent.environment.stochastic else self._overrun  # one rollout tells nothing of the mean
+        stop = None if self.agent.environment.stochastic else self._overrun  # one rollout says little about the mean
         issued = issue(self.agent, self.decision, new, repeats=effort.repeats, stop=stop)
         return [one for one in issued if one.action == question.foil]
 
@@ -264,7 +264,7 @@ class _AttainableSearch:
             yield one.command
 
     def total(self, command: np.ndarray) -> np.ndarray:
-        """Return what a command asks of the whole episode."""
+        """Return the command for the whole episode, without rounding errors."""
         return np.round(whole_command(self.agent, self.decision, command), DECIMALS)
 
     @property

@@ -180,9 +180,10 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
 
 
 def _complete(answer: Answer, question: Question, decision: Decision, agent: Agent | None, options: Options) -> Answer:
-    """Return an answer and its alternatives with proven ranges and rollouts; `question` is what may change in all.
+    """Return an answer and its alternatives with proven ranges and rollouts.
 
-    An alternative may change its own objectives only. Its attainable command is one of the answer, too.
+    An attainable command may change everything that the question allows; that of an alternative, only the objectives of
+    the alternative. The answer gets the closest of them all.
     """
     others = [_complete(a, a.live.question, decision, agent, options) for a in answer.alternatives if a.live]
     answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
@@ -231,7 +232,7 @@ def _with_proven_range(answer: Answer, command: np.ndarray, live: Live) -> Answe
 
 
 def _start(command: np.ndarray, decision: Decision, agent: Agent) -> Start:
-    """Return what a command of a decision means for the command at the start of the episode."""
+    """Return the command at the start of the episode for which this one remains at the decision."""
     issued, instead = (whole_command(agent, decision, each) for each in (decision.command, command))
     reaches = None if agent.environment.stochastic else _reaches(rollout(agent, instead), decision)
     return Start(issued, instead, reaches)

@@ -28,7 +28,7 @@ from paretofoil.core.policy import WhiteBoxPolicy, greedy_action, is_white_box, 
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
-from paretofoil.explanation.questions import Subject, make_decision, make_question, restrict
+from paretofoil.explanation.questions import Subject, make_decision, make_questions, restrict
 from paretofoil.explanation.verify import clearance
 from paretofoil.proof.shares import Leaves, ShareEffort, prove_shares
 from paretofoil.search.boundary import Boundary
@@ -118,7 +118,7 @@ def influence(
     agent = subject if isinstance(subject, Agent) else None
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
-    question = make_question(subject, decision, first, Options(kappa=0.0, box=box), space=space)
+    [question] = make_questions(subject, decision, [first], Options(kappa=0.0, box=box), space=space)
     return _Computation(question, effort).run(
         agent=agent.name if agent else "",
         step=decision.step,
@@ -283,7 +283,7 @@ class _Computation:
         return _Bounds(**same, assumed=proof.slack if proof.rounding == "measured" else 0.0)
 
     def _prove_inert(self) -> _Bounds:
-        """Return the bounds for preferences: 0 for each foil that is proven infeasible, nothing for the others."""
+        """Return the bounds for preferences: an upper bound of 0 for each foil that is proven infeasible."""
         foils = self._foils()
         batch = QuestionBatch(foils)
         batch.keep_clear(self.batch.clearance)

@@ -246,7 +246,7 @@ class _Prover:
         return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
 
     def _question(self, decision: Decision) -> Question:
-        """Return the question what makes the action win in this state, by any margin."""
+        """Return the question which command makes the action win in this state, by any margin."""
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
         valid, policy = decision.valid_actions, self.agent.policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)

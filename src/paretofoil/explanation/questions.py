@@ -20,20 +20,6 @@ VALUE_SHARE = 0.01
 """The default kappa of a policy of values, as a share of the difference between its largest and smallest value."""
 
 
-def make_question(
-    subject: Subject,
-    decision: Decision,
-    foil: str | int,
-    options: Options = DEFAULTS,
-    *,
-    space: CommandSpace | None = None,
-    front: Any = None,
-) -> Question:
-    """Return the question about a decision and one foil."""
-    [question] = make_questions(subject, decision, [foil], options, space=space, front=front)
-    return question
-
-
 def make_questions(
     subject: Subject,
     decision: Decision,
@@ -57,8 +43,11 @@ def make_questions(
     """
     agent = subject if isinstance(subject, Agent) else None
     policy = agent.policy if agent else as_policy(subject)
-    space, names = space_of(agent or policy, space), agent.actions if agent else actions
-    front = agent.front if front is None and agent else front
+    space = space or getattr(agent or policy, "space", None)
+    if not isinstance(space, CommandSpace):
+        expected = "the command space of the policy: space=CommandSpace(low, high, names)"
+        raise InvalidInput.expected(expected, repr(space))
+    names, front = agent.actions if agent else actions, agent.front if front is None and agent else front
     as_vector(decision.command, "the command", space.dim)
     valid = decision.valid_actions or tuple(range(len(_scores(policy, decision))))
     values: dict[str, Any] = {
@@ -79,15 +68,6 @@ def make_questions(
         values |= {"space": space, "low": low, "high": high}
     numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]
     return [restrict(Question(**values, foil=number), options.keep, options.ranges) for number in numbers]
-
-
-def space_of(subject: Any, space: CommandSpace | None) -> CommandSpace:
-    """Return the command space that is given, or else that of the agent or policy."""
-    known = space or getattr(subject, "space", None)
-    if not isinstance(known, CommandSpace):
-        got = "no space" if known is None else f"a space of type {type(known).__name__}"
-        raise InvalidInput.expected("the command space of the policy: space=CommandSpace(low, high, names)", got)
-    return known
 
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:
@@ -183,7 +163,7 @@ def make_decision(
     if isinstance(subject, Agent) and valid_actions is None:
         return subject.decision_at(state, command, collected)
     vector = as_vector(command, "the command")
-    before = np.zeros(vector.size) if collected is None else as_vector(collected, "what was collected", vector.size)
+    before = np.zeros(vector.size) if collected is None else as_vector(collected, "the collected return", vector.size)
     if valid_actions is not None and not len(valid_actions):
         raise InvalidInput.expected("at least one valid action", "none")
     valid = () if valid_actions is None else tuple(as_whole(a, "valid actions by their numbers") for a in valid_actions)

@@ -51,7 +51,7 @@ NORMALISED = 1e-4
 
 
 def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) -> Answer:
-    """Return the answer for what a search found; `unanswered` is the answer to the question before the search.
+    """Return the answer for the finding of a search; `unanswered` is the answer before the search.
 
     The command is confirmed on the policy first, and then rounded to the quoted one.
     """

@@ -15,7 +15,7 @@ from paretofoil.core.influence import Influence
 from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
-from paretofoil.explanation.questions import find_action, make_question
+from paretofoil.explanation.questions import find_action, make_questions
 from paretofoil.search.registry import choose_search
 from paretofoil.web.agent_store import load_from
 from paretofoil.web.documents import check_state, consequence_document, episode_document, folded_document
@@ -78,7 +78,7 @@ def _check_answer(agent: Agent, request: Request) -> Any:
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
     choose_search(request["search"], agent.policy, request["seed"])
-    make_question(agent, decision, foil, Options(**request["options"]))
+    make_questions(agent, decision, [foil], Options(**request["options"]))
     return {**request, "foil": foil}
 
 
