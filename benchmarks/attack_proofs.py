@@ -16,6 +16,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -166,9 +167,11 @@ KINDS: dict[str, Callable[..., Case]] = {
 def white_box_case(kind: str, rng: np.random.Generator) -> Case:
     """Return a case of a kind about a policy that answers can be proven about."""
     powers = (NEAR, FAR)[int(rng.integers(2))]
-    while not isinstance((case := KINDS[kind](rng, powers)).policy, WhiteBoxPolicy):
-        pass
-    return case
+    while True:
+        with suppress(pf.InvalidInput):  # float16 overflows
+            case = KINDS[kind](rng, powers)
+            if isinstance(case.policy, WhiteBoxPolicy):
+                return case
 
 
 def _region(rng: np.random.Generator, dim: int) -> tuple[np.ndarray, np.ndarray]:

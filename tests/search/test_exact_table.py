@@ -78,13 +78,13 @@ def test_the_bound_of_a_polytope_is_the_size_of_its_nearest_point_and_never_more
     for seed in range(6):
         question = pose(seed, shape)
         for polytope in polytopes(question.policy.table(question.state), question, question.kappa):  # type: ignore[attr-defined]
-            nearest = polytope.nearest()
-            assert polytope.simple_bound <= nearest.lower + 1e-9
-            if nearest.point is not None:
+            lower, point = polytope.nearest()
+            assert polytope.simple_bound <= lower + 1e-9
+            if point is not None:
                 num_points += 1
-                assert (polytope.slopes @ nearest.point >= polytope.levels - 1e-9).all()
-                size = float(np.linalg.norm(nearest.point))
-                assert size - 1e-6 <= nearest.lower <= size
+                assert (polytope.slopes @ point >= polytope.levels - 1e-9).all()
+                size = float(np.linalg.norm(point))
+                assert size - 1e-6 <= lower <= size
     assert num_points > 5
 
 

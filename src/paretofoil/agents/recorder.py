@@ -8,6 +8,7 @@ An operation that is not supported raises `NotWhiteBox` with its name.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -290,28 +291,29 @@ def constant(tensor: Tensor) -> Tensor:
     return tensor.detach().to("cpu", torch.float64) if tensor.is_floating_point() else tensor.detach().cpu()
 
 
-def _value(tensor: Tensor) -> Tensor:
-    """Return a constant, recorded or not, in float64."""
-    return tensor.basis[0] if isinstance(tensor, Symbol) else constant(tensor)
+def _basis(tensor: Tensor) -> Tensor:
+    """Return the coefficients of a symbol, or those of a constant: one row."""
+    return tensor.basis if isinstance(tensor, Symbol) else constant(tensor)[None]
 
 
-def _uncertainty(tensor: Tensor) -> Tensor:
-    """Return the rounding error of a constant."""
+def _sizes(tensor: Tensor) -> Tensor:
+    """Return the sizes of the coefficients; indices and masks stay what they are."""
+    basis = _basis(tensor)
+    return basis.abs() if basis.is_floating_point() else basis
+
+
+def _errors(tensor: Tensor) -> Tensor:
+    """Return the rounding errors; indices and masks stay what they are."""
     if isinstance(tensor, Symbol):
-        return tensor.error[0]
-    value = constant(tensor)
-    return torch.zeros_like(value) if value.is_floating_point() else value
-
-
-def _size(tensor: Tensor) -> Tensor:
-    value = _value(tensor)
-    return value.abs() if value.is_floating_point() else value
+        return tensor.error
+    basis = _basis(tensor)
+    return torch.zeros_like(basis) if basis.is_floating_point() else basis
 
 
 def move(function: Any, args: Arguments, kwargs: Named, shared: bool = False) -> Any:
     """Apply an operation that only moves the entries of its only symbol."""
     symbol = _only_symbol(args, kwargs)
-    basis, error = (_applied(function, args, kwargs, symbol, part, _value) for part in (symbol.basis, symbol.error))
+    basis, error = (_applied(function, args, kwargs, symbol, part, _basis) for part in (symbol.basis, symbol.error))
     return _wrapped(symbol.recording, basis, error, shared)
 
 
@@ -322,11 +324,11 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
     """
     symbol = _only_symbol(args, kwargs)
     args, kwargs = _with_copies(symbol, (args, kwargs))
-    basis = _applied(function, args, kwargs, symbol, symbol.basis, _value)
-    size = _applied(function, args, kwargs, symbol, symbol.basis.abs(), _size)
-    moved = _applied(function, args, kwargs, symbol, symbol.error, lambda tensor: _size(tensor) + _uncertainty(tensor))
+    basis = _applied(function, args, kwargs, symbol, symbol.basis, _basis)
+    size = _applied(function, args, kwargs, symbol, symbol.basis.abs(), _sizes)
+    moved = _applied(function, args, kwargs, symbol, symbol.error, lambda tensor: _sizes(tensor) + _errors(tensor))
     if len(symbols_in((args, kwargs))) > 1:  # the others are constants, which may be off
-        moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _uncertainty).abs()
+        moved = moved.abs() + _applied(function, args, kwargs, symbol, symbol.basis.abs(), _errors).abs()
     recording, count = symbol.recording, symbol.basis[0].numel() if terms is None else terms
     size = size.abs() + moved.abs()
     error = moved.abs() + recording.gamma(count) * size
@@ -358,10 +360,10 @@ def _with_copies(symbol: Symbol, value: Any) -> Any:
 def _applied(
     function: Any, args: Arguments, kwargs: Named, symbol: Symbol, rows: Tensor, of_constant: Callable[[Tensor], Tensor]
 ) -> Any:
-    """Apply a function to each of the rows (R, *shape) in the place of a symbol, and to the constants."""
+    """Apply a function to each of the rows (R, *shape) in the place of a symbol, and to the row of each constant."""
 
     def at(row: Tensor) -> Any:
-        rest = _each((args, kwargs), lambda tensor: row if tensor is symbol else of_constant(tensor))
+        rest = _each((args, kwargs), lambda tensor: row if tensor is symbol else of_constant(tensor)[0])
         return function(*rest[0], **rest[1])
 
     return torch.vmap(at)(rows)
@@ -370,35 +372,27 @@ def _applied(
 def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
     """Apply an operation that only joins the entries of its tensors; constant tensors only change the constant."""
     recording = symbols_in((args, kwargs))[0].recording
-    basis, error = (_together(function, args, kwargs, pick) for pick in ("basis", "error"))
+    basis, error = (_together(function, args, kwargs, part) for part in (_basis, _errors))
     return _wrapped(recording, basis, error, shared=False)
 
 
 def add(function: Any, args: Arguments, kwargs: Named) -> Any:
     """A sum or a difference; constants take part in the constant alone."""
     recording = symbols_in((args, kwargs))[0].recording
-    basis = _together(function, args, kwargs, "basis")
+    basis = _together(function, args, kwargs, _basis)
     factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
-    size, moved = (factor * _together(torch.add, args, {}, pick) for pick in ("size", "error"))
+    size, moved = (factor * _together(torch.add, args, {}, part) for part in (_sizes, _errors))
     error = moved + recording.gamma(1) * (size + moved)
     error[0] += 0.0 if recording.exact else recording.smallest
     recording.check_overflow(size + moved)
     return _wrapped(recording, basis, error, shared=False)
 
 
-def _together(function: Any, args: Arguments, kwargs: Named, pick: str) -> Any:
-    """The function of the bases, of their sizes or of the errors of all tensors, row by row."""
+def _together(function: Any, args: Arguments, kwargs: Named, part: Callable[[Tensor], Tensor]) -> Any:
+    """Apply a function to a part of all tensors, row by row: their bases, the sizes of these, or their errors."""
     count = max(len(symbol.basis) for symbol in symbols_in((args, kwargs)))
     rows_of: list[Tensor] = []
-
-    def spread(tensor: Tensor) -> None:
-        basis, error = (tensor.basis, tensor.error) if isinstance(tensor, Symbol) else (constant(tensor)[None], None)
-        part = basis.abs() if pick == "size" else basis
-        if pick == "error":
-            part = torch.zeros_like(basis) if error is None else error
-        rows_of.append(_padded(part, count))
-
-    _each((args, kwargs), spread)
+    _each((args, kwargs), lambda tensor: rows_of.append(_padded(part(tensor), count)))
 
     def at(*rows: Tensor) -> Any:
         following = iter(rows)
@@ -456,7 +450,7 @@ def _known(limit: Any) -> Any:
     """A limit that does not depend on the command, as a tensor in float64, or None."""
     if isinstance(limit, Symbol) and not limit.is_constant:
         raise NotWhiteBox("clamp to bounds that depend on the command")
-    return _value(limit) if isinstance(limit, Tensor) else limit
+    return _basis(limit)[0] if isinstance(limit, Tensor) else limit
 
 
 def leaky_relu(x: Symbol, slope: Any = 0.01) -> Any:
@@ -480,10 +474,6 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
             return x if most is None else _off_by(most - relu(most - x), high)
         clamped = least + relu(x - least)
         return _off_by(clamped if most is None else clamped - relu(x - most), low, high)
-
-
-def hardtanh(x: Symbol, low: float = -1.0, high: float = 1.0) -> Any:
-    return clamp(x, low, high)
 
 
 def maximum(x: Any, y: Any) -> Any:
@@ -512,25 +502,17 @@ def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
         axis = y if dim is None else dim
         if axis is None:
             raise NotWhiteBox("the largest or smallest number of a whole batch")
-        return _Extreme(_along(pick, x, axis, keepdim))
+        return _Extreme(along(pick, x, axis, keepdim))
 
     return operation
 
 
-def amplitude(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """Return torch.amax or torch.amin."""
-
-    def operation(x: Symbol, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
-        axes = [dim] if isinstance(dim, int) else list(dim)
-        if len(axes) != 1:
+def along(pick: Callable[[Any, Any], Any], x: Any, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
+    """Return the extreme along an axis, by halving, as torch.amax and torch.amin."""
+    if not isinstance(dim, int):
+        if len(dim) != 1:
             raise NotWhiteBox("the largest or smallest number along more than one axis")
-        return _along(pick, x, axes[0], keepdim)
-
-    return operation
-
-
-def _along(pick: Callable[[Any, Any], Any], x: Any, dim: int, keepdim: bool) -> Any:
-    """Return the extreme along an axis, by halving."""
+        [dim] = dim
     while (size := x.shape[dim]) > 1:
         half = size // 2
         best = pick(x.narrow(dim, 0, half), x.narrow(dim, half, half))
@@ -618,11 +600,6 @@ def _difference(function: Any, args: Arguments, kwargs: Named) -> Any:
     if len(args) + len(kwargs) > 2 or total.total_of is None or not torch.equal(total.total_of, args[0].basis):
         raise NotWhiteBox("logsumexp of another tensor than the one it is subtracted from")
     return Symbol(args[0].recording, args[0].basis, args[0].error, "log_softmax")
-
-
-def _negative(function: Any, args: Arguments, kwargs: Named) -> Any:
-    x = args[0]
-    return Symbol(x.recording, -x.basis, x.error)
 
 
 def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
@@ -811,7 +788,7 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_cast, "to float double cpu cuda detach"),
     **_all(linear_in_one, "sum mean cumsum"),
     **_all(move, "clone repeat repeat_interleave index_select flip roll"),
-    **_all(_negative, "neg __neg__"),
+    **_all(_called(lambda x: Symbol(x.recording, -x.basis, x.error), input="x"), "neg __neg__"),
     **_all(_convolution, "conv1d conv2d conv3d"),
     **_all(_product, "mul multiply __mul__ __rmul__"),
     **_all(linear_in_one, "matmul mm bmm mv dot __matmul__ __rmatmul__"),
@@ -838,15 +815,15 @@ OPERATIONS: dict[str, Operation] = {
     **_all(_called(leaky_relu, negative_slope="slope", weight="slope"), "leaky_relu prelu"),
     **_all(_called(absolute), "abs absolute __abs__"),
     **_all(_called(clamp, min="low", max="high"), "clamp clip"),
-    "hardtanh": _called(hardtanh, min_val="low", max_val="high"),
+    "hardtanh": _called(lambda x, low=-1.0, high=1.0: clamp(x, low, high), min_val="low", max_val="high"),
     "relu6": lambda function, args, kwargs: clamp(args[0], 0.0, 6.0),
     "hardsigmoid": lambda function, args, kwargs: clamp(args[0] / 6.0 + 0.5, 0.0, 1.0),
     "maximum": _called(maximum, input="x", other="y"),
     "minimum": _called(minimum, input="x", other="y"),
     "max": _called(extreme(maximum), input="x", other="y"),
     "min": _called(extreme(minimum), input="x", other="y"),
-    "amax": _called(amplitude(maximum), input="x"),
-    "amin": _called(amplitude(minimum), input="x"),
+    "amax": _called(partial(along, maximum), input="x"),
+    "amin": _called(partial(along, minimum), input="x"),
     "where": _called(where, condition="mask", input="x", other="y"),
     "masked_fill": _called(masked_fill),
     "__setitem__": _assign,

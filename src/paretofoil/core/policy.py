@@ -173,6 +173,10 @@ class Rounding:
     needs_all_actions: bool = False
     """Whether it holds only if all actions are valid: small probabilities underflow."""
 
+    def of_layer(self, k: int, sizes: np.ndarray) -> np.ndarray:
+        """Return the largest error (N, outputs) of layer k for inputs of these sizes (N, inputs)."""
+        return sizes @ self.terms[k].T + self.constants[k]
+
     def first_layer(self) -> "Rounding":
         """Return the errors of the first layer alone."""
         terms, constants, activations = (
@@ -230,6 +234,12 @@ class FoldedPolicy:
     unknown: str = ""
     """Why its arithmetic is not known."""
 
+    def differences(self, first: np.ndarray, second: np.ndarray) -> "FoldedPolicy":
+        """Return the differences of outputs, given by their numbers, as a policy."""
+        weights, biases = ((*parts[:-1], parts[-1][first] - parts[-1][second]) for parts in (self.weights, self.biases))
+        rounding = self.rounding and self.rounding.of_differences(first, second)
+        return replace(self, weights=weights, biases=biases, rounding=rounding)
+
     def inputs(self, commands: np.ndarray) -> np.ndarray:
         """Return the inputs of all activations, layer by layer: (N, d) -> (N, units)."""
         hidden, inputs = commands, []
@@ -263,7 +273,7 @@ class FoldedPolicy:
             zip(self.weights, self.biases, (*self.activations, None), strict=True)
         ):
             size = np.abs(hidden) + error
-            error = error @ np.abs(weight).T + size @ rounding.terms[k].T + rounding.constants[k]
+            error = error @ np.abs(weight).T + rounding.of_layer(k, size)
             given = hidden = hidden @ weight.T + bias
             if activation is not None:
                 hidden = ACTIVATIONS[activation](given)

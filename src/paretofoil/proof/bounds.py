@@ -91,44 +91,36 @@ class AffineForm:
 
 
 @dataclass(frozen=True, eq=False)
-class DeployedErrors:
-    """The rounding errors of the deployed policy in each box, where bounds are to hold for it as well."""
-
-    rounding: Rounding
-    sizes: np.ndarray  # (B, d): the largest size of each number of the command
-
-    def of_layer(self, k: int, sizes: np.ndarray) -> np.ndarray:
-        """Return the largest error (B, outputs) of layer k for inputs of these sizes (B, inputs)."""
-        return sizes @ self.rounding.terms[k].T + self.rounding.constants[k]
-
-
-@dataclass(frozen=True, eq=False)
 class Relaxed:
     """Relaxed layers, without the last."""
 
     lines: list[Relaxation]
     errors: list[np.ndarray]
     """The deployed error (B, outputs) of each layer; empty if bounds need not hold for the deployed policy."""
-    form: AffineForm
-    """The form of the last activation's input."""
-    sizes: list[np.ndarray]
-    """The largest size (B, n) of what each activation gives, or, without any, of the inputs."""
     slips: list[np.ndarray]
     """The deployed error (B, n) of each activation."""
+    form: AffineForm
+    """The form of the last activation's input."""
+    size: np.ndarray | None
+    """The largest size (B, n) of each input of the last layer."""
 
 
-def relax(layers: Iterable[Layer], form: AffineForm, deployed: DeployedErrors | None = None) -> Relaxed:
-    """Return the relaxation of each activation for inputs of a form."""
+def relax(
+    layers: Iterable[Layer], form: AffineForm, rounding: Rounding | None = None, size: np.ndarray | None = None
+) -> Relaxed:
+    """Return the relaxation of each activation for inputs of a form.
+
+    With the rounding errors of the deployed policy, and the largest size (B, d) of each input, bounds hold for it, too.
+    """
     relaxed: list[Relaxation] = []
     errors: list[np.ndarray] = []
     slips: list[np.ndarray] = []
     floor = ceiling = form.center  # the range of the inputs of a layer
-    sizes = [] if deployed is None else [deployed.sizes]
     for k, (weight, bias, activation, pad) in enumerate(layers):
         form = (form.activate(relaxed[-1]) if relaxed else form).affine(weight, bias)
         margin = pad
-        if deployed is not None:
-            errors.append(deployed.of_layer(k, sizes[-1]))
+        if rounding is not None and size is not None:
+            errors.append(rounding.of_layer(k, size))
             form, margin = form.widened(errors[-1]), pad + errors[-1]
         least, most = form.interval()
         least, most = least - pad, most + pad
@@ -137,14 +129,13 @@ def relax(layers: Iterable[Layer], form: AffineForm, deployed: DeployedErrors | 
             least, most = np.maximum(least, plain_least - margin), np.minimum(most, plain_most + margin)
         relaxed.append(RELAXATIONS[activation](least, most))
         floor, ceiling = output_range(activation, least, most)
-        if deployed is not None:
+        if rounding is not None:
             size = np.maximum(np.abs(floor), np.abs(ceiling))
             slipping = np.maximum(np.abs(least), np.abs(most)) if activation == "silu" else size
-            slips.append(deployed.rounding.activations[k] * np.maximum(slipping, 1.0))
+            slips.append(rounding.activations[k] * np.maximum(slipping, 1.0))
             relaxed[-1] = relaxed[-1].widened(slips[-1])
-            floor, ceiling = floor - slips[-1], ceiling + slips[-1]
-            sizes.append(size + slips[-1])
-    return Relaxed(relaxed, errors, form, sizes[1:] or sizes, slips)
+            floor, ceiling, size = floor - slips[-1], ceiling + slips[-1], size + slips[-1]
+    return Relaxed(relaxed, errors, slips, form, size)
 
 
 def interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,6 +8,9 @@ import numpy as np
 
 from paretofoil.core.command import Norm, length
 
+Nearest = tuple[np.ndarray, np.ndarray]
+"""A lower bound of the distance (B,), or what it is made of, and the points (B, d)."""
+_NEWTON_STEPS = 4
 _TINY = 1e-12
 _FLAT = 1e-150
 """Slopes below this count as 0; quotients by it stay finite."""
@@ -15,9 +18,7 @@ _RIM = 5e-8
 """More than the relative rounding error of a square root near 0."""
 
 
-def nearest(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm, steps: int = 4
-) -> tuple[np.ndarray, np.ndarray]:
+def nearest(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, norm: Norm) -> Nearest:
     """Return the point of each box nearest to 0 with slopes . z >= levels, and a lower bound of its distance.
 
     slopes (B, K, d), levels (B, K), boxes low, high (B, d). For one half-space the bound is exact. For several it is a
@@ -28,13 +29,11 @@ def nearest(
     if slopes.shape[1] == 0 or len(slopes) == 0:
         return bound, z
     solve = {"l2": _nearest_l2, "l1": _nearest_l1, "linf": _nearest_linf}[norm]
-    distance, point = solve(slopes, levels, low, high, steps)
+    distance, point = solve(slopes, levels, low, high)
     return np.maximum(bound, distance - _TINY), point
 
 
-def _nearest_l2(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
     """Maximise the dual with z(mu) = clip(mu . slopes); every mu >= 0 gives a lower bound.
 
     The farthest half-space alone is solved exactly. Where its point is outside another one, Newton steps follow.
@@ -52,23 +51,21 @@ def _nearest_l2(
     if len(several):
         mu = np.zeros((len(several), slopes.shape[1]))
         mu[np.arange(len(several)), hardest[several]] = single[several]
-        joint = _newton(slopes[several], levels[several], low[several], high[several], mu, steps)
+        joint = _newton(slopes[several], levels[several], low[several], high[several], mu)
         dual[several], z[several] = np.maximum(dual[several], joint[0]), joint[1]
     return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
 
 
-def _newton(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray) -> Nearest:
     """Return the dual value and the point after Newton steps with exact line searches."""
     identity = np.eye(slopes.shape[1])
     apart = np.zeros(len(low), dtype=bool)  # whether the half-spaces have no common point in the box
-    for step in range(steps + 1):
+    for step in range(_NEWTON_STEPS + 1):
         pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
         z = np.clip(pull, low, high)
         missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]  # (B, K), the gradient
         active = (mu > 0.0) | (missing > 0.0)
-        if step == steps or (np.abs(missing) * active).max(initial=0.0) < _TINY:
+        if step == _NEWTON_STEPS or (np.abs(missing) * active).max(initial=0.0) < _TINY:
             break
         free = slopes * ((pull > low) & (pull < high))[:, None, :]
         curvature = np.matmul(free, slopes.transpose(0, 2, 1)) * (active[:, :, None] & active[:, None, :])
@@ -109,9 +106,7 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
     return np.where(right == 0, 0.0, t_left + np.clip(share, 0.0, 1.0) * (t_right - t_left))
 
 
-def _nearest_l1(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
     """Solve each half-space alone, along the largest slopes first; return the largest bound."""
     start = np.clip(0.0, low, high)
     end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
@@ -132,9 +127,7 @@ def _nearest_l1(
     return total[everyone, hardest], point
 
 
-def _nearest_linf(
-    slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, steps: int
-) -> tuple[np.ndarray, np.ndarray]:
+def _nearest_linf(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
     """Solve each half-space alone: the least radius of a cube that reaches it, interpolated between breakpoints."""
     start = np.clip(0.0, low, high)
     least = np.abs(start).max(axis=1)
@@ -142,9 +135,8 @@ def _nearest_linf(
     radii = np.concatenate([least[:, None], ends], axis=1)  # (B, 2 d + 1)
     near_low = np.clip(-radii[:, :, None], low[:, None, :], high[:, None, :])  # (B, 2 d + 1, d)
     near_high = np.clip(radii[:, :, None], low[:, None, :], high[:, None, :])
-    values = np.maximum(slopes, 0.0) @ near_high.transpose(0, 2, 1) + np.minimum(slopes, 0.0) @ near_low.transpose(
-        0, 2, 1
-    )
+    rising, falling = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
+    values = rising @ near_high.transpose(0, 2, 1) + falling @ near_low.transpose(0, 2, 1)
     right = np.minimum((values < levels[:, :, None]).sum(axis=2), radii.shape[1] - 1)  # (B, K)
     left = np.maximum(right - 1, 0)
     value_left, value_right = (np.take_along_axis(values, i[:, :, None], 2)[:, :, 0] for i in (left, right))

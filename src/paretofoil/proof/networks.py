@@ -28,7 +28,6 @@ from paretofoil.core.policy import (
 from paretofoil.core.question import Question
 from paretofoil.proof.bounds import (
     AffineForm,
-    DeployedErrors,
     HalfSpaces,
     Relaxed,
     choose_relaxation,
@@ -147,17 +146,17 @@ class MarginNetwork:
         if self.rounding is None or self.origin is None or self.basis is None:
             return relax(layers, AffineForm.of_boxes(low, high)), 0.0
         center, radius = (low + high) / 2, (high - low) / 2
-        sizes = np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
-        deployed = DeployedErrors(self.rounding, sizes)
-        relaxed = relax(layers, AffineForm.of_boxes(low, high), deployed)
-        return relaxed, deployed.of_layer(len(self.weights) - 1, relaxed.sizes[-1])
+        size = np.abs(self.origin + center @ self.basis.T) + radius @ np.abs(self.basis).T
+        relaxed = relax(layers, AffineForm.of_boxes(low, high), self.rounding, size)
+        assert relaxed.size is not None
+        return relaxed, self.rounding.of_layer(len(self.weights) - 1, relaxed.size)
 
     def with_rounding(self, rounding: Rounding | None) -> "MarginNetwork":
         """Return the network whose bounds include other rounding errors, or none."""
         return replace(self, rounding=rounding)
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return how far the deployed margins (rivals,) can be from `margins` in the box low, high (d,).
+        """Return how far the deployed margins (rivals,) can be from those of real numbers in the box low, high (d,).
 
         Infinite if the rounding of the deployed policy is not known.
         """
@@ -168,7 +167,7 @@ class MarginNetwork:
         for k, weight in enumerate(self.weights[:-1]):
             error = STEEPEST[self.activations[k]] * (error @ np.abs(weight).T + relaxed.errors[k])
             error = error + relaxed.slips[k]
-        largest: np.ndarray = (error @ np.abs(self.weights[-1]).T + last_error)[0] + self.pads[-1]
+        largest: np.ndarray = (error @ np.abs(self.weights[-1]).T + last_error)[0]
         return largest
 
 
@@ -188,24 +187,25 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
 
     An action has one output for logits, and d outputs for values of d objectives.
     """
-    rivals = question.rivals
+    rivals, outputs = question.rivals, np.arange(len(folded.biases[-1])).reshape(-1, outputs_per_action)
     folded = folded.within(question.low, question.high, (1 + len(rivals)) * outputs_per_action)
-    weights, biases = list(folded.weights), list(folded.biases)
-    for parts in (weights, biases):
-        rest = parts[-1].shape[1:]
-        actions = parts[-1].reshape(-1, outputs_per_action, *rest)
-        parts[-1] = (actions[question.foil] - actions[rivals]).reshape(len(rivals) * outputs_per_action, *rest)
-    pads = rounding_pads(weights, biases, command_reach(question))
-    biases[0] = weights[0] @ question.command + biases[0]
-    weights[0] = weights[0] @ question.basis if question.space.simplex else weights[0] * question.space.scale
-    rounding = None
-    if folded.rounding is not None:
-        numbers = np.arange(len(folded.biases[-1])).reshape(-1, outputs_per_action)
-        rounding = folded.rounding.of_differences(
-            np.tile(numbers[question.foil], len(rivals)), numbers[rivals].reshape(-1)
-        )
+    folded = folded.differences(np.tile(outputs[question.foil], len(rivals)), outputs[rivals].reshape(-1))
+    scaled = None if question.space.simplex else question.space.scale
+    return moved_network(folded, question.command, question.basis, scaled, command_reach(question))
+
+
+def moved_network(
+    folded: FoldedPolicy, origin: np.ndarray, basis: np.ndarray, scale: np.ndarray | None, reach: np.ndarray
+) -> MarginNetwork:
+    """Return a policy, whose logits are margins, at the commands origin + basis z, with terms up to `reach` (d,).
+
+    If the basis is diagonal, `scale` (d,) is its diagonal.
+    """
+    (weight, *weights), (bias, *biases) = folded.weights, folded.biases
+    pads = rounding_pads(folded.weights, folded.biases, reach)
+    weights, biases = [weight @ basis if scale is None else weight * scale, *weights], [weight @ origin + bias, *biases]
     layers = tuple(weights), tuple(biases), folded.activations, pads
-    return MarginNetwork(*layers, rounding, question.command, question.basis, folded.unknown)
+    return MarginNetwork(*layers, folded.rounding, origin, basis, folded.unknown)
 
 
 def command_reach(question: Question) -> np.ndarray:
@@ -341,7 +341,7 @@ class ProductNetwork:
         return replace(self, gains=self.gains.with_rounding(rounding))
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return how far the deployed margins (rivals,) can be from `margins` in the box low, high (d,)."""
+        """Return how far the deployed margins (rivals,) can be from those of real numbers in the box low, high (d,)."""
         if self.rounding is None:
             return np.full(self.num_rivals, np.inf)
         largest = np.abs(self._weights((low + high)[None] / 2)[0]) + np.abs(self.basis) @ ((high - low) / 2)
@@ -396,73 +396,68 @@ def question_network(question: Question, purpose: str) -> MarginNetwork | Produc
 
 @dataclass(frozen=True, eq=False)
 class JointNetwork:
-    """The margins of an action over each rival: a head of the product of a state branch and a command branch.
+    """The margins of an action over each rival, as a function of state and command together.
 
     Points and boxes are states and commands side by side, in their own units.
     """
 
-    state: Branch
-    command: Branch
-    head_weights: tuple[np.ndarray, ...]
-    head_biases: tuple[np.ndarray, ...]
-    head_activations: tuple[Activation, ...]
+    policy: UnfoldedPolicy
+    """Its logits are the margins."""
     pads: tuple[tuple[np.ndarray, ...], ...]
     """Of the layers of the state, of the command and of the head: more than the rounding errors of their bounds."""
 
     @property
-    def state_size(self) -> int:
-        return self.state.weights[0].shape[1]
-
-    @property
     def num_rivals(self) -> int:
-        return len(self.head_weights[-1])
+        return len(self.policy.head.weights[-1])
 
     @property
     def work(self) -> int:
         """Approximate number of products to bound one box."""
-        weights = (*self.state.weights, *self.command.weights, *self.head_weights)
-        return (len(self.stretch) + self.num_rivals) * sum(weight.size for weight in weights)
+        parts = self.policy.state, self.policy.command, self.policy.head
+        return (len(self.stretch) + self.num_rivals) * sum(weight.size for part in parts for weight in part.weights)
 
     @property
     def stretch(self) -> np.ndarray:
         """How much each coordinate (S + d,) moves the first layers."""
-        return np.concatenate([np.linalg.norm(branch.weights[0], axis=0) for branch in (self.state, self.command)])
+        branches = self.policy.state, self.policy.command
+        return np.concatenate([np.linalg.norm(branch.weights[0], axis=0) for branch in branches])
+
+    def _split(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return states and commands of points (N, S + d)."""
+        size = self.policy.state.weights[0].shape[1]
+        return points[:, :size], points[:, size:]
 
     def margins(self, points: np.ndarray) -> np.ndarray:
         """Return the margins (N, rivals) at points (N, S + d)."""
-        states, commands = points[:, : self.state_size], points[:, self.state_size :]
-        hidden = self.state(states) * self.command(commands)
-        for weight, bias, activation in zip(self.head_weights, self.head_biases, self.head_activations, strict=False):
-            hidden = ACTIVATIONS[activation](hidden @ weight.T + bias)
-        return hidden @ self.head_weights[-1].T + self.head_biases[-1]
+        return self.policy.logits(*self._split(points))
 
     def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, S + d)."""
-        width = max(weight.shape[0] for weight in (*self.state.weights, *self.command.weights))
+        width = max(weight.shape[0] for weight in (*self.policy.state.weights, *self.policy.command.weights))
         return in_chunks(partial(self._upper_bounds, level=level), low, high, width * low.shape[1])
 
     def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
-        size = self.state_size
-        product = self._embed(self.state, 0, low[:, :size], high[:, :size]).times(
-            self._embed(self.command, 1, low[:, size:], high[:, size:])
+        branches, ends = (self.policy.state, self.policy.command), zip(self._split(low), self._split(high), strict=True)
+        state, command = (
+            _embed(branch, pads, *box) for branch, pads, box in zip(branches, self.pads, ends, strict=False)
         )
-        pads = self.pads[2]
-        hidden = zip(self.head_weights, self.head_biases, self.head_activations, pads, strict=False)
-        relaxed = relax(hidden, product)
+        product, head, pads = state.times(command), self.policy.head, self.pads[2]
+        relaxed = relax(zip(head.weights, head.biases, head.activations, pads, strict=False), product)
 
         def bound(lines: list[Relaxation]) -> HalfSpaces:
-            rows, offsets = substitute(self.head_weights, self.head_biases, lines)
+            rows, offsets = substitute(head.weights, head.biases, lines)
             rows = np.broadcast_to(rows, (len(low), *rows.shape[1:]))
-            offsets = offsets + self.head_biases[-1] + pads[-1]
+            offsets = offsets + head.biases[-1] + pads[-1]
             offsets = offsets + (rows @ product.center[:, :, None] + np.abs(rows) @ product.radius[:, :, None])[:, :, 0]
             return _in_own_units(rows @ product.slopes.transpose(0, 2, 1), offsets, low, high)
 
         return choose_relaxation(bound, relaxed.lines, low, high, level)
 
-    def _embed(self, branch: Branch, number: int, low: np.ndarray, high: np.ndarray) -> AffineForm:
-        layers = zip(branch.weights, branch.biases, branch.activations, self.pads[number], strict=True)
-        relaxed = relax(layers, AffineForm.of_boxes(low, high))
-        return relaxed.form.activate(relaxed.lines[-1])
+
+def _embed(branch: Branch, pads: tuple[np.ndarray, ...], low: np.ndarray, high: np.ndarray) -> AffineForm:
+    layers = zip(branch.weights, branch.biases, branch.activations, pads, strict=True)
+    relaxed = relax(layers, AffineForm.of_boxes(low, high))
+    return relaxed.form.activate(relaxed.lines[-1])
 
 
 def joint_network(
@@ -478,11 +473,9 @@ def joint_network(
         for weight, bias in zip(branch.weights, branch.biases, strict=True):
             terms = relaxed_size(np.abs(weight) @ terms + np.abs(bias))
         spans.append(terms)
-    rows = list(rivals)
-    weights = (*policy.head.weights[:-1], policy.head.weights[-1][action] - policy.head.weights[-1][rows])
-    biases = (*policy.head.biases[:-1], policy.head.biases[-1][action] - policy.head.biases[-1][rows])
-    pads.append(rounding_pads(weights, biases, spans[0] * spans[1]))
-    return JointNetwork(policy.state, policy.command, weights, biases, policy.head.activations, tuple(pads))
+    head = policy.head.differences(np.full(len(rivals), action), np.array(rivals, dtype=int))
+    pads.append(rounding_pads(head.weights, head.biases, spans[0] * spans[1]))
+    return JointNetwork(replace(policy, head=head), tuple(pads))
 
 
 def _in_own_units(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: np.ndarray) -> HalfSpaces:

@@ -10,18 +10,18 @@ import numpy as np
 
 from paretofoil.core.answer import ProvenRange
 from paretofoil.core.command import least
-from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
+from paretofoil.core.policy import FoldedValues, TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.networks import margin_network, question_network
 from paretofoil.proof.slack import (
     RANGE_CAUTION,
+    RANGE_CLEARANCE,
     RANGE_SLACK,
     Allowance,
     Network,
     allowances,
     probe_shares,
-    range_clearance,
 )
 
 _SHARES = 0.5 ** np.arange(12)
@@ -58,7 +58,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
     network = margin_network(question.policy.fold(question.state), question)
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
-    spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa - range_clearance(batch)
+    spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa - RANGE_CLEARANCE * batch.clearance
     for allowed in allowances(question, network, min(RANGE_SLACK, spare / 2), batch.clearance):
         ends = _widen_box(batch, row, allowed, point, (low, high))
         if ends is not None:
@@ -75,7 +75,7 @@ def _widen_box(batch: QuestionBatch, row: int, allowed: Allowance, point: np.nda
     if allowed.rounding == "measured":
         if allowed.slack < _LEAST_SLACK:
             return None
-        level += range_clearance(batch)
+        level += RANGE_CLEARANCE * batch.clearance
     growth = _BoxGrowth(allowed.network, level, *limits, allowed.around)
     ends = growth.from_corner(point)
     for axis in np.argsort(ends[1] - ends[0], kind="stable"):  # the shortest sides first
@@ -180,7 +180,7 @@ def _widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> P
     if scores is None:
         return None
     slack = max(RANGE_SLACK, question.kappa / 100)  # values may have any size, and kappa is in proportion
-    level = question.kappa + range_clearance(batch)
+    level = question.kappa + RANGE_CLEARANCE * batch.clearance
     spare = float(scores.margins(command[None])[0]) - level
     if spare / 2 < _LEAST_SLACK * slack:
         return None
@@ -213,13 +213,12 @@ class _Scores:
         if isinstance(policy, TabularPolicy):
             table = policy.table(state)
             return cls(table.values, foil, rivals, table.rounding, table)
-        if isinstance(policy, WhiteBoxValues):
-            values = policy.fold_values(state)
-            return cls(values.values, foil, rivals, np.inf if values.network.rounding is None else 0.0)
-        if isinstance(policy, WhiteBoxPolicy):
-            folded = policy.fold(state)
-            return cls(folded.logits, foil, rivals, np.inf if folded.rounding is None else 0.0)
-        return None
+        if not isinstance(policy, WhiteBoxValues | WhiteBoxPolicy):
+            return None
+        folded = policy.fold_values(state) if isinstance(policy, WhiteBoxValues) else policy.fold(state)
+        function = folded.values if isinstance(folded, FoldedValues) else folded.logits
+        error = np.inf if question_network(question, " for a proven range").rounding is None else 0.0
+        return cls(function, foil, rivals, error)
 
     def margins(self, weights: np.ndarray) -> np.ndarray:
         """Return the least margin (N,) under weights (N, d)."""

@@ -6,7 +6,7 @@ these parts is computed exactly (`share_below`).
 """
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +16,7 @@ from paretofoil.core.policy import FoldedPolicy, Rounding, WhiteBoxPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
-from paretofoil.proof.networks import MarginNetwork, rounding_pads
+from paretofoil.proof.networks import MarginNetwork, moved_network
 from paretofoil.proof.slack import CAUTION, DERIVED_SLACK, RoundingKind, float32_rounding, probe_shares, slack_for
 
 _SUMMING = 1e-9
@@ -145,10 +145,12 @@ class Contest:
         around = np.zeros_like(low)
         derived = cls(*parts, around, 0.0, folded.rounding)
         network = derived._network(tuple(range(len(valid))))
-        error = float(network.largest_error(np.zeros_like(high), high).max(initial=0.0))
-        if max(measured, clearance / CAUTION) > error:  # then its arithmetic is not what it says
+        errors = network.largest_error(np.zeros_like(high), high)
+        error, slack = (float(part.max(initial=0.0)) for part in (errors, errors + network.pads[-1]))
+        if max(measured, clearance / CAUTION) > slack:  # then its arithmetic is not what it says
             return unknown
-        return cls(*parts, around, error, None) if error <= DERIVED_SLACK else derived
+        slack = min(slack, DERIVED_SLACK)
+        return cls(*parts, around, slack, None) if error <= DERIVED_SLACK else derived
 
     def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
@@ -161,19 +163,10 @@ class Contest:
     def _network(self, some: tuple[int, ...]) -> MarginNetwork:
         """Return the network of the differences of the logits of all ordered pairs."""
         if some not in self._networks:
-            ahead, behind = ([self.valid[i] for i in side] for side in _pairs(some))
-            weights, biases = list(self.folded.weights), list(self.folded.biases)
-            for parts in (weights, biases):
-                parts[-1] = parts[-1][ahead] - parts[-1][behind]
+            ahead, behind = (np.array([self.valid[i] for i in side], dtype=int) for side in _pairs(some))
+            folded = replace(self.folded, rounding=self.rounding).differences(ahead, behind)
             reach = np.abs(self.low) + (self.high + self.around) * self.scale
-            pads = rounding_pads(weights, biases, reach)
-            biases[0] = weights[0] @ self.low + biases[0]
-            weights[0] = weights[0] * self.scale
-            errors = self.rounding and self.rounding.of_differences(
-                np.array(ahead, dtype=int), np.array(behind, dtype=int)
-            )
-            layers = tuple(weights), tuple(biases), self.folded.activations, pads
-            self._networks[some] = MarginNetwork(*layers, errors, self.low, np.diag(self.scale))
+            self._networks[some] = moved_network(folded, self.low, np.diag(self.scale), self.scale, reach)
         return self._networks[some]
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.question import Question
 from paretofoil.proof.bounds import FACET_ROUNDING, region_facets
 from paretofoil.proof.branch_and_bound import Claim
 from paretofoil.proof.networks import MarginNetwork, ProductNetwork
@@ -26,6 +26,8 @@ RANGE_SLACK = 1e-4
 """Proven ranges hold for margins of kappa and this much more, if the answer has it."""
 RANGE_CAUTION = 1.5
 """The slack of a proven range is at least this many times the measured deviation."""
+RANGE_CLEARANCE = 0.5
+"""The share of the clearance of searches that proven ranges keep: answers lie at the edge of the whole clearance."""
 DERIVED_SLACK = 1e-6
 """Derived errors up to this size over the whole region are a slack; larger ones become part of the bounds."""
 _FLOAT32 = 2.0**-24
@@ -62,7 +64,8 @@ class Allowance:
     def claim(self, question: Question, level: float) -> Claim:
         """Return the claim that some command of the region makes the deployed margins reach the level."""
         low, high = question.room
-        facets = region_facets(question, command_rounding(question) if self.around.any() else FACET_ROUNDING)
+        outwards = float32_rounding(question.low, question.high) if self.around.any() else FACET_ROUNDING
+        facets = region_facets(question, outwards)
         return Claim(self.network, low - self.around, high + self.around, level - self.slack, question.norm, facets)
 
     def contradicted_by(self, z: np.ndarray, margins: np.ndarray) -> bool:
@@ -83,30 +86,22 @@ def allowances(question: Question, network: Network, measured: float, clearance:
     is noisier than its rounding can be, its arithmetic is not what it says.
     """
     exact, none = network.with_rounding(None), np.zeros(question.space.dim)
-    error = float(network.largest_error(*question.room).max(initial=0.0))
-    if clearance > CAUTION * error:
-        why = "the policy is noisier than its number format explains"
-        return [Allowance("measured", exact, measured, scaled_rounding(question), why)]
-    if error <= DERIVED_SLACK:
-        return [Allowance("derived", exact, error, none)]
-    if network.rounding is None:
+    errors = network.largest_error(*question.room)
+    error = float(errors.max(initial=0.0))
+    noisy = clearance > CAUTION * error
+    if error <= DERIVED_SLACK and not noisy:
+        slack = min(float((errors + network.pads[-1]).max(initial=0.0)), DERIVED_SLACK)
+        return [Allowance("derived", exact, slack, none)]
+    if noisy or network.rounding is None:
         why = network.unknown or "the policy does not state its number format"
-        return [Allowance("measured", exact, measured, scaled_rounding(question), why)]
+        why = "the policy is noisier than its number format explains" if noisy else why
+        return [Allowance("measured", exact, measured, _scaled_rounding(question), why)]
     derived = [Allowance("derived", network, 0.0, none)]
     if derived[0].is_coarse:  # probes say too little about such numbers
         return derived
     # Even then the errors of the first layer are derived: where the rest is steep, no probe would show them.
     first, why = network.with_rounding(network.rounding.first_layer()), "derived errors are too wide for this question"
     return [*derived, Allowance("measured", first, measured, none, why)]
-
-
-def deviation(
-    batch: QuestionBatch, row: int, network: MarginNetwork | ProductNetwork, z: np.ndarray, phase: str
-) -> float:
-    """Return the largest difference between policy and network at scaled changes z (N, d); one query each."""
-    expected = network.margins(z).min(axis=1, initial=np.inf)
-    deployed = batch.margins(np.full(len(z), row), z, phase)
-    return float(np.abs(deployed - expected).max()) if network.num_rivals else 0.0
 
 
 def probe_shares(dim: int) -> np.ndarray:
@@ -121,25 +116,11 @@ def slack_for(deviation: float, clearance: float, least: float = SLACK) -> float
     return max(least, CAUTION * deviation, clearance)
 
 
-def range_clearance(batch: QuestionBatch) -> float:
-    """Return the margin beyond kappa that a proven range keeps for the noise of the policy.
-
-    It is half the clearance of searches, because answers lie at the edge of the whole clearance.
-    """
-    return batch.clearance / 2
-
-
-def scaled_rounding(question: Question) -> np.ndarray:
+def _scaled_rounding(question: Question) -> np.ndarray:
     """Return the largest error (d,) of a command of the region in float32, in scaled changes."""
-    if question.space.simplex:
-        # Rounded weights need not sum to 1, so that the error has a component across the plane.
-        return np.abs(question.basis).T @ command_rounding(question)
-    return command_rounding(question) / question.space.scale
-
-
-def command_rounding(question: Question) -> np.ndarray:
-    """Return the largest error (d,) of a command of the region in float32."""
-    return float32_rounding(question.low, question.high)
+    error = float32_rounding(question.low, question.high)
+    # Rounded weights need not sum to 1, so that the error has a component across the plane.
+    return np.abs(question.basis).T @ error if question.space.simplex else error / question.space.scale
 
 
 def float32_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:

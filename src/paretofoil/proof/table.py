@@ -22,16 +22,6 @@ _ROUNDING = 2.0**-44
 
 
 @dataclass(frozen=True, eq=False)
-class NearestPoint:
-    """The point of a polytope nearest to 0."""
-
-    lower: float
-    """Lower bound of the distance; infinite if the polytope is empty."""
-    point: np.ndarray | None
-    """The point (d,), if the problem was solved."""
-
-
-@dataclass(frozen=True, eq=False)
 class Polytope:
     """The changes z with slopes . z >= levels, where each number of a half-space has an error of at most `errors`."""
 
@@ -47,19 +37,19 @@ class Polytope:
         empty = (sizes == 0) & (self.levels > self.errors)
         return np.inf if empty.any() else max(0.0, float(away.max(initial=0.0)))
 
-    def nearest(self) -> NearestPoint:
-        """Return the point nearest to 0, with a proven lower bound of its distance."""
+    def nearest(self) -> tuple[float, np.ndarray | None]:
+        """Return a lower bound of the distance from 0, infinite if empty, and the nearest point (d,), if solved."""
         target = np.zeros(self.slopes.shape[1] + 1)
         target[-1] = 1.0
         try:
             multipliers, _ = nnls(np.vstack([self.slopes.T, self.levels]), target)
         except RuntimeError:  # not converged
-            return NearestPoint(0.0, None)
+            return 0.0, None
         lower = self._proven(multipliers)
         rest = 1.0 - float(multipliers @ self.levels)
         if lower > DIAMETER or rest <= 0.0:
-            return NearestPoint(np.inf if lower > DIAMETER else lower, None)
-        return NearestPoint(lower, multipliers @ self.slopes / rest)
+            return np.inf if lower > DIAMETER else lower, None
+        return lower, multipliers @ self.slopes / rest
 
     def _proven(self, multipliers: np.ndarray) -> float:
         """Return the distance proven by multipliers m >= 0: m . levels <= (m . slopes) . z <= |m . slopes| |z|."""

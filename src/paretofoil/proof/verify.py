@@ -92,14 +92,13 @@ def _sample(
 def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None, int]:
     """Prove or refute the lower bound again; return the result and the number of boxes."""
     network = question_network(question, " for a second proof")
-    batch = QuestionBatch([question])
-    level = question.kappa - certificate.slack
+    batch, level = QuestionBatch([question]), question.kappa - certificate.slack
     claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, region_facets(question))
     low, high, num_boxes = claim.low[None], claim.high[None], 0
     while len(low):
         if num_boxes >= _REBOUND_BOXES:
             return None, num_boxes
-        open_low, open_high = [], []
+        parts = []
         for first in range(0, len(low), _CHUNK >> 7):
             part = slice(first, first + (_CHUNK >> 7))
             boxes = bound_boxes(claim, low[part], high[part], certificate.lower, contract=False)
@@ -108,8 +107,6 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
             inside = batch.project(np.zeros(near.sum(), dtype=np.int64), boxes.point[near])
             if (network.margins(inside).min(axis=1, initial=np.inf) >= question.kappa).any():
                 return False, num_boxes
-            halves = boxes.halves()
-            open_low.append(halves[0])
-            open_high.append(halves[1])
-        low, high = np.concatenate(open_low), np.concatenate(open_high)
+            parts.append(boxes.halves())
+        low, high = (np.concatenate(ends) for ends in zip(*parts, strict=True))
     return True, num_boxes

@@ -18,7 +18,7 @@ from paretofoil.core.search import Finding, Search
 from paretofoil.proof.bounds import region_facets
 from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.networks import question_network, require_white_box
-from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, deviation, slack_for
+from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, slack_for
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.boundary import Boundary
 from paretofoil.search.budget import Budget
@@ -100,7 +100,8 @@ class Exact(Search):
         network = question_network(question, " for a proof")
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
         probes = batch.project(np.full(PROBES, row), probes)
-        kappa, measured = question.kappa, deviation(batch, row, network, probes, "verify")
+        deployed, exact = batch.margins(np.full(PROBES, row), probes, "verify"), network.margins(probes)
+        kappa, measured = question.kappa, _difference(deployed, exact.min(axis=1, initial=np.inf))
         slack = slack_for(measured, batch.clearance, self.slack)
         safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
@@ -304,7 +305,7 @@ def _prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limit
         if polytope.simple_bound >= min(lower, DIAMETER):
             break
         problems += 1
-        lower = min(lower, polytope.nearest().lower)
+        lower = min(lower, polytope.nearest()[0])
     if np.isfinite(lower):
         _query_nearest(budget, polytopes(table, question, question.kappa + slack))
     upper = float(budget.distance[0])
@@ -338,7 +339,12 @@ def _table_deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float
     z = batch.project(rows, z)
     values = table.values(batch.commands_at(rows, z))
     margins = values[:, question.foil] - values[:, question.rivals].max(axis=1, initial=-np.inf)
-    return float(np.abs(batch.margins(rows, z, "verify") - margins).max()) if question.rivals else 0.0
+    return _difference(batch.margins(rows, z, "verify"), margins)
+
+
+def _difference(deployed: np.ndarray, exact: np.ndarray) -> float:
+    """Return the largest difference of margins (N,); 0 if there are no rivals, so that they are infinite."""
+    return float(np.abs(deployed - exact).max()) if np.isfinite(exact).all() else 0.0
 
 
 def _query_nearest(budget: Budget, ordered: list[Polytope]) -> None:
@@ -348,7 +354,7 @@ def _query_nearest(budget: Budget, ordered: list[Polytope]) -> None:
     for polytope in ordered:
         if polytope.simple_bound >= min(float(budget.distance[0]), DIAMETER):
             return
-        point = polytope.nearest().point
+        _, point = polytope.nearest()
         if point is not None:
             z = np.zeros((1, batch.dim))
             z[0, moving] = point
