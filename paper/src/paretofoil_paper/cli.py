@@ -9,7 +9,7 @@ import typer
 
 from paretofoil.cli.console import console, print_table, say
 from paretofoil.cli.options import Address, AllowImport, Engine, Log, Quiet, Workers
-from paretofoil.cli.progress import stop_message, study_bars
+from paretofoil.cli.progress import study_bars
 from paretofoil.core.errors import MOST_SEED
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def reproduce(
 
     if name != "all" and name not in EXPERIMENTS:
         raise InvalidInput.expected(f"an experiment among {', '.join(EXPERIMENTS)}, all", repr(name))
-    with study_bars(quiet, log) as tell, stop_message("Run the same command again to resume."):
+    with study_bars(quiet, log, "Run the same command again to resume.") as tell:
         plan = Plan(
             out=out,
             agents=_agents(agent or [], only),

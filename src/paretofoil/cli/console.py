@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from paretofoil.core.files import write_whole
+
 if TYPE_CHECKING:
     from paretofoil.study.table import Table
 
@@ -35,6 +37,16 @@ def say_written(what: str, path: Path, *, quiet: bool) -> None:
     """Print where a file was written, unless standard output is read by a program."""
     if not quiet:
         say((f"Wrote {what} to {path}.", "dim"))
+
+
+def write_or_print(text: str, out: Path | None, what: str) -> None:
+    """Write a text to a file and say so, or print it if there is no file."""
+    if out is None:
+        print(text, end="")
+        return
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, text.encode())
+    say(f"Wrote {what} to {out}.")
 
 
 def note(*parts: str | tuple[str, str]) -> None:

@@ -50,20 +50,21 @@ def envs(
         _list()
         return
     entry = catalogue.entry(name)
-    if render is not None:
-        check_file(render, "a picture's file")
-        if render.suffix.lower() != ".png":
-            raise InvalidInput.expected("a picture's file that ends in .png", repr(str(render)))
+    if render is None:
+        _show(entry)
+        return
+    check_file(render, "a picture's file")
+    if render.suffix.lower() != ".png":
+        raise InvalidInput.expected("a picture's file that ends in .png", repr(str(render)))
     _show(entry)
-    if render is not None:
-        from PIL import Image
+    from PIL import Image
 
-        from paretofoil.envs.pictures import picture_of
+    from paretofoil.envs.pictures import picture_of
 
-        picture = BytesIO()
-        Image.fromarray(picture_of(entry)).save(picture, format="PNG")
-        write_whole(render, picture.getvalue())
-        say(f"Wrote a picture of {entry.name} to {render}.")
+    picture = BytesIO()
+    Image.fromarray(picture_of(entry)).save(picture, format="PNG")
+    write_whole(render, picture.getvalue())
+    say(f"Wrote a picture of {entry.name} to {render}.")
 
 
 def _list() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -16,10 +16,8 @@ PATIENCE = 1.0
 """Seconds before bars are shown."""
 
 
-class Bar(Protocol):
-    """Moves one bar."""
-
-    def __call__(self, done: int, total: int | None = None, text: str = "") -> None: ...
+Bar = Callable[..., None]
+"""Moves one bar: (done, total, text)."""
 
 
 @contextmanager
@@ -67,28 +65,27 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 
 
 @contextmanager
-def study_bars(quiet: bool, log: Path | None = None) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
-    """Yield a function that makes a bar for a study by name; `log` is a file for its log."""
-    with _logging_into(log), bars(quiet) as start:
+def study_bars(
+    quiet: bool, log: Path | None = None, advice: str = ""
+) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
+    """Yield a function that makes a bar for a study by name; `log` is a file for its log.
 
-        def watch(name: str) -> "Callable[[StudyProgress], None]":
-            bar = start(name)
-
-            def show(progress: "StudyProgress") -> None:
-                bar(progress.done, progress.total, str(progress))
-
-            return show
-
-        yield watch
-
-
-@contextmanager
-def stop_message(advice: str) -> Iterator[None]:
-    """Turn Ctrl-C into a message and exit code 130."""
+    Ctrl-C prints the advice how to continue, and exits with code 130.
+    """
     from paretofoil.cli.console import say
 
+    def watch(name: str) -> "Callable[[StudyProgress], None]":
+        bar = start(name)
+
+        def show(progress: "StudyProgress") -> None:
+            found = f"{progress.rate:.1f}/s, {progress.found / progress.asked:.0%} found" if progress.asked else ""
+            bar(progress.done, progress.total, found)
+
+        return show
+
     try:
-        yield
+        with _logging_into(log), bars(quiet) as start:
+            yield watch
     except KeyboardInterrupt:
         say(f"Stopped. {advice}")
         raise typer.Exit(130) from None

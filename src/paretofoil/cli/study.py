@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli import options as shared
-from paretofoil.cli.console import print_table, say
-from paretofoil.cli.progress import stop_message, study_bars
+from paretofoil.cli.console import print_table, say, write_or_print
+from paretofoil.cli.progress import study_bars
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 
@@ -87,7 +87,7 @@ def _run(path: Path, ask: "Callable[..., StudyProgress]", log: Path | None, quie
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows
 
-    with study_bars(quiet, log) as bar, stop_message(f"Continue with `paretofoil study resume {path}`."):
+    with study_bars(quiet, log, f"Continue with `paretofoil study resume {path}`.") as bar:
         done = ask(show=bar(path.stem))
     print_table(_summary(path.name, read_rows(path)))
     say((f"{number_of(done.asked, 'question')} in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
@@ -129,7 +129,6 @@ def export(
     answers: Annotated[bool, typer.Option(help="Parquet: include the whole answers.")] = True,
 ) -> None:
     """Write the rows of a study, or a summary of them."""
-    from paretofoil.core.files import write_whole
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows, read_runs
     from paretofoil.study.parquet import export_parquet
@@ -137,10 +136,9 @@ def export(
 
     if form not in FORMATS:
         raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
         path = out or file.with_suffix(".parquet")
+        path.parent.mkdir(parents=True, exist_ok=True)
         say(f"Wrote {number_of(export_parquet(file, path, answers=answers), 'row')} to {path}.")
         return
     rows, runs = read_rows(file), read_runs(file)
@@ -148,12 +146,8 @@ def export(
         table = _summary(file.name, rows, note=_share_answered(rows, runs))
     else:
         table = rows_table(file.stem, rows, parsed=form == "json")
-    if out is None:
-        print(table.to(form), end="")
-        return
-    write_whole(out, table.to(form).encode())
     what = "a summary of " if form in SUMMARIES else ""
-    say(f"Wrote {what}{number_of(len(rows), 'row')} to {out}.")
+    write_or_print(table.to(form), out, f"{what}{number_of(len(rows), 'row')}")
 
 
 def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":

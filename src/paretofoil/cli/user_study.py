@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from paretofoil.cli.console import print_rows, say
+from paretofoil.cli.console import print_rows, say, write_or_print
 from paretofoil.cli.options import check_web
 
 app = typer.Typer(help="Check the file of a user study, or export its replies.", no_args_is_help=True)
@@ -36,13 +36,7 @@ def export(
 ) -> None:
     """Write the replies as CSV, one line per step. This works while the study runs."""
     check_web()
-    from paretofoil.core.files import write_whole
     from paretofoil.web.user_study.replies import replies_csv
 
     replies = replies_csv(file)
-    if out is None:
-        print(replies, end="")
-        return
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, replies.encode())
-    say(f"Wrote {replies.count(chr(10)) - 1:,} replies to {out}.")
+    write_or_print(replies, out, f"{replies.count(chr(10)) - 1:,} replies")
