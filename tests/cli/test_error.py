@@ -92,7 +92,7 @@ def test_brackets_in_an_error_are_shown(run, monkeypatch):
     def refuse(*_: object) -> None:
         raise InvalidInput("expected ART (pip install 'paretofoil[art]'), got\na Python without it")
 
-    monkeypatch.setattr("paretofoil.agents.store.load_agent", refuse)
+    monkeypatch.setattr("paretofoil.cli.typed.load_agent", refuse)
     told = run(*EXAMPLE, code=2)
     assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
 

@@ -54,22 +54,13 @@ def never(
 
 def _values(result: "Never") -> dict[str, Any]:
     """Return the result with its verdict on each state."""
-    verdicts = [
-        "never" if p else "sometimes" if r else "open" for p, r in zip(result.proven, result.refuted, strict=True)
+    values = {name: getattr(result, name) for name in ("action", "width", "visited", "low", "high", "seconds")}
+    states = [
+        {
+            "state": state,
+            "verdict": "never" if proven else "sometimes" if example else "open",
+            "counterexample": example,
+        }
+        for state, proven, example in zip(result.states, result.proven, result.counterexamples, strict=True)
     ]
-    return {
-        "action": result.action,
-        "width": result.width,
-        "visited": result.visited,
-        "low": result.low,
-        "high": result.high,
-        "seconds": result.seconds,
-        "states": [
-            {
-                "state": state,
-                "verdict": verdict,
-                "counterexample": example and {"state": example.state, "command": example.command},
-            }
-            for state, verdict, example in zip(result.states, verdicts, result.counterexamples, strict=True)
-        ],
-    }
+    return {**values, "states": states}

@@ -5,28 +5,25 @@ same command, and time=2:5 is the range of returns from -5 to -2.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from paretofoil.agents import Agent
+from paretofoil.agents.store import hiding_folder, load_agent, module_address, own_agent
 from paretofoil.cli.console import note
 from paretofoil.cli.options import allow_typed
+from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.errors import InvalidInput
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from paretofoil.agents import Agent
-    from paretofoil.core.command import CommandSpace, Objective
-    from paretofoil.core.options import Options
-
+from paretofoil.core.options import Options, describe_options
+from paretofoil.show.numbers import short
 
 MOST_STEPS = 1_000_000
 """Largest step that can be typed."""
 
 
-def find_agent(name: str) -> "Agent":
+def find_agent(name: str) -> Agent:
     """Return a stored agent, or the object of a module that is imported (module:object)."""
-    from paretofoil.agents.store import load_agent, module_address, own_agent
-
     address = module_address(name)
     if address is None:
         note_hidden(name)
@@ -37,8 +34,6 @@ def find_agent(name: str) -> "Agent":
 
 def note_hidden(name: str) -> None:
     """Print a note if a local agent has the name of a shipped one."""
-    from paretofoil.agents.store import hiding_folder
-
     folder = hiding_folder(name)
     if folder is not None:
         note(f"note: {name} is the local agent in {folder}, not the shipped agent of that name.")
@@ -52,26 +47,19 @@ def read_numbers(text: str, option: str) -> list[float]:
         raise InvalidInput.expected(f"{option} as numbers separated by commas, such as 8,-8", repr(text)) from None
 
 
-def read_command(text: str, space: "CommandSpace", option: str) -> "np.ndarray":
+def read_command(text: str, space: CommandSpace, option: str) -> np.ndarray:
     """Return a command as returns. A command outside the training range is noted, one with a wrong sign is an error."""
-    from paretofoil.core.command import as_vector
-
     values = _by_name(text, space, option) if "=" in text else read_numbers(text, option)
     if len(values) != space.dim:
         names = ", ".join(space.names)
         raise InvalidInput.expected(f"{option} with {space.dim} numbers ({names})", f"{len(values)}: {text}")
     command = as_vector(values, option)
-    if not _inside(command, space).all():
-        _check_signs(command, space, option, text)
-        note(
-            f"note: {option} {text} lies outside the commands that the agent was trained on: "
-            f"{_describe_outside(command, space)}."
-        )
+    _check_inside(command, space, option, text)
     return command
 
 
 def read_ranges(
-    texts: Sequence[str], space: "CommandSpace", command: "np.ndarray | None" = None
+    texts: Sequence[str], space: CommandSpace, command: np.ndarray | None = None
 ) -> dict[str, tuple[float, float]]:
     """Return ranges of returns: ["time=2:5"] -> {"time": (-5.0, -2.0)}; each must contain the command, if given."""
     ranges = {}
@@ -97,10 +85,8 @@ def read_ranges(
     return ranges
 
 
-def read_options(typed: Mapping[str, Any], space: "CommandSpace", command: "np.ndarray | None" = None) -> "Options":
+def read_options(typed: Mapping[str, Any], space: CommandSpace, command: np.ndarray | None = None) -> Options:
     """Return the options that were typed; ranges must contain the command, if one is given."""
-    from paretofoil.core.options import Options, describe_options
-
     ranges = {info.name for info in describe_options() if info.kind == "ranges"}
     values: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
     values |= {name: read_ranges(value, space, command) for name, value in values.items() if name in ranges}
@@ -121,12 +107,12 @@ def read_steps(text: str) -> list[int]:
     return [step for each in ranges for step in each]
 
 
-def _turned(objective: "Objective", value: float) -> float:
+def _turned(objective: Objective, value: float) -> float:
     """Return a return as it is typed, or the reverse: costs change their sign."""
     return 0.0 - value if objective.cost else value
 
 
-def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
+def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
     """Return the returns of a text such as "treasure=8,time=8", which names every objective once."""
     given: dict[str, float] = {}
     for part in text.split(","):
@@ -145,38 +131,30 @@ def _by_name(text: str, space: "CommandSpace", option: str) -> list[float]:
     return [given[name] for name in space.names]
 
 
-def _inside(command: "np.ndarray", space: "CommandSpace") -> "np.ndarray":
+def _inside(command: np.ndarray, space: CommandSpace) -> np.ndarray:
     """Return which numbers (d,) lie within the agent's commands, up to rounding."""
     slack = 1e-9 * space.scale
     return (command >= space.low - slack) & (command <= space.high + slack)
 
 
-def _check_signs(command: "np.ndarray", space: "CommandSpace", option: str, text: str) -> None:
-    """Raise an error if the command lies within the agent's commands once its positive costs are negated."""
-    import numpy as np
-
-    objectives = space.command_objectives
+def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: str) -> None:
+    """Note what lies outside the agent's commands; positive costs that should be negative are an error."""
+    objectives, inside = space.command_objectives, _inside(command, space)
+    if inside.all():
+        return
     wrong = np.array([o.cost for o in objectives]) & (command > 0)
     meant = np.where(wrong, -command, command)
-    if not wrong.any() or not _inside(meant, space).all():
-        return
-    costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
-    returns = ",".join(f"{value:g}" for value in meant)
-    by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
-    raise InvalidInput.expected(
-        f"{option} with costs ({costs}) as negative returns, or as positive numbers by name",
-        f"{text} (did you mean {returns}, or {by_name}?)",
-    )
-
-
-def _describe_outside(command: "np.ndarray", space: "CommandSpace") -> str:
-    """Return text such as "time 50 is outside 1 to 40"."""
-    from paretofoil.show.numbers import short
-
+    if wrong.any() and _inside(meant, space).all():
+        costs = ", ".join(o.name for o, is_wrong in zip(objectives, wrong, strict=True) if is_wrong)
+        returns = ",".join(f"{value:g}" for value in meant)
+        by_name = ",".join(f"{o.name}={_turned(o, float(value)):g}" for o, value in zip(objectives, meant, strict=True))
+        raise InvalidInput.expected(
+            f"{option} with costs ({costs}) as negative returns, or as positive numbers by name",
+            f"{text} (did you mean {returns}, or {by_name}?)",
+        )
     parts = []
-    for i, objective in enumerate(space.command_objectives):
-        if not _inside(command, space)[i]:
-            low, high = sorted(_turned(objective, float(end)) for end in (space.low[i], space.high[i]))
-            typed = _turned(objective, float(command[i]))
-            parts.append(f"{objective.name} {typed:g} is outside {short(low)} to {short(high)}")
-    return "; ".join(parts)
+    for i in np.flatnonzero(~inside):
+        typed, *ends = (_turned(objectives[i], float(value)) for value in (command[i], space.low[i], space.high[i]))
+        parts.append(f"{objectives[i].name} {typed:g} is outside {short(min(ends))} to {short(max(ends))}")
+    outside = "; ".join(parts)
+    note(f"note: {option} {text} lies outside the commands that the agent was trained on: {outside}.")
