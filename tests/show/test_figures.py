@@ -18,10 +18,10 @@ from paretofoil.envs.pictures import SEA_CELL, SEA_MARGIN, draw_sea
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show import palette
 from paretofoil.show.decision_figure import figure_decision
-from paretofoil.show.flip_map import BAND, figure_flip_map
+from paretofoil.show.flip_map import figure_flip_map
 from paretofoil.show.front_figure import figure_front
 from paretofoil.show.landscape import Landscape, landscape
-from paretofoil.show.palette import ATTAINABLE, ENDINGS, MARKS, ORIGINAL, check_figure, mark_of
+from paretofoil.show.palette import ATTAINABLE, BAND, ENDINGS, MARKS, ORIGINAL, check_figure, mark_of
 
 SHARES = Objective("share")
 TIME = Objective("time", "steps", cost=True)

@@ -8,7 +8,8 @@ from influences import black_box, inert, influence, profile
 
 from paretofoil.core.command import Objective
 from paretofoil.core.influence import Influence, Share, SingleObjective, Switch
-from paretofoil.show.influence import BAND, PALE, figure_influence, look, percent_span, share_text, stacked, tenths
+from paretofoil.show.influence import PALE, figure_influence, look, percent_span, share_text, stacked, tenths
+from paretofoil.show.palette import BAND
 
 
 def test_a_command_that_matters_has_its_shares_and_what_changes_the_action() -> None:
@@ -100,11 +101,6 @@ def test_shares_are_rounded_outwards(low: float, high: float, text: str) -> None
     assert percent_span(low, high) == text
 
 
-def test_tenths_are_rounded_outwards() -> None:
-    assert tenths(0.0529, 0.0531) == ("5.2", "5.4")
-    assert tenths(0.0, 1.0) == ("0", "100")
-
-
 def test_a_profile_has_the_steps_at_which_the_command_matters_and_those_at_which_it_does_not() -> None:
     first, most, proven = str(profile()).splitlines()
     assert first == "The command matters at 2 of 3 steps."
@@ -156,3 +152,8 @@ def test_a_notebook_shows_words_shares_and_the_picture() -> None:
     assert "&lt;b&gt;, t = 4" in html
     assert "<td>62 to 63 %</td>" in html
     assert "data:image/png;base64," in profile()._repr_html_()
+
+
+def test_tenths_are_rounded_outwards() -> None:
+    assert tenths(0.0529, 0.0531) == ("5.2", "5.4")
+    assert tenths(0.0, 1.0) == ("0", "100")

@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 import paretofoil as pf
 from paretofoil.core.answer import ProvenRange
 from paretofoil.core.command import Objective
-from paretofoil.show.landscape import weight_line
+from paretofoil.show.landscape import margin_line
 from paretofoil.show.palette import INK
 from paretofoil.show.preference_figure import CORNERS, _corners, triangle
 
@@ -114,7 +114,7 @@ def test_three_weights_of_four_are_a_triangle_that_says_so() -> None:
 def test_two_weights_are_a_line_on_which_one_gives_what_the_other_gets() -> None:
     found = answer([0.7, 0.3])
     question = found.live.question  # type: ignore[union-attr]
-    line = weight_line(question, 0, 1)
+    line = margin_line(question, 0, partner=1)
     assert line.margins == pytest.approx(lead(np.column_stack([line.x, 1.0 - line.x])))
     assert (line.x[0], line.x[-1]) == (0.0, 1.0)
     axes = found.plot().axes[0]
@@ -126,7 +126,7 @@ def test_two_weights_are_a_line_on_which_one_gives_what_the_other_gets() -> None
 
 def test_a_line_of_two_weights_ends_where_the_kept_one_leaves_nothing() -> None:
     found = answer([0.5, 0.3, 0.2], keep=["time"])
-    line = weight_line(found.live.question, 0, 1)  # type: ignore[union-attr]
+    line = margin_line(found.live.question, 0, partner=1)  # type: ignore[union-attr]
     assert (line.x[0], line.x[-1]) == pytest.approx((0.0, 0.8))
     assert "weight of time = 0.2" in found.plot().axes[0].get_title()
 

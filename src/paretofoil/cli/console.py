@@ -68,7 +68,7 @@ def print_rows(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     rows = [[printable(cell) for cell in row] for row in rows]
     widths = fit(columns, rows, terminal_width())
     if widths is not None:
-        console.print(table("", columns, rows, right, widths), crop=False)
+        console.print(table(columns, rows, right, widths), crop=False)
         return
     for first, *others in rows:
         parts = [f"{name} {cell}".strip() for name, cell in zip(columns[1:], others, strict=True) if cell]

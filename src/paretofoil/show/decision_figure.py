@@ -82,7 +82,13 @@ def _draw_commands(
     panel: "Axes", question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None
 ) -> Any:
     """Draw the landscape and return its image, or draw the line of the only objective that may change."""
-    pair, first = _pair(question, shown, axes), shown[0]
+    first, movable = shown[0], np.flatnonzero(question.high > question.low).tolist()
+    if axes is not None:
+        pair = [question.space.index(axis) for axis in axes]
+    elif question.space.dim == 1 or len(movable) == 1:
+        pair = movable or [0]
+    else:
+        pair = list(two_objectives(question, shown))
     if len(pair) == 1:
         foil = action_name(first.question.actions[first.question.foil])
         draw_margin_line(panel, margin_line(question, pair[0], shown), shown, foil)
@@ -90,16 +96,6 @@ def _draw_commands(
     through = next((answer.command for answer in shown if answer.command is not None), None)
     land = landscape(question, *pair, shown=shown, through=through)
     return draw_landscape(panel, land, shown, proven_range=first.proven_range)
-
-
-def _pair(question: Question, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> list[int]:
-    """Return the objectives to draw: two, or the only one that may change."""
-    if axes is not None:
-        return [question.space.index(axis) for axis in axes]
-    movable = np.flatnonzero(question.high > question.low).tolist()
-    if question.space.dim == 1 or len(movable) == 1:
-        return movable or [0]
-    return list(two_objectives(question, shown))
 
 
 def _scene(live: Live) -> np.ndarray | None:

@@ -10,7 +10,7 @@ import numpy as np
 from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.show.numbers import quantities
-from paretofoil.show.palette import INK, check_figure, save_figure
+from paretofoil.show.palette import INK, check_figure, save_figure, step_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 
 NOT_FOUND, INFEASIBLE = "not found", "infeasible"
-BAND = 30
-"""Steps side by side in a figure; a longer episode continues in a further band below."""
 CELL = 0.4
 """The side of a cell, in inches."""
 GREY_CELL, INVALID = "#d3d3d8", "#f4f4f6"
@@ -95,82 +93,53 @@ def summary(flips: FlipMap) -> str:
 def figure_flip_map(flips: FlipMap, path: str | Path | None = None) -> "Figure":
     """Draw how large a change each foil needs at each step: a number and a colour; darker is larger."""
     check_figure(path)
+    from matplotlib.cm import ScalarMappable
     from matplotlib.colors import LinearSegmentedColormap, Normalize
-    from matplotlib.figure import Figure
-
-    num_steps, actions = len(flips.taken), len(flips.actions)
-    bands = max(1, -(-num_steps // BAND))
-    across = min(num_steps, BAND)
-    size = (max(6.4, CELL * across + 2.8), bands * (CELL * actions + 0.55) + 1.4)
-    figure = Figure(figsize=size, dpi=150, layout="constrained")
-    panels = figure.subplots(bands, 1, squeeze=False)[:, 0]
-    largest = max((a.quoted.distance for a in flips.answers if a.quoted is not None), default=1.0)
-    colours = LinearSegmentedColormap.from_list("change", ("#fff3c4", "#f6b44b", "#c4572b", "#5b1f45"))
-    norm = Normalize(0, largest)
-    images = [_draw_band(panel, flips, band * BAND, across, colours, norm) for band, panel in enumerate(panels)]
-    panels[-1].set_xlabel("step")
-    figure.colorbar(
-        images[0], ax=list(panels), label="scaled distance of the command", fraction=0.04, aspect=22, pad=0.01
-    )
-    figure.suptitle(f"{flips.agent}, asked for {quantities(flips.objectives, flips.command)}", fontsize=11)
-    figure.legend(
-        handles=_legend(), loc="outside lower center", ncols=5 if across > 14 else 3, frameon=False, fontsize=8
-    )
-    return save_figure(figure, path)
-
-
-def _draw_band(axes: "Axes", flips: FlipMap, start: int, across: int, colours: Any, norm: Any) -> Any:
-    """Draw the steps from `start` on; all bands are equally wide."""
-    from matplotlib.patches import Rectangle
-
-    actions, end = len(flips.actions), min(start + across, len(flips.taken))
-    distances = flips.distances().T  # (actions, steps)
-    shown = np.full((actions, across), np.nan)
-    shown[:, : end - start] = np.where(np.isfinite(distances), distances, np.nan)[:, start:end]
-    frame = (start - 0.5, start + across - 0.5, actions - 0.5, -0.5)
-    axes.add_patch(Rectangle((start - 0.5, -0.5), end - start, actions, color=INVALID, zorder=0))
-    image = axes.imshow(shown, cmap=colours, norm=norm, extent=frame, aspect="auto", zorder=1)
-    for answer, step in zip(flips.answers, flips.steps, strict=True):
-        if not start <= step < end:
-            continue
-        text, colour = _figure_cell(answer, norm)
-        if not answer.found:
-            axes.add_patch(
-                Rectangle((step - 0.5, answer.question.foil - 0.5), 1, 1, color=GREY_CELL, linewidth=0, zorder=1)
-            )
-        axes.text(step, answer.question.foil, text, ha="center", va="center", fontsize=7, color=colour, zorder=3)
-    axes.plot(range(start, end), flips.taken[start:end], "o", color=INK, markersize=6, zorder=3)
-    axes.set_yticks(range(actions), flips.actions)
-    axes.set_xticks(range(start, end))
-    axes.tick_params(which="both", length=0, labelsize=8)
-    for line in range(start, end + 1):
-        axes.vlines(line - 0.5, -0.5, actions - 0.5, color="white", linewidth=1.5, zorder=2)
-    axes.hlines(np.arange(actions + 1) - 0.5, start - 0.5, end - 0.5, color="white", linewidth=1.5, zorder=2)
-    axes.spines[:].set_visible(False)
-    axes.set(xlim=frame[:2], ylim=frame[2:])
-    return image
-
-
-def _figure_cell(answer: Answer, norm: Any) -> tuple[str, str]:
-    """Return the text of a cell, and its colour."""
-    if answer.quoted is None:
-        return ("∅" if answer.status is Status.PROVEN_INFEASIBLE else "?"), INK
-    distance = answer.quoted.distance
-    text = "<.01" if distance < 0.005 else f"{distance:.2f}".removeprefix("0")
-    return text, "white" if norm(distance) > 0.55 else INK
-
-
-def _legend() -> list[Any]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    def sign(marker: str, label: str, size: float = 7) -> Line2D:
-        return Line2D([], [], linestyle="none", marker=marker, markersize=size, color=INK, label=label)
+    signs = [("o", 7, "chosen action"), ("$.12$", 14, "smallest change found")]
+    signs += [("$\\varnothing$", 7, "proven infeasible"), ("$?$", 7, "none found")]
+    marker: dict[str, Any] = {"linestyle": "none", "color": INK}
+    handles: list[Any] = [Line2D([], [], marker=m, markersize=size, label=label, **marker) for m, size, label in signs]
+    handles.append(Patch(color=INVALID, label="empty: not valid, or not asked"))
+    largest = max((a.quoted.distance for a in flips.answers if a.quoted is not None), default=1.0)
+    colours = LinearSegmentedColormap.from_list("change", ("#fff3c4", "#f6b44b", "#c4572b", "#5b1f45"))
+    scale = ScalarMappable(Normalize(0, largest), colours)
+    title = f"{flips.agent}, asked for {quantities(flips.objectives, flips.command)}"
+    height = CELL * len(flips.actions) + 0.55
+    figure, panels = step_figure(len(flips.taken), title, handles, cell=CELL, margin=2.8, height=height)
+    for panel, steps in panels:
+        _draw_band(panel, flips, steps, len(panels[0][1]), scale)
+    label = "scaled distance of the command"
+    figure.colorbar(scale, ax=[panel for panel, _ in panels], label=label, fraction=0.04, aspect=22, pad=0.01)
+    return save_figure(figure, path)
 
-    return [
-        sign("o", "chosen action"),
-        sign("$.12$", "smallest change found", 14),
-        sign("$\\varnothing$", "proven infeasible"),
-        sign("$?$", "none found"),
-        Patch(color=INVALID, label="empty: not valid, or not asked"),
-    ]
+
+def _draw_band(axes: "Axes", flips: FlipMap, steps: range, across: int, scale: Any) -> None:
+    """Draw some steps; all bands are equally wide."""
+    from matplotlib.colors import to_rgba
+
+    cells = np.zeros((len(flips.actions), across, 4))  # transparent after the last step
+    cells[:, : len(steps)] = to_rgba(INVALID)
+    for answer, step in zip(flips.answers, flips.steps, strict=True):
+        if step not in steps:
+            continue
+        foil, place, ink = answer.question.foil, step - steps.start, INK
+        if answer.quoted is None:
+            cells[foil, place], text = to_rgba(GREY_CELL), "∅" if answer.status is Status.PROVEN_INFEASIBLE else "?"
+        else:
+            distance = answer.quoted.distance
+            cells[foil, place] = scale.to_rgba(distance)
+            text = "<.01" if distance < 0.005 else f"{distance:.2f}".removeprefix("0")
+            ink = "white" if scale.norm(distance) > 0.55 else INK
+        axes.text(place, foil, text, ha="center", va="center", fontsize=7, color=ink)
+    axes.imshow(cells, aspect="auto")
+    axes.plot(range(len(steps)), flips.taken[steps.start : steps.stop], "o", color=INK, markersize=6)
+    axes.set_xticks(range(len(steps)), [str(step) for step in steps])
+    axes.set_yticks(range(len(flips.actions)), flips.actions)
+    axes.set_xticks(np.arange(len(steps) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(flips.actions) + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1.5)
+    axes.tick_params(which="both", length=0, labelsize=8)
+    axes.spines[:].set_visible(False)

@@ -8,7 +8,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
-from paretofoil.show.landscape import as_shown, axis_label
+from paretofoil.show.landscape import axis_label
 from paretofoil.show.numbers import short
 from paretofoil.show.palette import BLUE, GREEN, INK, ORANGE, PURPLE, RED, check_figure, save_figure
 
@@ -32,7 +32,8 @@ def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
         )
     size = agent.achieved.shape[1]
     objectives: Any = agent.space.objectives[:size]
-    learned, achieved = (_as_shown(objectives, points) for points in (agent.front[:, :size], agent.achieved))
+    signs = np.where([objective.cost for objective in objectives], -1.0, 1.0)
+    learned, achieved = signs * agent.front[:, :size] + 0.0, signs * agent.achieved + 0.0  # no -0
     if as_lines(agent):
         figure = _lines(objectives, learned, achieved)
     else:
@@ -47,10 +48,6 @@ def as_lines(agent: Agent) -> bool:
     """Return whether the points of the front are drawn as lines across the objectives, not as circles."""
     size = len(agent.environment.objectives)
     return size == 1 or (size > 2 and len(agent.front) <= FEW)
-
-
-def _as_shown(objectives: tuple[Objective, ...], points: np.ndarray) -> np.ndarray:
-    return np.stack([as_shown(objective, points[:, i]) for i, objective in enumerate(objectives)], axis=1)
 
 
 def _label(objective: Objective) -> str:

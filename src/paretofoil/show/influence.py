@@ -1,10 +1,8 @@
 """Influence in words, as a figure and in notebooks: only what is proven is called proven."""
 
 import math
-from collections.abc import Sequence
 from html import escape
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.influence import Influence, InfluenceProfile, Share, SingleObjective
@@ -32,6 +30,7 @@ from paretofoil.show.palette import (
     RED,
     check_figure,
     save_figure,
+    step_figure,
 )
 
 if TYPE_CHECKING:
@@ -42,13 +41,9 @@ WIDE = 0.1
 """A proven range of shares that is wider is shown beside the estimate from samples ..."""
 USELESS = 0.9
 """... and one that is still wider is not shown."""
-BAND = 30
-"""Steps side by side in a figure; a longer episode continues in a further band below."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 HATCHES = ("", "///", "...", "xxx")
 """Actions beyond the number of colours repeat them with the next hatch."""
-TITLE_LETTERS = 11
-"""Letters of a title per inch."""
 PALE = 0.35
 """The opacity of what is sampled and not proven."""
 RIM = {"inert": GREEN, "decides": BLUE, "open": GREY}
@@ -217,33 +212,30 @@ def _instead(influence: Influence, i: int, new: float) -> str:
 def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) -> "Figure":
     """Draw a bar for each step: at its foot the chosen action, above it the actions of other commands."""
     check_figure(path)
-    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
-    influences = profile.steps
-    bands = [influences[start : start + BAND] for start in range(0, max(len(influences), 1), BAND)]
-    across = max(len(band) for band in bands)
-    figure = Figure(figsize=(max(6.4, 0.36 * across + 1.6), 2.6 * len(bands) + 1.3), dpi=150, layout="constrained")
-    panels = figure.subplots(len(bands), 1, squeeze=False)[:, 0]
-    for panel, band in zip(panels, bands, strict=True):
-        _draw_band(panel, band, across)
-    panels[-1].set_xlabel("step")
-    figure.supylabel("share of the search region", fontsize=10)
+    used = sorted({share.action for influence in profile.steps for share in influence.shares if share.upper > 0})
+    looks = [(action, *look(action)) for action in used]
+    handles: list[Any] = [Patch(facecolor=c, hatch=h, edgecolor="white", label=profile.actions[a]) for a, c, h in looks]
+    handles.append(Line2D([], [], color=INK, linewidth=1.6, label="below: chosen action; above: other actions"))
+    if any(influence.undecided > 0 for influence in profile.steps):
+        handles.append(Patch(color=GREY, alpha=PALE, label="pale: sampled, not proven"))
+    if any(influence.inert for influence in profile.steps):
+        label = "proven: no command in the search region changes the action"
+        handles.append(Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label=label))
     title = f"{profile.agent}, asked for {quantities(profile.objectives, profile.command)}"
-    figure.suptitle(fill(title, int(TITLE_LETTERS * figure.get_figwidth())), fontsize=11)
-    handles = _legend(profile)
-    columns = min(len(handles), 6 if across > 14 else 4)
-    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+    figure, panels = step_figure(len(profile.steps), title, handles, cell=0.36, margin=1.6, height=2.6)
+    figure.supylabel("share of the search region", fontsize=10)
+    for axes, band in panels:
+        for place, number in enumerate(band):
+            _draw_bar(axes, place, profile.steps[number])
+        axes.set_xticks(range(len(band)), [str(profile.steps[number].step) for number in band])
+        axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
+        axes.tick_params(length=0, labelsize=8)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+        axes.set(xlim=(-0.6, len(panels[0][1]) - 0.4), ylim=(0, 1.1))
     return save_figure(figure, path)
-
-
-def _draw_band(axes: "Axes", band: Sequence[Influence], across: int) -> None:
-    for place, influence in enumerate(band):
-        _draw_bar(axes, place, influence)
-    axes.set_xticks(range(len(band)), [str(influence.step) for influence in band])
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1.0], ["0", "25 %", "50 %", "75 %", "100 %"])
-    axes.tick_params(length=0, labelsize=8)
-    axes.spines[["top", "right", "bottom"]].set_visible(False)
-    axes.set(xlim=(-0.6, across - 0.4), ylim=(0, 1.1))
 
 
 def _draw_bar(axes: "Axes", place: int, influence: Influence) -> None:
@@ -272,22 +264,6 @@ def stacked(influence: Influence) -> list[tuple[Share, float]]:
 def look(action: int) -> tuple[str, str]:
     """Return the colour and the hatch of an action."""
     return COLOURS[action % len(COLOURS)], HATCHES[action // len(COLOURS) % len(HATCHES)]
-
-
-def _legend(profile: InfluenceProfile) -> list[Any]:
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
-    used = sorted({share.action for influence in profile.steps for share in influence.shares if share.upper > 0})
-    looks = [(action, *look(action)) for action in used]
-    handles: list[Any] = [Patch(facecolor=c, hatch=h, edgecolor="white", label=profile.actions[a]) for a, c, h in looks]
-    handles.append(Line2D([], [], color=INK, linewidth=1.6, label="below: chosen action; above: other actions"))
-    if any(influence.undecided > 0 for influence in profile.steps):
-        handles.append(Patch(color=GREY, alpha=PALE, label="pale: sampled, not proven"))
-    if any(influence.inert for influence in profile.steps):
-        label = "proven: no command in the search region changes the action"
-        handles.append(Line2D([], [], linestyle="none", marker="s", markersize=4, color=INK, label=label))
-    return handles
 
 
 def influence_html(influence: Influence) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -128,21 +128,15 @@ def margins_of(question: Question, commands: np.ndarray) -> np.ndarray:
 
 def window(question: Question, axes: Sequence[int], shown: Sequence[Answer]) -> list[tuple[float, float]]:
     """Return the lowest and the highest value to show of each objective on an axis."""
-    changes = _changes(question, shown)[:, axes]
+    changes, command, scale = _changes(question, shown)[:, axes], question.command, question.space.scale
+    kept = question.low == question.high  # show the whole range of what was kept, although it was not searched
+    low = np.where(kept, np.minimum(command, question.space.low), question.low)
+    high = np.where(kept, np.maximum(command, question.space.high), question.high)
+    low, high = np.where(low == high, command - scale / 2, low), np.where(low == high, command + scale / 2, high)
     half = ZOOM * max(float(changes.max()), SMALLEST_REACH) if changes.size else 1.0
-    return [_part(question, axis, half) for axis in axes]
-
-
-def _part(question: Question, axis: int, half: float) -> tuple[float, float]:
-    """Return the range of an objective within a scaled distance of the original command."""
-    low, high = float(question.low[axis]), float(question.high[axis])
-    center, scale = float(question.command[axis]), float(question.space.scale[axis])
-    if low == high:  # it was kept: show its whole range, although it was not searched
-        low = min(center, float(question.space.low[axis]))
-        high = max(center, float(question.space.high[axis]))
-    if low == high:
-        low, high = center - scale / 2, center + scale / 2
-    return (low, high) if half >= 0.5 else (max(low, center - half * scale), min(high, center + half * scale))
+    if half < 0.5:
+        low, high = np.maximum(low, command - half * scale), np.minimum(high, command + half * scale)
+    return [(float(low[axis]), float(high[axis])) for axis in axes]
 
 
 def _changes(question: Question, shown: Sequence[Answer]) -> np.ndarray:
@@ -170,22 +164,18 @@ def axis_label(objective: Objective) -> str:
     return f"{objective.name} ({objective.unit})" if objective.unit else objective.name
 
 
-def setting(objective: Objective, number: float) -> str:
-    """ "time = 2 steps"."""
-    text = short(float(as_shown(objective, np.array(number))))
-    return f"{objective.name} = {with_unit(replace(objective, probability=False), text)}"
-
-
 def slice_note(objectives: Sequence[Objective], through: np.ndarray, original: np.ndarray, off: Sequence[int]) -> str:
     """Return what a figure over some objectives holds fixed: "slice at ore 1 = 1.22 (as in the original command)"."""
-    if not off:
-        return ""
-    fixed = ", ".join(setting(objectives[i], float(through[i])) for i in off)
+
+    def setting(command: np.ndarray, indices: Sequence[int]) -> str:
+        texts = ((objectives[i], short(float(as_shown(objectives[i], command[i])))) for i in indices)
+        return ", ".join(f"{o.name} = {with_unit(replace(o, probability=False), text)}" for o, text in texts)
+
     moved = [i for i in off if through[i] != original[i]]
-    if not moved:
-        return f"slice at {fixed} (as in the original command)"
-    before = ", ".join(setting(objectives[i], float(original[i])) for i in moved)
-    return f"slice at {fixed} (as in the answer; original command: {before})"
+    source = (
+        f"as in the answer; original command: {setting(original, moved)}" if moved else "as in the original command"
+    )
+    return f"slice at {setting(through, off)} ({source})" if off else ""
 
 
 def draw_landscape(
@@ -201,7 +191,9 @@ def draw_landscape(
     The bold arrow is the change: from the original command to the quoted command of the first answer. Commands outside
     the slice are hollow.
     """
-    x, y, margins = _as_seen(land)
+    x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
+    across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
+    x, y, margins = x[across], y[down], land.margins[down, across]  # in the user's sign, both axes increasing
     limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
     image = draw_margins(axes, (x, y), margins, land.kappa, limit)
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
@@ -222,13 +214,6 @@ def margin_label(foil: str) -> str:
 def wins_label(kappa: float) -> str:
     """Return what the dots mean, and the line around them."""
     return f"the foil wins (by {kappa:g} or more)"
-
-
-def _as_seen(land: Landscape) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the grid in the user's sign, with both axes increasing."""
-    x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
-    across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
-    return x[across], y[down], land.margins[down, across]
 
 
 def draw_margins(axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float) -> Any:
@@ -268,17 +253,11 @@ def marked(answers: Sequence[Answer]) -> list[tuple[np.ndarray, Mark]]:
     return quoted + [(command, ATTAINABLE) for command in different.values()]
 
 
-class _View(Protocol):
-    """A figure that has a place for each command."""
+def draw_commands(axes: "Axes", view: Any, answers: Sequence[Answer], bounds: np.ndarray) -> None:
+    """Draw the original and the other commands, and the change of the first; the limits of the axes must be set.
 
-    @property
-    def command(self) -> np.ndarray: ...
-    def place(self, command: np.ndarray) -> np.ndarray: ...
-    def holds(self, command: np.ndarray) -> bool: ...
-
-
-def draw_commands(axes: "Axes", view: _View, answers: Sequence[Answer], bounds: np.ndarray) -> None:
-    """Draw the original and the other commands, and the change of the first; the limits of the axes must be set."""
+    The view has the original `command`, a `place` for each command, and says which commands it `holds`.
+    """
     commands = marked(answers)
     for command, mark in [(view.command, ORIGINAL), *commands]:
         _draw_mark(axes, view.place(command), mark, view.holds(command), bounds)
@@ -383,25 +362,18 @@ class MarginLine:
         return not (command - self.command)[self.off].any()
 
 
-def margin_line(question: Question, axis: int, shown: Sequence[Answer] = ()) -> MarginLine:
-    """Query the margin along one objective."""
+def margin_line(question: Question, axis: int, shown: Sequence[Answer] = (), partner: int | None = None) -> MarginLine:
+    """Query the margin along one objective, while a partner changes by the opposite amount if commands are weights."""
+    command, objectives = question.command, question.space.command_objectives
     [(low, high)] = window(question, [axis], shown)
-    x = np.linspace(low, high, POINTS)
-    commands = np.repeat(question.command[None], POINTS, axis=0)
-    commands[:, axis], objectives = x, question.space.command_objectives
-    return MarginLine(objectives, question.command, question.kappa, axis, x, margins_of(question, commands))
-
-
-def weight_line(question: Question, axis: int, partner: int, shown: Sequence[Answer] = ()) -> MarginLine:
-    """Query the margin along one weight, while another changes by the opposite amount."""
-    both = question.command[axis] + question.command[partner]
-    [(low, high)] = window(question, [axis], shown)
-    x = np.linspace(max(low, both - question.high[partner]), min(high, both - question.low[partner]), POINTS)
-    commands = np.repeat(question.command[None], POINTS, axis=0)
-    commands[:, axis], commands[:, partner] = x, both - x
-    margins = margins_of(question, commands)
-    names = tuple(replace(o, name=f"weight of {o.name}") for o in question.space.command_objectives)
-    return MarginLine(names, question.command, question.kappa, axis, x, margins, partner)
+    commands = np.repeat(command[None], POINTS, axis=0)
+    if partner is not None:
+        both = command[axis] + command[partner]
+        low, high = max(low, both - question.high[partner]), min(high, both - question.low[partner])
+        commands[:, partner] = both - np.linspace(low, high, POINTS)
+        objectives = tuple(replace(o, name=f"weight of {o.name}") for o in objectives)
+    commands[:, axis] = x = np.linspace(low, high, POINTS)
+    return MarginLine(objectives, command, question.kappa, axis, x, margins_of(question, commands), partner)
 
 
 def draw_margin_line(axes: "Axes", line: MarginLine, answers: Sequence[Answer], foil: str) -> None:

@@ -73,13 +73,12 @@ def change(objective: Objective, old: float, new: float) -> str:
     new_text, old_text = exact(after), beside(before, after)
     size = f"{abs(Decimal(new_text) - Decimal(old_text)).normalize():f}"
     both = f"({_signed(objective, new_text)} instead of {_signed(objective, old_text)})"
-    counted = _is_plural(objective.unit)
-    word = "more" if after > before else "fewer" if counted else "less"
-    if not counted:
-        measure = f"{objective.unit} " if objective.unit else ""
-        return f"{grouped(size)} {measure}{word} {_name(objective)} {both}"
-    what = "" if _is_time(objective) else f" of {objective.name}"
-    return f"{grouped(size)} {word} {unit(objective, size)}{what} {both}"
+    more = "more" if after > before else "fewer" if _is_plural(objective.unit) else "less"
+    if _is_plural(objective.unit):
+        what = f"{more} {unit(objective, size)}" + ("" if _is_time(objective) else f" of {objective.name}")
+    else:
+        what = f"{objective.unit} {more} {_name(objective)}".lstrip()
+    return f"{grouped(size)} {what} {both}"
 
 
 def short_change(objective: Objective, old: float, new: float) -> str:
@@ -180,8 +179,12 @@ def proven(assumed: float = 0.0, margin: float = 0.0) -> str:
 
 def beside(old: float, new: float, write: Callable[[float], str] = short) -> str:
     """Return the old number in as many digits as show how the new one differs."""
-    texts = (write(old), *_longer(old))
-    return next((text for text in texts if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
+    return next((text for text in _precise(old, write) if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
+
+
+def _precise(number: float, write: Callable[[float], str]) -> list[str]:
+    """Return a number in more and more digits."""
+    return [write(number), *(short(number, digits) for digits in range(DIGITS + 1, 18))]
 
 
 def exact(number: float) -> str:
@@ -282,19 +285,17 @@ def _brief(objective: Objective, shown: float) -> str:
 def _rounded(objective: Objective, number: float, low: float, high: float) -> str:
     """Return the amount in the fewest digits that keep it between low and high, up to rounding errors."""
     shown, (least, most) = amount(objective, number), sorted((amount(objective, low), amount(objective, high)))
-    texts, error = [_brief(objective, shown), *_longer(shown)], NOISE * abs(shown)
+    texts, error = _precise(shown, lambda number: _brief(objective, number)), NOISE * abs(shown)
     return next((text for text in texts if least - error <= float(text) <= most + error), texts[0])
-
-
-def _longer(number: float) -> list[str]:
-    return [short(number, digits) for digits in range(DIGITS + 1, 18)]
 
 
 def _signed_phrase(objective: Objective, text: str) -> str:
     """ "8 treasure", "no treasure", "3 fuel over budget"."""
     if not never_negative(objective) or text[0] not in "-0" or float(text) > 0:
         return _phrase(objective, text)
-    return f"{_phrase(objective, text[1:])} {_excess(objective)}" if text[0] == "-" else _none(objective)
+    if text[0] == "-":
+        return f"{_phrase(objective, text[1:])} {_excess(objective)}"
+    return f"no {objective.unit if _is_time(objective) else name_of(objective).removeprefix('the ')}"
 
 
 def _phrase(objective: Objective, text: str) -> str:
@@ -313,12 +314,6 @@ def _phrase(objective: Objective, text: str) -> str:
 def _name(objective: Objective) -> str:
     """ "treasure"; "of ore 0": a number in a name is kept apart from the amount."""
     return f"of {objective.name}" if objective.name[-1:].isdigit() else objective.name
-
-
-def _none(objective: Objective) -> str:
-    if objective.probability:
-        return f"no {_chance(objective)}"
-    return f"no {objective.unit}" if _is_time(objective) else f"no {objective.name}"
 
 
 def _signed(objective: Objective, text: str) -> str:

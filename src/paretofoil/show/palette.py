@@ -4,15 +4,18 @@ The colours are Okabe and Ito's, which colour-blind readers can distinguish; eac
 """
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import check_file, write_whole
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -66,6 +69,12 @@ ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps
 """File types of figures; listed here so that a path can be checked without loading matplotlib."""
 
 
+BAND = 30
+"""Steps side by side in a figure; a longer episode continues in a further band below."""
+TITLE_LETTERS = 11
+"""Letters of a title per inch."""
+
+
 def can_draw() -> bool:
     """Tell whether figures can be drawn: matplotlib is installed."""
     return find_spec("matplotlib") is not None
@@ -81,6 +90,24 @@ def check_figure(path: str | Path | None) -> None:
     if file.suffix[1:].lower() not in ENDINGS:
         raise InvalidInput.expected(f"a figure file that ends in .{', .'.join(ENDINGS)}", repr(str(path)))
     check_file(file, "a figure file")
+
+
+def step_figure(
+    num_steps: int, title: str, handles: Sequence[Any], *, cell: float, margin: float, height: float
+) -> tuple["Figure", list[tuple["Axes", range]]]:
+    """Return a figure of an episode, and its bands: a panel for the steps of each. Sizes are in inches."""
+    from matplotlib.figure import Figure
+
+    bands = [range(start, min(start + BAND, num_steps)) for start in range(0, max(num_steps, 1), BAND)]
+    across = len(bands[0])
+    size = max(6.4, cell * across + margin), height * len(bands) + 1.4
+    figure = Figure(figsize=size, dpi=150, layout="constrained")
+    panels = figure.subplots(len(bands), 1, squeeze=False)[:, 0]
+    panels[-1].set_xlabel("step")
+    figure.suptitle(fill(title, int(TITLE_LETTERS * size[0])), fontsize=11)
+    columns = min(len(handles), 6 if across > 14 else 3)
+    figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
+    return figure, list(zip(panels, bands, strict=True))
 
 
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":

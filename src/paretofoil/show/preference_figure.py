@@ -17,10 +17,10 @@ from paretofoil.show.landscape import (
     draw_margin_line,
     draw_margins,
     finish,
+    margin_line,
     margins_of,
     marked,
     missing_note,
-    weight_line,
 )
 from paretofoil.show.numbers import short
 from paretofoil.show.palette import INK, ORIGINAL
@@ -34,6 +34,8 @@ BAR = 0.8
 STEPS = 110
 """Small triangles along each side."""
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
+CLOSE = 0.1
+"""A triangle shows only the part around answers that change no weight by as much as this."""
 TICKS = 4
 """Parts into which the ticks divide each side."""
 EDGE = 0.06
@@ -49,7 +51,7 @@ def draw_preferences(axes: "Axes", question: Question, answers: Sequence[Answer]
     if len(free) == 3:
         return draw_triangle(axes, triangle(question, free, answers), answers, proven)
     if len(free) == 2:
-        draw_margin_line(axes, weight_line(question, free[0], free[1], answers), answers, foil)
+        draw_margin_line(axes, margin_line(question, free[0], answers, free[1]), answers, foil)
     else:
         _draw_bars(axes, question, answers, proven)
     return None
@@ -99,24 +101,17 @@ class Triangle:
 def triangle(question: Question, free: Sequence[int], shown: Sequence[Answer], steps: int = STEPS) -> Triangle:
     """Query the margin over three weights: the whole triangle, or the part around answers close to the original."""
     numbers, command = np.array(free), question.command
-    total = float(command[numbers].sum())
-    low = _least_shown(command[numbers], [a.command[numbers] for a in shown if a.command is not None])
-    size = total - float(low.sum())
+    weights, low = command[numbers], np.zeros(3)
+    changes = [np.abs(a.command[numbers] - weights).max() for a in shown if a.command is not None]
+    if changes and max(changes) < CLOSE:
+        low = np.maximum(weights - ZOOM * max(*changes, SMALLEST_REACH), 0.0)
+    size = float(weights.sum() - low.sum())
     counts = np.array([(i, j, steps - i - j) for i in range(steps + 1) for j in range(steps + 1 - i)])
     shares = counts / steps
     commands = np.repeat(command[None], len(shares), axis=0)
     commands[:, numbers] = low + size * shares
     names = tuple(question.space.names[i] for i in free)
     return Triangle(names, numbers, command, low, size, question.kappa, shares, margins_of(question, commands))
-
-
-def _least_shown(weights: np.ndarray, answers: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the lowest weights of the figure: 0, or more to zoom in on close answers."""
-    if not answers:
-        return np.zeros(3)
-    changes = np.abs(np.array(answers) - weights).max()
-    low = weights - ZOOM * max(float(changes), SMALLEST_REACH)
-    return np.maximum(low, 0.0) if changes < 0.1 else np.zeros(3)
 
 
 def draw_triangle(
@@ -147,30 +142,24 @@ def _draw_frame(axes: "Axes", tri: Triangle) -> None:
         x, y = corner + 0.11 * (corner - middle)
         most = short(round(float(tri.low[number]) + tri.size, 9))
         axes.text(x, y, f"{tri.names[number]}\n{most}", fontsize=9, fontweight="bold", **_CENTERED)
-        for k in range(1, TICKS):
-            _draw_tick(axes, tri, number, k / TICKS)
-        _draw_side_name(axes, tri.names[number], number)
+        _draw_side(axes, tri, number)
 
 
-def _draw_side_name(axes: "Axes", name: str, number: int) -> None:
-    """Write the name of a corner along the side that ends there, with an arrow towards it."""
-    start, corner, past = CORNERS[number - 1], CORNERS[number], CORNERS[number - 2]
-    outwards = start + corner - 2 * past
-    x, y = (start + corner) / 2 + NAME_EDGE * outwards / np.linalg.norm(outwards)
-    across, up = corner - start
-    text = f"{name} →" if across > 0 else f"← {name}"
-    axes.text(x, y, text, rotation=np.degrees(np.arctan(up / across)), fontsize=9, color=INK, **_CENTERED)
-
-
-def _draw_tick(axes: "Axes", tri: Triangle, number: int, share: float) -> None:
-    """Draw a line of equal weight, labelled where it meets the side that ends at its corner."""
+def _draw_side(axes: "Axes", tri: Triangle, number: int) -> None:
+    """Draw lines of equal weight, labelled at the side that ends at their corner, and an arrow towards the corner."""
     corner, start, past = CORNERS[number], CORNERS[number - 1], CORNERS[number - 2]
-    ends = np.array([side + share * (corner - side) for side in (start, past)])
-    axes.plot(*ends.T, color=INK, linewidth=0.4, alpha=0.35, zorder=3)
-    outwards = start + corner - 2 * past
-    x, y = ends[0] + EDGE * outwards / np.linalg.norm(outwards)
-    text = short(float(tri.low[number]) + share * tri.size, 3 if tri.low.any() else 2)
-    axes.text(x, y, text, fontsize=7, color=INK, **_CENTERED)
+    outwards = (start + corner - 2 * past) / np.linalg.norm(start + corner - 2 * past)
+    for share in np.arange(1, TICKS) / TICKS:
+        ends = np.array([side + share * (corner - side) for side in (start, past)])
+        axes.plot(*ends.T, color=INK, linewidth=0.4, alpha=0.35, zorder=3)
+        text = short(float(tri.low[number] + share * tri.size), 3 if tri.low.any() else 2)
+        x, y = ends[0] + EDGE * outwards
+        axes.text(x, y, text, fontsize=7, color=INK, **_CENTERED)
+    across, up = corner - start
+    text = f"{tri.names[number]} →" if across > 0 else f"← {tri.names[number]}"
+    angle = np.degrees(np.arctan(up / across))
+    x, y = (start + corner) / 2 + NAME_EDGE * outwards
+    axes.text(x, y, text, rotation=angle, fontsize=9, **_CENTERED)
 
 
 def _draw_range(axes: "Axes", tri: Triangle, proven: ProvenRange) -> None:

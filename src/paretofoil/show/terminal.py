@@ -12,20 +12,12 @@ GAP = 2
 """Spaces between two columns."""
 
 
-def table(
-    title: str,
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[int] = (),
-    widths: Sequence[int] | None = None,
-) -> Table:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int], widths: Sequence[int]) -> Table:
     """Return a table; the columns in `right` are aligned to the right. Cells are printed literally, brackets too."""
-    width = None if widths is None else sum(widths) + GAP * (len(widths) - 1)
-    grid = Table(title=Text(title, "bold") if title else None, title_justify="left", header_style="bold", box=None)
-    grid.pad_edge, grid.padding, grid.width = False, (0, GAP, 0, 0), width
+    width = sum(widths) + GAP * (len(widths) - 1)
+    grid = Table(header_style="bold", box=None, pad_edge=False, padding=(0, GAP, 0, 0), width=width)
     for i, name in enumerate(columns):
-        side = "right" if i in right else "left"
-        grid.add_column(Text(name), justify=side, overflow="fold", width=None if widths is None else widths[i])  # type: ignore[arg-type]
+        grid.add_column(Text(name), justify="right" if i in right else "left", overflow="fold", width=widths[i])
     for row in rows:
         grid.add_row(*map(Text, row))
     return grid
