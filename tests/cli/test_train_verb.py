@@ -96,7 +96,7 @@ def test_missing_names_and_limits_of_an_environment_are_errors(run, module, argu
 
 def test_rewards_that_are_not_finite_are_an_error_that_names_the_environment(run, module):
     told = run("train", "my_module:broken-v0", *BRIEF, code=2).err
-    assert "expected finite rewards from my_module:broken-v0, got [nan" in told
+    assert "expected the reward of my_module:broken-v0 to be finite, got [nan" in told
 
 
 def test_exploration_and_returns_have_their_own_presets(run):

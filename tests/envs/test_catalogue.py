@@ -194,6 +194,22 @@ def test_the_checker_finds_a_reward_outside_the_reward_space(two_doors, monkeypa
         check_environment(envs.describe(two_doors), steps=100)
 
 
+@pytest.mark.parametrize("encoded", [[1.0], [np.nan, 0.0, 0.0], ["a", "b", "c"], [[0.0, 0.0, 0.0]], 1.0])
+def test_an_odd_observation_of_an_environment_is_named(two_doors, encoded):
+    entry = replace(envs.describe(two_doors), encode=lambda raw: encoded)
+    with pytest.raises(InvalidInput, match="expected the encoded observation of TwoDoors-v0 to "):
+        GymnasiumBatch(entry, 5).reset(np.arange(1))
+
+
+@pytest.mark.parametrize("reward", [1.0, [1.0], [1.0, np.nan], [1.0, 2j], ["a", "b"], None, np.array([1j, 0j])])
+def test_an_odd_reward_is_named(two_doors, monkeypatch, reward):
+    monkeypatch.setattr(TwoDoors, "step", lambda self, action: (0, reward, False, False, {}))
+    env = envs.make(envs.describe(two_doors))
+    env.reset(seed=0)
+    with pytest.raises(InvalidInput, match=r"expected the reward of TwoDoors-v0 to (be|have 2 numbers, got 1)"):
+        env.step(0)
+
+
 def test_the_checker_finds_a_seed_that_is_ignored(two_doors, monkeypatch):
     noise = np.random.default_rng()
     step = TwoDoors.step

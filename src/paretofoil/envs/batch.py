@@ -193,7 +193,7 @@ class _Explorer:
         raw, reward, terminated, _, _ = self.env.step(action)
         if generator.calls > 1:
             raise InvalidInput.expected("a step that draws at most one random number", generator.calls)
-        return self.record(raw, bool(terminated)), reward_vector(reward, self.entry.name), generator.calls == 1
+        return self.record(raw, bool(terminated)), reward_vector(reward, self.entry), generator.calls == 1
 
 
 def set_attributes(env: Any, attributes: Mapping[str, Any]) -> None:

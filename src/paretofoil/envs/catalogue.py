@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import gymnasium
 import numpy as np
 
-from paretofoil.core.command import Objective
+from paretofoil.core.command import Objective, as_vector
 from paretofoil.core.errors import InvalidInput, did_you_mean
 
 if TYPE_CHECKING:
@@ -287,19 +287,14 @@ def check_action(action: Any, valid: np.ndarray, names: tuple[str, ...] | None =
     return int(action)
 
 
-def reward_vector(reward: Any, environment: str) -> np.ndarray:
-    """Return a reward as finite float64 numbers.
+def reward_vector(reward: Any, entry: CatalogueEntry) -> np.ndarray:
+    """Return a reward as finite float64 numbers, one for each objective.
 
     A float32 number becomes its shortest decimal (0.8, not 0.800000012): the number that the author of the environment
     wrote, and that sums and sentences should show.
     """
-    values = np.asarray(reward)
-    if values.dtype == np.float32:
-        values = values.astype(str)
-    vector: np.ndarray = values.astype(np.float64)
-    if not np.isfinite(vector).all():
-        raise InvalidInput.expected(f"finite rewards from {environment}", np.asarray(reward).tolist())
-    return vector
+    values = reward.astype(str) if getattr(reward, "dtype", None) == np.float32 else reward
+    return as_vector(values, f"the reward of {entry.name}", len(entry.objectives))
 
 
 class Strict(gymnasium.Wrapper, gymnasium.utils.RecordConstructorArgs):
@@ -357,7 +352,11 @@ class Catalogued(Strict):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         observation, info = super().reset(seed=seed, options=options)
         self.share_generator()
-        return self.entry.encode(observation), info
+        return self._encode(observation), info
+
+    def _encode(self, observation: Any) -> np.ndarray:
+        what = f"the encoded observation of {self.entry.name}"
+        return as_vector(self.entry.encode(observation), what, self.entry.observation_size).astype(np.float32)
 
     def share_generator(self) -> None:
         """Make all parts of the environment draw from its one seeded generator."""
@@ -366,7 +365,4 @@ class Catalogued(Strict):
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
-        vector = reward_vector(reward, self.entry.name)
-        if vector.shape != (len(self.entry.objectives),):
-            raise InvalidInput.expected(f"a reward of {len(self.entry.objectives)} numbers", f"shape {vector.shape}")
-        return self.entry.encode(observation), vector, terminated, truncated, info
+        return self._encode(observation), reward_vector(reward, self.entry), terminated, truncated, info
