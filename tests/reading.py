@@ -68,8 +68,10 @@ PATTERNS = {
     "its region": rf"The search region is (?P<spans>.+?){HERE}(?P<rest>, with the rest unchanged)?\.",
     "odds": rf"With this margin, {ACTION.format('foil')} must be at least (?P<times>[\d.]+) times as probable as any "
     r"other action\.",
-    "bounded": r"The search used (?P<queries>[\d,]+) quer(?:y|ies): any such (?:command is|preferences are) more than "
-    r"(?P<bound>[\d.e-]+) away \(scaled distance, proven\)\.",
+    "bounded": r"The search used (?P<queries>[\d,]+) quer(?:y|ies): any such (?:command is|preferences are) at a "
+    rf"scaled distance of more than (?P<bound>[\d.e-]+) {PROVEN}\.",
+    "tolerance": r"Its scaled distance(?: \(in the (?P<norm>\w+) norm\))?, (?P<distance>[\d.e-]+), is within the "
+    rf"tolerance of the proof {PROVEN}\.",
     "spent": r"The search used (?P<queries>[\d,]+) quer(?:y|ies)(?P<nothing>; nothing is proven)?\.",
     "fewer": r"You requested (?P<wanted>\d+) answers; (?:no other was|only (?P<count>\d+) were) found that clearly "
     r"differs?\.",

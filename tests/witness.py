@@ -628,6 +628,12 @@ class AnswerReader(Reader):
         if len(closer):
             assert (self.margins(self.decision.command + closer * scale) < self.kappa).all()
 
+    def tolerance(self, says: dict[str, str]) -> None:
+        self.check_proof(says)
+        size = float(length((self.command - self.decision.command) / self.facts.scale, self.question.norm))
+        assert says.get("norm", "l2") == self.question.norm
+        assert abs(reading.amount(says["distance"]) - size) <= 1.001 * reading.tolerance(says["distance"])
+
     def fewer(self, says: dict[str, str]) -> None:
         count = 1 + len(self.answer.alternatives)
         assert int(says["wanted"]) == self.answer.requested > count == int(says.get("count", 1))
@@ -642,6 +648,7 @@ class AnswerReader(Reader):
 
     def bounded(self, says: dict[str, str]) -> None:
         self.check_queries(says)
+        self.check_proof(says)
         assert is_rounded_down(says["bound"], self.answer.lower_bound, 3)
         directions = self.rng.normal(size=(SAMPLES, len(self.command)))
         self.check_closer(self.region(self.said.get("none", {})), float(says["bound"]), directions)
@@ -978,8 +985,12 @@ class FlipMapReader:
                 kinds.add("smallest")
             elif match := re.fullmatch(r"  t = (\d+): (.+)", line):
                 shown.append((int(match[1]), match[2]))
-            elif match := re.fullmatch(rf"No command in the search region changes the action \(proven\) {AT}\.", line):
+            elif match := re.fullmatch(
+                rf"No command in the search region changes the action {reading.PROVEN} {AT}\.", line
+            ):
                 kinds.add("proven")
+                assert float(match["margin"] or 0.0) == self.flips.answers[0].question.kappa
+                assert match["assumed"] is None
                 assert self.steps(match) == self.without(lambda a: a.status is not pf.Status.PROVEN_INFEASIBLE)
                 self.check_proven(self.steps(match))
             elif match := re.fullmatch(rf"No command was found that changes the action {AT} \(not proven\)\.", line):
@@ -1041,7 +1052,8 @@ class ProfileReader:
                 shares = [1 - i.share_of(i.chosen).sampled / i.samples for i in self.profile.steps]
                 assert shares[int(match[1])] >= max(shares) - 0.05
                 InfluenceReader(self.facts[int(match[1])], influence, match[2]).examine()
-            elif match := re.fullmatch(rf"No .+ chang.+ the action \(proven\) {AT}\.", line):
+            elif match := re.fullmatch(rf"No .+ chang.+ the action {reading.PROVEN} {AT}\.", line):
+                assert match["margin"] is match["assumed"] is None
                 kinds.add("inert")
                 assert [int(step) for step in match["steps"].split(", ")] == steps["inert"]
                 for step in steps["inert"]:

@@ -56,7 +56,8 @@ OUTCOMES = {
         [
             ASKED,
             NONE_FOUND,
-            "The search used 9,001 queries: any such command is more than 0.03 away (scaled distance, proven).",
+            "The search used 9,001 queries: any such command is at a scaled distance of more than 0.03 "
+            "(proven, for a margin of 0.05).",
             "The search stopped because its proof reached the limit of boxes of commands.",
             "Try a larger limit.",
         ],

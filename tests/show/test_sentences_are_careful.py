@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from answers import TIME, TREASURE, achieved, answer, attainable, proven
+from answers import TIME, TREASURE, achieved, answer, attainable, certificate, proven
 
 import paretofoil as pf
 from paretofoil.agents.agent import HORIZON
 from paretofoil.core.answer import Start
 from paretofoil.core.command import Objective
 from paretofoil.explanation.never import Counterexample, Never
+from paretofoil.show.flip_map import summary
 from paretofoil.show.numbers import short_change
 
 AMPERES = Objective("current", "amperes", natural_low=0.0)
@@ -108,6 +109,22 @@ def test_an_amount_and_an_excess_of_the_same_size_are_told_apart() -> None:
     assert short_change(fuel, -9.0, 9.0) == "9 fuel over budget instead of 9 fuel"
     assert short_change(fuel, 9.0, 6.0) == "6 fuel over budget instead of 9 over budget"
     assert short_change(fuel, 9.0, -6.0) == "6 fuel instead of 9 over budget"
+
+
+@pytest.mark.parametrize(
+    ("rounding", "how"),
+    [("derived", "for a margin of 0.05"), ("measured", "for a margin of 0.05, assuming rounding errors below 0.0001,")],
+)
+def test_a_proof_of_a_flip_map_names_its_margin_and_its_assumption(rounding: str, how: str) -> None:
+    proof = certificate("infeasible", np.inf, np.inf, rounding=rounding)
+    never = proven(foil=0, proof=proof)
+    record = never.question
+    flips = pf.FlipMap(
+        "mine", record.objectives, record.actions, record.command, np.array([8.0, -2.0]), (3,), (0,), (never,)
+    )
+    text = summary(flips)
+    assert text.startswith(f"No command in the search region changes the action (proven, {how}")
+    assert text.endswith(") at t = 0.")
 
 
 def test_a_range_that_the_user_set_keeps_its_digits() -> None:

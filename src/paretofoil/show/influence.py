@@ -80,7 +80,8 @@ def profile_summary(profile: InfluenceProfile) -> str:
         lines.append(f"Most at t = {most.step}: {most}")
     if steps["inert"]:
         change = "preferences change" if preferences else "command in the search region changes"
-        lines.append(f"No {change} the action (proven) at t = {', '.join(steps['inert'])}.")
+        how = proven(max(influence.assumed for influence in profile.steps if influence.inert))
+        lines.append(f"No {change} the action ({how}) at t = {', '.join(steps['inert'])}.")
     if steps["open"]:
         change = "were found that change" if preferences else "was found that changes"
         lines.append(f"No {commands} {change} the action at t = {', '.join(steps['open'])} (not proven).")

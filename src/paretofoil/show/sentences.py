@@ -135,6 +135,10 @@ class _Words:
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.actions[self.question.foil])
         self.chosen = action_name(self.question.actions[self.question.chosen])
+        self.measure = "probability" if self.question.values is None else "value"
+        self.sizes = np.maximum(np.abs(self.low), np.abs(self.high))
+        self.everywhere = self.preferences and not self.low.any() and bool((self.high == 1).all())
+        """Whether all preferences were searched."""
         self.proven = proven(0.0 if answer.proof is None else answer.proof.assumed, self.question.kappa)
         self.reason = answer.search.stop.sentence if answer.search.stop.early else ""
 
@@ -145,7 +149,7 @@ class _Words:
             return f"Had you {changed}, the agent would have {self._instead()}."
         foil = f"the agent choose {self.foil} in this state{self._restrictions()}"
         if self.answer.status is Status.PROVEN_INFEASIBLE:
-            inside = "" if self.preferences and not self._is_restricted() else " in the search region"
+            inside = "" if self.everywhere else " in the search region"
             which = f"preferences{inside} make" if self.preferences else f"command{inside} makes"
             return f"No {which} {foil} ({self.proven})."
         which = "preferences were found that make" if self.preferences else "command was found that makes"
@@ -177,12 +181,8 @@ class _Words:
     def _situation(self) -> str:
         """ "Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 70 %, down 20 %)." """
         chosen, foil = self._shares(self.question.probabilities, self.question.values)
-        shares = f"{self._measure} {chosen}, {self.foil} {foil}"
+        shares = f"{self.measure} {chosen}, {self.foil} {foil}"
         return f"{self._request()}, the agent chooses {self.chosen} in this state ({shares})."
-
-    @property
-    def _measure(self) -> str:
-        return "probability" if self.question.values is None else "value"
 
     def _request(self) -> str:
         sides = list(zip(self.objectives, self.original, self.low, self.high, strict=True))
@@ -211,7 +211,7 @@ class _Words:
     def _probabilities(self, quoted: Counterfactual) -> str:
         """ "The probability of down is then 50 %, that of right 47.5 %." """
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
-        return f"The {self._measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
+        return f"The {self.measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
 
     def _outside(self) -> str:
         if not self.question.outside:
@@ -247,10 +247,6 @@ class _Words:
         least, most = inward(float(self.low[i]), float(self.high[i]), float(self.original[i]), DIGITS)
         return f"a weight of {least} to {most} for {self.objectives[i].name}" if float(least) < float(most) else ""
 
-    def _is_restricted(self) -> bool:
-        """Return whether some preferences were ruled out."""
-        return bool((self.low > 0).any() or (self.high < 1).any())
-
     def _why_measured(self) -> str:
         proof = self.answer.proof
         if proof is None or not proof.assumed or not proof.why_measured:
@@ -268,18 +264,15 @@ class _Words:
             if bound <= 0:
                 return _text(["A smaller change may exist; nothing is proven.", self.reason])
             ruled_out = f"only changes that are more than {smaller} % smaller{norm} are ruled out ({self.proven})"
-            return _text([f"A smaller change{alone} may exist{where}: {ruled_out}.", self.reason, self._larger_limit()])
+            limited = self.answer.search.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES)
+            hint = "With a larger limit, the search would find it or prove that there is none." if limited else ""
+            return _text([f"A smaller change{alone} may exist{where}: {ruled_out}.", self.reason, hint])
         if bound <= 0:
             text = short(quoted.distance)
             return f"Its scaled distance{norm}, {text}, is within the tolerance of the proof ({self.proven})."
         none = f"o change{alone} that is more than {smaller} % smaller{norm} works{where} ({self.proven})."
         rounded = closest is not None and np.any(quoted.command != closest.command)
         return f"The numbers are rounded; n{none}" if rounded else f"N{none}"
-
-    def _larger_limit(self) -> str:
-        if self.answer.search.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES):
-            return "With a larger limit, the search would find it or prove that there is none."
-        return ""
 
     def _proven_range(self, region: ProvenRange, command: np.ndarray) -> str:
         if self.preferences:
@@ -327,24 +320,17 @@ class _Words:
         numbers = zip(rewards, achieved, consequence.error, strict=True)
         return listing([(o, mean_quantity(o, float(mean), float(error))) for o, mean, error in numbers], "after")
 
-    def _sizes(self, count: int) -> np.ndarray:
-        """Return the largest number of each of the first objectives in the search region."""
-        return np.maximum(np.abs(self.low), np.abs(self.high))[:count]
-
     def _same(self, one: np.ndarray, other: np.ndarray) -> bool:
         """Return whether two outcomes are equal up to rounding."""
-        return bool((np.abs(one - other) <= EXACT * self._sizes(len(one)) + 1e-5 * np.abs(other)).all())
+        return bool((np.abs(one - other) <= EXACT * self.sizes[: len(one)] + 1e-5 * np.abs(other)).all())
 
     def _fulfilled(self, old: Consequence) -> bool:
         """Return whether the original command is known to deliver what it asks for."""
         start, collected = self.rollouts.start, self.question.collected
-        if start is not None:
-            command = start.issued
-        elif self.later and collected is None:
+        if start is None and self.later and collected is None:
             return False  # what was collected before is not known
-        else:
-            command = self.question.command + (0.0 if collected is None else collected)
-        return self._same(old.achieved, command[: len(old.achieved)])
+        whole = self.question.command + (0.0 if collected is None else collected) if start is None else start.issued
+        return self._same(old.achieved, whole[: len(old.achieved)])
 
     def _sums(self, totals: np.ndarray) -> np.ndarray:
         """Return a command for the whole episode without what rounding left of the sums."""
@@ -395,45 +381,36 @@ class _Words:
         if is_exact and not follows.error.any():
             return f"then delivers exactly {what} in each of {runs}"
         off = np.abs(follows.achieved - attainable.total[: len(follows.achieved)])  # type: ignore[index]
-        nearly = "nearly " if (off > follows.error + EXACT * self._sizes(len(off))).any() else ""
+        nearly = "nearly " if (off > follows.error + EXACT * self.sizes[: len(off)]).any() else ""
         return f"then delivers {nearly}{what} on average: {outcome} (mean of {runs} ± standard error)"
 
     def _fewer(self) -> str:
         count, requested = 1 + len(self.answer.alternatives), self.answer.requested
         if requested <= count:
             return ""
-        some = (
+        found = (
             f"only {count} were found that clearly differ" if count > 1 else "no other was found that clearly differs"
         )
-        return f"You requested {requested} answers; {some}."
+        return f"You requested {requested} answers; {found}."
 
     def _no_counterfactual(self) -> list[str]:
         """Return what is known where no counterfactual is, and what to do next."""
         if self.answer.status is Status.PROVEN_INFEASIBLE:
-            return [self._region(), self._odds(), self._next_step()]
+            searched = region(self.objectives, self.low, self.high, self.original, self.here)
+            where = f"The search region is {searched}." if searched and not self.preferences else ""
+            other = "other weights" if self.preferences else "a larger search region"
+            hint = f"Try another foil, another step or {other}."
+            if self.everywhere:
+                hint = "All weights that sum to 1 were searched: try another foil or another step."
+            return [where, self._odds(), hint]
         spent, bound = number_of(self.answer.total_queries, "query", "queries"), self.answer.lower_bound
         if self.answer.proof is None:
             hint = 'Try a larger budget or, if the policy is white-box, search="exact".'
             return [f"The search used {spent}; nothing is proven.", self.reason, hint]
         what = "preferences are" if self.preferences else "command is"
-        proven = (
-            f": any such {what} more than {rounded_down(bound)} away (scaled distance, proven)" if bound > 0 else ""
-        )
-        return [f"The search used {spent}{proven}.", self.reason, "Try a larger limit."]
-
-    def _next_step(self) -> str:
-        if not self.preferences:
-            return "Try another foil, another step or a larger search region."
-        if self._is_restricted():
-            return "Try another foil, another step or other weights."
-        return "All weights that sum to 1 were searched: try another foil or another step."
-
-    def _region(self) -> str:
-        """Return the search region; it holds the original command as it was rounded above."""
-        if self.preferences:
-            return ""
-        searched = region(self.objectives, self.low, self.high, self.original, self.here)
-        return f"The search region is {searched}." if searched else ""
+        if bound > 0:
+            spent += f": any such {what} at a scaled distance of more than {rounded_down(bound)} ({self.proven})"
+        return [f"The search used {spent}.", self.reason, "Try a larger limit."]
 
     def _odds(self) -> str:
         """Return the margin as a ratio of probabilities."""
