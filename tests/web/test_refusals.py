@@ -283,6 +283,13 @@ def test_every_answer_has_the_security_headers(visitor: Visitor, path: str) -> N
     assert answer.headers["cache-control"] == ("no-store" if path.startswith("/api") else "no-cache")
 
 
+def test_ranges_of_the_page_are_ignored(visitor: Visitor) -> None:
+    whole = visitor.get("/page/")
+    for ranges in ("bytes=9-1", "bytes=0-1", "bytes=" + ",".join(["0-"] * 1000)):
+        answer = visitor.get("/page/", headers={"Range": ranges})
+        assert (answer.status_code, answer.content) == (200, whole.content)
+
+
 def test_refusals_of_the_guard_have_the_headers_too(visitor: Visitor) -> None:
     for answer in (visitor.get("/api/agents", headers={"Host": "evil.example"}), visitor.post("/api/nothing", {})):
         assert HEADERS.items() <= dict(answer.headers).items()

@@ -68,6 +68,8 @@ class Guard:
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = bytearray()
+        # The page's files are small: parts of them, and the errors of ill-formed ranges, are not needed.
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
         try:
             self._refuse_foreign(scope, Headers(scope=scope))
             if scope["method"] in ("POST", "PUT", "PATCH"):

@@ -57,8 +57,7 @@ class WorkerProcess:
         self._killed = False
         self._num_failures = 0
         """Processes in a row that could not be started, or ended by themselves before they finished a task."""
-        self.problem: str | None = None
-        """Why no task can be run now; None if nothing is wrong."""
+        self._problem: str | None = None
 
     @property
     def pid(self) -> int:
@@ -67,6 +66,11 @@ class WorkerProcess:
     @property
     def is_ready(self) -> bool:
         return self._process is not None and not self._killed and self._process.returncode is None
+
+    @property
+    def problem(self) -> str | None:
+        """Why no task can be run now; None if nothing is wrong."""
+        return None if self.is_ready else self._problem
 
     @property
     def delay(self) -> float:
@@ -89,11 +93,11 @@ class WorkerProcess:
             self._process = await self._start()
         except OSError as error:
             self._num_failures += 1
-            self.problem = f"a worker process could not be started ({error.strerror or error})"
-            LOG.warning("%s; the next attempt is in %g seconds", self.problem, self.delay)
-            raise WorkerFailure(f"{self.problem}; please ask again") from None
+            self._problem = f"a worker process could not be started ({error.strerror or error})"
+            LOG.warning("%s; the next attempt is in %g seconds", self._problem, self.delay)
+            raise WorkerFailure(f"{self._problem}; please ask again") from None
         repeated = f"the last {self._num_failures} worker processes ended before they finished a task"
-        self.problem = repeated if self._num_failures > 1 else None
+        self._problem = repeated if self._num_failures > 1 else None
         if self._killed:  # while it started
             self.kill()
 
@@ -118,7 +122,7 @@ class WorkerProcess:
         except BaseException:  # what the process writes now must not be taken for the result of the next task
             self.kill()
             raise
-        self._num_tasks, self._num_failures, self.problem = self._num_tasks + 1, 0, None
+        self._num_tasks, self._num_failures = self._num_tasks + 1, 0
         if self._num_tasks >= self._tasks_per_process:  # now, so that the next task does not wait for the start
             self.kill()
             with suppress(WorkerFailure):
