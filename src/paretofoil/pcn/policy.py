@@ -4,10 +4,11 @@
 
 Imported networks may have more ReLU layers: before the two sigmoids, and after the hidden layer.
 
-The computation is plain NumPy in float32, because searches query small batches thousands of times. The result of a row
-must not depend on the other rows. OpenBLAS gives a row the same bits in any batch of at least two rows if the number of
-output columns is a multiple of 16: layers are therefore padded with zeros. OpenBLAS splits long sums at positions that
-depend on the batch: they are therefore split here.
+The computation is plain NumPy, because searches query small batches thousands of times. The weights are float32 numbers
+and the computation is in float64, so that rounding hardly widens proofs. The result of a row must not depend on the
+other rows. OpenBLAS gives a row the same bits in any batch of at least two rows if the number of output columns is a
+multiple of 16: layers are therefore padded with zeros. OpenBLAS splits long sums at positions that depend on the batch:
+they are therefore split here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from paretofoil.core.policy import Activation, Branch, FoldedPolicy, QueryAtStat
 Layer = tuple[np.ndarray, np.ndarray]
 """A weight (outputs, inputs) and a bias (outputs,), in float32."""
 Layers = tuple[Layer, ...]
+_RELU: tuple[Activation, ...] = ("relu",)
 
 _COLUMNS = 16
 _INPUTS = 256
@@ -92,7 +94,7 @@ class PCNPolicy:
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return log-probabilities (N, num_actions) of states (N, state size) and commands (N, command size).
 
-        They are normalised in float64, so that their differences are those of the float32 logits.
+        Their differences are those of the logits.
         """
         logits = self._logits(self._embed(states), commands).astype(np.float64)
         logits -= logits.max(axis=1, keepdims=True)
@@ -110,24 +112,16 @@ class PCNPolicy:
 
     def fold(self, state: np.ndarray) -> FoldedPolicy:
         """Return the policy at one state as a float64 function of the command, for proofs."""
-        commands, head = map(_as_float64, (self.command, self.head))
+        command, (first, *others), head_biases = _branch(self.command), *_as_float64(self.head)
         embedded = 2.0 * self._embed(np.asarray(state)[None])[0]  # the deployed one, so that only the rest is rounded
-        head[0] = (head[0][0] * embedded[: head[0][0].shape[1]], head[0][1])
-        weights, biases = zip(*commands, *head, strict=True)
-        relus: tuple[Activation, ...] = ("relu",)
-        activations = relus * (len(commands) - 1) + ("sigmoid",) + relus * (len(head) - 1)
+        weights = (*command.weights, first * embedded[: first.shape[1]], *others)
+        biases, activations = command.biases + head_biases, command.activations + _RELU * len(others)
         return FoldedPolicy(weights, biases, activations, Rounding.of_layers(weights, biases, activations, 2.0**-53))
 
     def unfold(self) -> UnfoldedPolicy:
         """Return the policy as a float64 function of state and command, for proofs about sets of states."""
-        stacks = [tuple(zip(*_as_float64(layers), strict=True)) for layers in (self.state, self.command, self.head)]
-        (state_weights, state_biases), (weights, biases), (head_weights, head_biases) = stacks
-        relus: tuple[Activation, ...] = ("relu",)
-        return UnfoldedPolicy(
-            Branch(state_weights, state_biases, relus * (len(state_weights) - 1) + ("sigmoid",)),
-            Branch(weights, biases, relus * (len(weights) - 1) + ("sigmoid",)),
-            FoldedPolicy(head_weights, head_biases, relus * (len(head_weights) - 1)),
-        )
+        head = FoldedPolicy(*_as_float64(self.head), _RELU * (len(self.head) - 1))
+        return UnfoldedPolicy(_branch(self.state), _branch(self.command), head)
 
     @cached_property
     def _padded(self) -> tuple[Layers, Layers, Layers]:
@@ -181,8 +175,14 @@ def _through(values: np.ndarray, layers: Sequence[Layer]) -> np.ndarray:
     return values
 
 
-def _as_float64(layers: Layers) -> list[Layer]:
-    return [(weight.astype(np.float64), bias.astype(np.float64)) for weight, bias in layers]
+def _as_float64(layers: Layers) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return the weights and the biases of layers."""
+    return tuple(w.astype(np.float64) for w, _ in layers), tuple(b.astype(np.float64) for _, b in layers)
+
+
+def _branch(layers: Layers) -> Branch:
+    """Return layers with a ReLU between any two and a sigmoid after the last."""
+    return Branch(*_as_float64(layers), (*_RELU * (len(layers) - 1), "sigmoid"))
 
 
 def _layer_names(state: int, command: int, head: int) -> tuple[list[str], list[str], list[str]]:
