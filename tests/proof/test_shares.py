@@ -200,7 +200,7 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     policy, actions = random_layers(1, widths, activations), tuple(range(widths[-1]))
     [question] = asked(policy, widths[0]).questions
     contest = Contest.of(policy.folded, question.valid_actions, (question.low, question.high), 0.01)
-    wide = Contest(**{**contest.__dict__, "around": np.full(widths[0], 0.02), "_networks": {}})
+    wide = Contest(**{**contest.__dict__, "around": np.full(widths[0], 0.02)})
     low = generator.random((200, widths[0])) * 0.9
     high = low + 0.1
     lines = wide.upper_bounds(actions, low, high)
@@ -211,7 +211,7 @@ def test_behind_each_line_an_action_loses_also_where_a_command_is_seen_a_little_
     margins = logits[:, [a for a, _ in pairs]] - logits[:, [b for _, b in pairs]]
     values = (lines.slopes * points[:, None, :]).sum(axis=2) + lines.offsets
     assert (values >= margins + 0.01 - 1e-9).all()
-    assert isinstance(wide._network(actions), MarginNetwork)
+    assert isinstance(wide.network, MarginNetwork)
 
 
 @pytest.mark.parametrize("kind", range(len(KINDS)))

@@ -190,7 +190,7 @@ class Rounding:
         """Whether numbers are coarser than float32; probes say too little about these."""
         return self.unit > 2.0**-24
 
-    def of_outputs(self, keep: slice) -> "Rounding":
+    def of_outputs(self, keep: slice | list[int]) -> "Rounding":
         """Return the errors of some of the outputs."""
         terms, constants = ((*parts[:-1], parts[-1][keep]) for parts in (self.terms, self.constants))
         return replace(self, terms=terms, constants=constants)

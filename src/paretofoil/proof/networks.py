@@ -103,12 +103,12 @@ class MarginNetwork:
         """Return the derivative of each activation, given its input and output."""
         return [_DERIVATIVES[kind](x, y) for kind, (x, y) in zip(self.activations, passed, strict=True)]
 
-    def only(self, rivals: int | slice) -> "MarginNetwork":
-        """Return the network of the margins over one rival, or a slice of them."""
-        keep = slice(rivals, rivals + 1) if isinstance(rivals, int) else rivals
+    def only(self, rivals: int | slice | list[int]) -> "MarginNetwork":
+        """Return the network of the margins over one rival or several."""
+        keep = [rivals] if isinstance(rivals, int) else rivals
         parts = ((*layers[:-1], layers[-1][keep]) for layers in (self.weights, self.biases, self.pads))
         weights, biases, pads = parts
-        rounding = None if self.rounding is None else self.rounding.of_outputs(keep)
+        rounding = self.rounding and self.rounding.of_outputs(keep)
         return replace(self, weights=weights, biases=biases, pads=pads, rounding=rounding)
 
     def negated(self) -> "MarginNetwork":

@@ -6,13 +6,13 @@ these parts is computed exactly (`share_below`).
 """
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from paretofoil.core.options import Stop, now
-from paretofoil.core.policy import FoldedPolicy, Rounding, WhiteBoxPolicy
+from paretofoil.core.policy import FoldedPolicy, WhiteBoxPolicy
 from paretofoil.core.question import QuestionBatch
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, at_once, halves, too_small
@@ -114,16 +114,14 @@ def _deviation(batch: QuestionBatch, row: int, folded: FoldedPolicy) -> float:
 class Contest:
     """The differences between all valid actions at one state, over commands as shares of the region's width."""
 
-    folded: FoldedPolicy
-    valid: tuple[int, ...]
+    network: MarginNetwork
+    """The difference of each ordered pair of valid actions (see `_pairs`)."""
+    num_actions: int
     low: np.ndarray  # (d,): lower corner of the region, as a command
     scale: np.ndarray  # (d,): width of the region, or 1 without width
     high: np.ndarray  # (d,): upper corner of the region, 1 or, without width, 0
     around: np.ndarray  # (d,): largest error of a command, if the rounding of the policy is not known
     slack: float
-    rounding: Rounding | None
-    """The rounding errors of the policy, if they are part of the bounds."""
-    _networks: dict[tuple[int, ...], MarginNetwork] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -135,39 +133,34 @@ class Contest:
         clearance: float = 0.0,
     ) -> "Contest":
         """Return the contest of valid actions in a region, for a measured deviation and a clearance for noise."""
-        folded = folded.within(*region, len(valid))
         low, width = region[0], region[1] - region[0]
         scale, high = np.where(width > 0, width, 1.0), (width > 0).astype(np.float64)
-        parts = folded, valid, low, scale, high
-        unknown = cls(*parts, float32_rounding(*region) / scale, slack_for(measured, clearance), None)
-        if folded.rounding is None:
-            return unknown
-        around = np.zeros_like(low)
-        derived = cls(*parts, around, 0.0, folded.rounding)
-        network = derived._network(tuple(range(len(valid))))
-        errors = network.largest_error(np.zeros_like(high), high)
-        error, slack = (float(part.max(initial=0.0)) for part in (errors, errors + network.pads[-1]))
-        if max(measured, clearance / CAUTION) > slack:  # then its arithmetic is not what it says
-            return unknown
-        slack = min(slack, DERIVED_SLACK)
-        return cls(*parts, around, slack, None) if error <= DERIVED_SLACK else derived
+        ahead, behind = _pairs(valid)
+        pairs = folded.within(*region, len(valid)).differences(np.array(ahead, dtype=int), np.array(behind, dtype=int))
+
+        def network(around: np.ndarray) -> MarginNetwork:
+            return moved_network(pairs, low, np.diag(scale), scale, np.abs(low) + (high + around) * scale)
+
+        parts, around = (len(valid), low, scale, high), np.zeros_like(low)
+        derived = network(around)
+        errors = derived.largest_error(np.zeros_like(high), high)
+        error, slack = (float(part.max(initial=0.0)) for part in (errors, errors + derived.pads[-1]))
+        if pairs.rounding is None or max(measured, clearance / CAUTION) > slack:  # its arithmetic is not what it says
+            around = float32_rounding(*region) / scale
+            return cls(network(around).with_rounding(None), *parts, around, slack_for(measured, clearance))
+        if error <= DERIVED_SLACK:
+            return cls(derived.with_rounding(None), *parts, around, min(slack, DERIVED_SLACK))
+        return cls(derived, *parts, around, 0.0)
 
     def upper_bounds(self, some: tuple[int, ...], low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return bounds of the differences of all ordered pairs of actions; where one is negative, the first loses.
 
         `some` are indices of valid actions. The first action of the pairs changes slowest.
         """
-        bounds = self._network(some).upper_bounds(low - self.around, high + self.around)
+        pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
+        network = self.network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+        bounds = network.upper_bounds(low - self.around, high + self.around)
         return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.around + self.slack)
-
-    def _network(self, some: tuple[int, ...]) -> MarginNetwork:
-        """Return the network of the differences of the logits of all ordered pairs."""
-        if some not in self._networks:
-            ahead, behind = (np.array([self.valid[i] for i in side], dtype=int) for side in _pairs(some))
-            folded = replace(self.folded, rounding=self.rounding).differences(ahead, behind)
-            reach = np.abs(self.low) + (self.high + self.around) * self.scale
-            self._networks[some] = moved_network(folded, self.low, np.diag(self.scale), self.scale, reach)
-        return self._networks[some]
 
     def judge(self, low: np.ndarray, high: np.ndarray, alive: np.ndarray) -> Leaves:
         """Return what is proven in boxes low, high (B, d), where only the actions alive (B, A) can be chosen."""
@@ -213,8 +206,7 @@ class _Partition:
 
     def __init__(self, contest: Contest) -> None:
         self.contest = contest
-        count, dim = len(contest.valid), len(contest.high)
-        self.stretch = np.linalg.norm(contest.folded.weights[0] * contest.scale, axis=0)
+        count, dim = contest.num_actions, len(contest.high)
         corners, parts = np.zeros((0, dim)), np.zeros((0, count))
         self.pool = Leaves(corners, corners, parts.astype(bool), parts, parts)
         self.settled = self.stuck = self.pool
@@ -223,9 +215,8 @@ class _Partition:
     def run(self, effort: ShareEffort, measured: float) -> ProvenShares:
         contest = self.contest
         low, high = np.zeros((1, len(contest.high))), contest.high[None]
-        alive = np.ones((1, len(contest.valid)), dtype=bool)
-        network_work = sum(weight.size for weight in contest.folded.weights) * (len(contest.high) + len(contest.valid))
-        take, most = 1, at_once(network_work)
+        alive = np.ones((1, contest.num_actions), dtype=bool)
+        take, most = 1, at_once(contest.network.work)
         while True:
             self._add(contest.judge(low, high, alive))
             stop = self._stop(effort)
@@ -255,7 +246,7 @@ class _Partition:
         count = len(self.pool)
         order = np.argpartition(-self.pool.undecided, take - 1) if take < count else np.arange(count)
         chosen, self.pool = self.pool[order[:take]], self.pool[order[take:]]
-        axis = np.argmax((chosen.high - chosen.low) * self.stretch, axis=1)
+        axis = np.argmax((chosen.high - chosen.low) * self.contest.network.stretch, axis=1)
         return *halves(chosen.low, chosen.high, axis), np.tile(chosen.alive, (2, 1))
 
     def _shares(self, stop: Stop, measured: float) -> ProvenShares:

@@ -33,15 +33,12 @@ class Boundary(Search):
     seed: int = 0
     """Seed of the quasi-random points."""
 
+    name = "boundary"
     stochastic = True
 
     def __post_init__(self) -> None:
         if self.max_queries < 1:
             raise InvalidInput.expected("max_queries of at least 1", self.max_queries)
-
-    @property
-    def name(self) -> str:
-        return "boundary"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         findings = []

@@ -71,6 +71,7 @@ class CFZoo(Search):
 
     presets: ClassVar[dict[str, int]] = {"stress": 9_001, "comparison": 21_000, "thorough": 100_000}
     """The paper's budgets: number of rays, and maximum number of queries of the ZOO phase."""
+    name = "cf-zoo"
     stochastic = True
 
     def __post_init__(self) -> None:
@@ -84,10 +85,6 @@ class CFZoo(Search):
         if name not in cls.presets:
             raise InvalidInput.expected(f"a preset among {', '.join(cls.presets)}", repr(name))
         return cls(directions=cls.presets[name], max_queries=cls.presets[name], seed=seed)
-
-    @property
-    def name(self) -> str:
-        return "cf-zoo"
 
     @property
     def zoo(self) -> ZooConfig:

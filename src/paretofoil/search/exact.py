@@ -54,6 +54,7 @@ class Exact(Search):
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
     """Search of the warm start; None starts from the front and random commands."""
 
+    name = "exact"
     stochastic = True
     access = "white-box"
     proves = True
@@ -61,10 +62,6 @@ class Exact(Search):
     def __post_init__(self) -> None:
         if not (self.gap > 0 and self.share > 0) or not self.slack >= 0 or self.max_boxes < 1:
             raise InvalidInput.expected("gap > 0, share > 0, slack >= 0 and max_boxes >= 1", self)
-
-    @property
-    def name(self) -> str:
-        return "exact"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         policy = batch.questions[0].policy
@@ -76,10 +73,8 @@ class Exact(Search):
         before = [sum(batch.queries(row).values()) for row in range(batch.num_questions)]
         began, starts = now(), self._warm_start(batch, limits)
         seconds = (now() - began) / batch.num_questions
-        return [
-            self._prove(batch, row, start, _plus_queries(limits, before[row]), seconds)
-            for row, start in enumerate(starts)
-        ]
+        spent = [(seconds, sum(batch.queries(row).values()) - before[row]) for row in range(batch.num_questions)]
+        return [self._prove(batch, row, starts[row], limits, *spent[row]) for row in range(batch.num_questions)]
 
     def _warm_start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
         """Return the scaled changes of the warm start, which takes at most half of the limits."""
@@ -92,10 +87,12 @@ class Exact(Search):
         start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
         return [finding.scaled_change for finding in start.run(batch, half)]
 
-    def _prove(self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, spent: float) -> Finding:
-        """Prove one question from its warm start, which took `spent` seconds."""
+    def _prove(
+        self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, seconds: float, queries: int
+    ) -> Finding:
+        """Prove one question from its warm start, which took so many seconds and queries."""
         began = now()
-        deadline = np.inf if limits.seconds is None else began + limits.seconds - spent
+        deadline = np.inf if limits.seconds is None else began + limits.seconds - seconds
         question = batch.questions[row]
         network = question_network(question, " for a proof")
         probes = np.random.default_rng(self.seed).uniform(batch.low[row], batch.high[row], size=(PROBES, batch.dim))
@@ -105,7 +102,7 @@ class Exact(Search):
         slack = slack_for(measured, batch.clearance, self.slack)
         safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
-        left = None if limits.queries is None else max(0, limits.queries - sum(batch.queries(row).values()))
+        left = None if limits.queries is None else max(0, limits.queries - queries - PROBES)
         budget = Budget(batch, rows=np.array([row]), most=left)
         effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9))
         incumbent = _Incumbent(budget, safe, bare, measured, effort)
@@ -149,7 +146,8 @@ class Exact(Search):
                 if number + 1 < len(candidates):
                     if incumbent.undecidable(claim):
                         continue
-                    effort = _half(effort)
+                    boxes_left, deadline = max(1, effort.max_boxes // 2), (now() + effort.deadline) / 2
+                    effort = replace(effort, max_boxes=boxes_left, deadline=deadline)
                 elif allowed.is_coarse and incumbent.undecidable(claim):  # a lower bound is all that can be proven
                     effort = replace(effort, max_boxes=min(effort.max_boxes, 20 * _QUICK_BOXES))
                 proof = branch_and_bound(claim, effort, incumbent.improve, incumbent.distance, lambda: incumbent.missed)
@@ -162,23 +160,12 @@ class Exact(Search):
         return best
 
 
-def _half(effort: Effort) -> Effort:
-    """Return half of the boxes and of the time that are left."""
-    deadline = effort.deadline if np.isinf(effort.deadline) else (now() + effort.deadline) / 2
-    return replace(effort, max_boxes=max(1, effort.max_boxes // 2), deadline=deadline)
-
-
 def _contradicted(batch: QuestionBatch, row: int, allowed: Allowance, lower: float) -> bool:
     """Return whether any margin of the deployed policy that was queried contradicts the proof."""
     z, margins = batch.evidence(row)
     valid = (margins >= batch.questions[row].kappa) & batch.holds(np.full(len(z), row), z)
     closer = batch.distances(z[valid]).min(initial=np.inf) < lower * (1 - 1e-12)
     return bool(closer) or allowed.contradicted_by(z, margins)
-
-
-def _plus_queries(limits: Limits, queries: int) -> Limits:
-    """Return the limits with so many queries more, which were made before the search began."""
-    return limits if limits.queries is None else replace(limits, queries=limits.queries + queries)
 
 
 def _status(closed: bool, lower: float, upper: float, tolerance: float) -> ProofStatus:

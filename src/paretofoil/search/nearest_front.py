@@ -17,9 +17,7 @@ class NearestFront(Search):
     seed: int = 0
     """Not used: the search is deterministic."""
 
-    @property
-    def name(self) -> str:
-        return "nearest-front"
+    name = "nearest-front"
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         budget = Budget(batch, limits)
