@@ -10,7 +10,7 @@ from checkpoints import morl_file, morl_network
 from torch import Tensor, nn
 
 import paretofoil as pf
-from paretofoil.agents.import_agent import as_numbers
+from paretofoil.agents.import_agent import as_integers
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.replies import Replies
 
@@ -48,7 +48,7 @@ def _imitation(name: str) -> nn.Module:
     """Train a network of MORL-Baselines' form to act like a shipped agent under the commands of its front."""
     shipped = pf.load_agent(name)
     episodes = [pf.rollout(shipped, command) for command in shipped.front]
-    numbers = as_numbers(shipped.environment)[0]  # type: ignore[index]
+    numbers = as_integers(shipped.environment)[0]  # type: ignore[index]
     decisions = [(decision, len(episode) - t) for episode in episodes for t, decision in enumerate(episode)]
     states = torch.tensor(np.array([numbers @ decision.state for decision, _ in decisions])).float()
     commands = torch.tensor(np.array([[*decision.command, left] for decision, left in decisions])).float()
