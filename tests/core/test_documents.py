@@ -151,11 +151,11 @@ def test_what_belongs_to_the_running_process_is_neither_written_nor_read() -> No
     written = json.loads(episode().to_json())
     assert "snapshot" not in written["decisions"][0]
     assert "end" not in written
-    for broken in (written | {"end": {"a": 1}}, spoilt(written, ("decisions",), [spoilt(DECISION, ("snapshot",), 3)])):
-        with pytest.raises(InvalidInput, match=r"end|snapshot"):
-            Episode.from_json(json.dumps(broken))
-    with pytest.raises(InvalidInput, match="live"):
-        Answer.from_dict(json.loads(the_answer().to_json()) | {"live": {"question": 3}})
+    crafted = spoilt(written, ("decisions",), [spoilt(DECISION, ("snapshot",), 3)]) | {"end": {"a": 1}}
+    read = Episode.from_dict(crafted)
+    assert read.end is None
+    assert read[0].snapshot is None
+    assert Answer.from_dict(json.loads(the_answer().to_json()) | {"live": {"question": 3}}).live is None
 
 
 DECISION: dict[str, Any] = {**json.loads(decision().to_json()), "snapshot": None}

@@ -9,7 +9,7 @@ import numpy as np
 from paretofoil.core.command import LARGEST, Objective, as_vector, format_numbers
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Count, Document, Unstored, brief
+from paretofoil.core.json import UNSTORED, Count, Document, brief
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,7 +28,7 @@ class Decision(Document):
     collected: np.ndarray
     """R_col: the return collected before this step."""
     step: Count = 0
-    snapshot: Unstored = field(default=None, metadata=UNSTORED)
+    snapshot: Any = field(default=None, metadata=UNSTORED)
     """State of the environment, from which rollouts start; None without an environment or if read from JSON."""
 
     @property
@@ -64,7 +64,7 @@ class Episode(Document, Sequence[Decision]):
     """Return of the whole episode."""
     terminated: bool
     """False if the step limit ended the episode."""
-    end: Unstored = field(default=None, metadata=UNSTORED)
+    end: Any = field(default=None, metadata=UNSTORED)
     """State of the environment after the last decision."""
 
     def __post_init__(self) -> None:

@@ -40,18 +40,10 @@ Matrix: TypeAlias = np.ndarray[tuple[int, int], np.dtype[np.float64]]
 """A field of this type is read as a matrix, one of type np.ndarray as a vector."""
 if TYPE_CHECKING:
     Bound: TypeAlias = float
-    Unstored: TypeAlias = Any
 else:
     Bound = float | Literal["infinity", "-infinity"]  # JSON has no infinity; `__post_init__` must call float
-
-    class _Unstored:
-        """A value of the running process, which is neither written nor read."""
-
-    Unstored = _Unstored | None
-
-
 UNSTORED = {"stored": False}
-"""Metadata of a field that is not written to documents."""
+"""Metadata of a field with a value of the running process, which is neither written nor read."""
 
 
 class Document:
@@ -88,7 +80,7 @@ class Document:
         if not isinstance(values, Mapping) or schema not in (cls.SCHEMA, *cls.EARLIER):
             raise InvalidInput.expected(f"{schema_name(cls.SCHEMA)} of schema {cls.SCHEMA}", brief(schema))
         values = values if schema == cls.SCHEMA else cls.upgrade(values)
-        known = {f.name: values[f.name] for f in fields(cls) if f.name in values}  # type: ignore[arg-type]
+        known = {name: values[name] for name in stored_fields(cls) if name in values}
         inner = {name: kind for name, kind in cls._inner().items() if isinstance(known.get(name), list)}
         return known | {name: [kind.current(value) for value in known[name]] for name, kind in inner.items()}
 
@@ -144,8 +136,13 @@ def plain(value: Any) -> Any:
 
 
 def plain_fields(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass as plain values, without those that are not stored."""
-    return {f.name: plain(getattr(value, f.name)) for f in fields(value) if f.metadata.get("stored", True)}
+    """Return the stored fields of a dataclass as plain values."""
+    return {name: plain(getattr(value, name)) for name in stored_fields(value)}
+
+
+def stored_fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a dataclass that are written and read."""
+    return [f.name for f in fields(kind) if f.metadata.get("stored", True)]
 
 
 def write_document(values: dict[str, Any], indent: int | None = None) -> str:
@@ -222,26 +219,18 @@ def _check_leaves(value: Any, what: str, path: str) -> None:
 
 def _read_array(kind: Any, value: Any) -> np.ndarray:
     """Return a list of numbers as an array; msgspec calls this for types that it does not know."""
-    dim = len(get_args(get_args(kind)[0])) if get_args(kind) else 1
-    if kind is not np.ndarray and not get_args(kind):
-        raise InvalidInput.expected("no value, because this field is not stored", brief(value))
-    expected = "a list of numbers" if dim == 1 else "lists of numbers of equal length"
+    rows: Any
+    rows, expected = list[float], "a list of numbers"
+    if kind is not np.ndarray:
+        rows, expected = list[rows], "lists of numbers of equal length"
     try:
-        array = np.array(_numbers(value), dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.array(msgspec.convert(value, rows), dtype=np.float64)
+    except ValueError:
         raise InvalidInput.expected(expected, brief(value)) from None
-    if array.ndim != dim or array.size == 0:
+    if array.size == 0:
         raise InvalidInput.expected(expected, brief(value))
     array.setflags(write=False)
     return array
-
-
-def _numbers(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return [_numbers(item) for item in value]
-    if type(value) not in (int, float):  # bool is a subclass of int
-        raise TypeError(value)
-    return value
 
 
 _WORDS = {
