@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil import envs
-from paretofoil.core.command import CommandSpace, Objective, as_vector
+from paretofoil.core.command import CommandSpace, Objective, as_points, as_vector
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed
@@ -44,12 +44,12 @@ class Agent:
         object.__setattr__(self, "environment", envs.entry(self.environment))
         object.__setattr__(self, "policy", as_policy(self.policy))
         check_commands(self.space, self.environment)
-        front = _points(self.front, "a front of points", self.space.dim)
+        front = as_points(self.front, "a front of points", self.space.dim)
         object.__setattr__(self, "front", front)
         for name in ("achieved", "error"):
             if getattr(self, name) is not None:
                 what, size = f"{name} for each point of the front ({len(front)})", len(self.environment.objectives)
-                object.__setattr__(self, name, _points(getattr(self, name), what, size, len(front)))
+                object.__setattr__(self, name, as_points(getattr(self, name), what, size, len(front)))
 
     def __repr__(self) -> str:
         entry = self.environment
@@ -167,22 +167,6 @@ def check_commands(space: CommandSpace, environment: envs.CatalogueEntry) -> Non
         horizon = "" if space.simplex else ", with a horizon or without"
         what = f"commands for the {count} objectives of {environment.name}{horizon}"
         raise InvalidInput.expected(what, f"{space.dim}: {', '.join(space.names)}")
-
-
-def _points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:
-    """Return finite numbers (count, size), or raise an error that names them."""
-    expected = f"{what} with {size} finite numbers"
-    try:
-        points = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput.expected(expected, brief(values)) from None
-    if points.shape == (0,):
-        points = points.reshape(0, size)
-    if points.ndim != 2 or points.shape[1] != size or count not in (None, len(points)):
-        raise InvalidInput.expected(expected, f"shape {points.shape}")
-    if not np.isfinite(points).all():
-        raise InvalidInput.expected(expected, brief(points.tolist()))
-    return points
 
 
 def rollout(agent: Agent, command: Sequence[float] | np.ndarray, *, seed: int = 0) -> Episode:

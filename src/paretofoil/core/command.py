@@ -82,6 +82,21 @@ def as_vector(values: Any, what: str, size: int | None = None) -> np.ndarray:
     return vector
 
 
+def as_points(values: Any, what: str, size: int, count: int | None = None) -> np.ndarray:
+    """Return finite float64 numbers (count, size), or raise InvalidInput; an empty list has no points."""
+    expected = f"{what} with {size} finite numbers"
+    try:
+        points = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput.expected(expected, brief(values)) from None
+    points = points.reshape(0, size) if points.shape == (0,) else points
+    if points.ndim != 2 or points.shape[1] != size or count not in (None, len(points)):
+        raise InvalidInput.expected(expected, f"shape {points.shape}")
+    if not np.isfinite(points).all():
+        raise InvalidInput.expected(expected, brief(points.tolist()))
+    return points
+
+
 def format_numbers(numbers: np.ndarray) -> str:
     """Return the numbers of a command or a return as short text: "(8, -2.5)"."""
     return f"({', '.join(f'{number:g}' for number in numbers)})"

@@ -7,7 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from paretofoil.core.command import CommandSpace, Norm, as_vector, directions, format_numbers, length, project, reach
+from paretofoil.core.command import (
+    CommandSpace,
+    Norm,
+    as_points,
+    as_vector,
+    directions,
+    format_numbers,
+    length,
+    project,
+    reach,
+)
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores, query
 
@@ -61,9 +71,7 @@ class Question:
             raise InvalidInput.expected("the norm l2 for changes of preferences", repr(self.norm))
         if not (np.isfinite(self.kappa) and self.kappa >= 0):
             raise InvalidInput.expected("a margin kappa of at least 0", self.kappa)
-        front = np.zeros((0, command.size)) if self.front is None else np.array(self.front, dtype=np.float64)
-        if front.ndim != 2 or front.shape[1] != command.size or not np.isfinite(front).all():
-            raise InvalidInput.expected(f"a front of points with {command.size} finite numbers", f"shape {front.shape}")
+        front = as_points(() if self.front is None else self.front, "a front of points", command.size)
         front = self.space.checked(front, "the front")
         low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)
         high = np.maximum(self.space.high, command) if self.high is None else as_vector(self.high, "high", command.size)

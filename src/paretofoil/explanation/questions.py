@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.command import CommandSpace, as_points, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 from paretofoil.core.options import DEFAULTS, Options
@@ -72,11 +72,7 @@ def make_questions(
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:
     """Return the remaining commands R_j - R_col of a front of full returns; preferences are not spent."""
-    if front is None:
-        return np.zeros((0, space.dim))
-    returns = np.asarray(front, dtype=np.float64)
-    if returns.ndim != 2 or returns.shape[1] != space.dim:
-        raise InvalidInput.expected(f"a front of points with {space.dim} numbers", f"shape {returns.shape}")
+    returns = as_points(() if front is None else front, "a front of points", space.dim)
     return returns if space.simplex else returns - decision.collected
 
 
