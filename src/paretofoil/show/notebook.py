@@ -28,13 +28,6 @@ RIM = {
 }
 """The colour at the left edge of an answer."""
 
-WIDTH, ROW = 640, 26
-"""The width of the picture of a change, and the height of each objective in it, in pixels."""
-NAME_END, BAR_START, BAR_END, NUMBER_START = 140, 152, 452, 464
-"""Where its columns of names, bars and numbers begin and end."""
-LONGEST_NAME = 18
-"""Longer names are cut in the picture; the whole name is its tooltip."""
-
 
 def answer_html(answer: Answer) -> str:
     """Return the sentence, the change as bars, the attainable command, and the status and its proof in one line."""
@@ -54,7 +47,10 @@ def flip_map_html(flips: FlipMap) -> str:
 def agent_html(agent: Agent) -> str:
     """Return the agent's name, environment, command space and actions, and how much of its front it reaches."""
     environment, space = agent.environment, agent.space
-    ranges = [_range(o, *sides) for o, *sides in zip(space.command_objectives, space.low, space.high, strict=True)]
+    ranges = []
+    for o, *sides in zip(space.command_objectives, space.low, space.high, strict=True):
+        lowest, highest = sorted(amount(o, side) for side in sides)
+        ranges.append(f"{o.name} {grouped(short(lowest))} to {with_unit(o, short(highest))}")  # "time 1 to 40 steps"
     facts = {
         "environment": f"{environment.name}. {environment.description}",
         "objectives": ", ".join(ranges),
@@ -104,12 +100,6 @@ def _status(answer: Answer) -> str:
     return " · ".join([*parts, answer.search.stop.sentence] if answer.search.stop.early else parts)
 
 
-def _range(objective: Objective, low: float, high: float) -> str:
-    """ "time 1 to 40 steps"."""
-    lowest, highest = sorted((amount(objective, low), amount(objective, high)))
-    return f"{objective.name} {grouped(short(lowest))} to {with_unit(objective, short(highest))}"
-
-
 def _change_picture(answer: Answer) -> str:
     """Draw a bar for each objective: grey up to the original number, coloured from there to the new one."""
     if answer.command is None:
@@ -118,46 +108,22 @@ def _change_picture(answer: Answer) -> str:
     original = tidy(answer.question.command, answer.question.low, answer.question.high)
     new = np.where(answer.command == answer.question.command, original, answer.command)
     numbers = zip(objectives, original, new, strict=True)
-    rows = [_row(i * ROW, o, amount(o, before), amount(o, after)) for i, (o, before, after) in enumerate(numbers)]
-    view = f'viewBox="0 0 {WIDTH} {len(rows) * ROW}"'
-    style = f"display:block;width:100%;max-width:{WIDTH}px;margin:.4em 0;font:13px sans-serif"
-    label = f'role="img" aria-label="{escape(str(answer))}"'
-    return f'<svg {view} {label} style="{style}">{"".join(rows)}</svg>'
+    rows = "".join(_row(o, amount(o, before), amount(o, after)) for o, before, after in numbers)
+    style = "display:grid;grid-template-columns:max-content 20em 1fr;gap:.2em 1em;align-items:center;margin:.4em 0"
+    return f'<div role="img" aria-label="{escape(str(answer))}" style="{style}">{rows}</div>'
 
 
-def _row(top: int, objective: Objective, old: float, new: float) -> str:
-    """Draw a row of the picture; bars begin at 0 and end at the larger of both numbers."""
-    zero, before, after = np.interp([0, old, new], _reach(old, new), [BAR_START, BAR_END])
-    middle = top + ROW / 2
-    colour = BLUE if new > old else ORANGE
-    change = _bar(before, after, top, f'fill="{colour}"') if new != old else ""
-    tick = f'<path d="M{before:.1f} {top + 4}v{ROW - 8}" stroke="currentColor" stroke-width="2"/>'
-    numbers = f"{with_unit(objective, short(old))} (unchanged)"
-    if new != old:
-        numbers = f"{grouped(beside(old, new))} → {with_unit(objective, clean(new))}"  # all digits, as in the sentence
-    return (
-        _text(NAME_END, middle, "end", _cut(objective.name), objective.name)
-        + _bar(zero, before, top, 'fill="currentColor" fill-opacity=".2"')
-        + change
-        + tick
-        + _text(NUMBER_START, middle, "start", numbers, objective.name)
-    )
-
-
-def _reach(old: float, new: float) -> tuple[float, float]:
+def _row(objective: Objective, old: float, new: float) -> str:
+    """Return the name, the bars and the numbers of an objective; bars begin at 0 and end at the larger number."""
     low, high = min(0.0, old, new), max(0.0, old, new)
-    return (low, high) if low < high else (0.0, 1.0)
-
-
-def _bar(start: float, end: float, top: int, fill: str) -> str:
-    left, width = min(start, end), max(abs(end - start), 1.5)  # the smallest change stays visible
-    return f'<rect x="{left:.1f}" y="{top + 7}" width="{width:.1f}" height="{ROW - 14}" {fill}/>'
-
-
-def _text(x: float, y: float, anchor: str, text: str, title: str) -> str:
-    place = f'x="{x}" y="{y}" text-anchor="{anchor}" dominant-baseline="central" fill="currentColor"'
-    return f"<text {place}><title>{escape(title)}</title>{escape(text)}</text>"
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+    zero, before, after = np.interp([0, old, new], [low, high] if low < high else [0, 1], [0, 100])
+    bars, numbers = [(zero, before, "currentColor;opacity:.2")], f"{with_unit(objective, short(old))} (unchanged)"
+    if new != old:
+        bars.append((before, after, BLUE if new > old else ORANGE))
+        numbers = f"{grouped(beside(old, new))} → {with_unit(objective, clean(new))}"  # all digits, as in the sentence
+    drawn = "".join(
+        f'<div style="position:absolute;height:100%;left:{min(a, b):.2f}%;width:{abs(b - a):.2f}%;min-width:2px;'
+        f'background:{colour}"></div>'  # of at least 2 pixels, so that the smallest change is visible
+        for a, b, colour in bars
+    )
+    return f'{line(objective.name)}<div style="position:relative;height:.8em">{drawn}</div>{line(numbers)}'
