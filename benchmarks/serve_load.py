@@ -50,7 +50,7 @@ def questions() -> list[dict[str, Any]]:
         for command in agent.front:
             for decision in pf.rollout(agent, command):
                 foils = [a for a in decision.valid_actions if a != decision.action]
-                where = {"agent": name, "command": command.tolist(), "time": decision.step, "seconds": SECONDS}
+                where = {"agent": name, "command": command.tolist(), "step": decision.step, "seconds": SECONDS}
                 made += [{**where, "foil": agent.actions[foil]} for foil in foils]
     return made
 
@@ -70,7 +70,7 @@ def visit(address: str, asked: list[dict[str, Any]], end: float, log: Log) -> No
 def _ask(client: httpx.Client, question: dict[str, Any], log: Log) -> None:
     course = {name: question[name] for name in ("agent", "command")}
     episode = client.post("/api/episodes", json=course).raise_for_status().json()
-    picture = client.get(episode["decisions"][question["time"]]["picture"]).raise_for_status()
+    picture = client.get(episode["decisions"][question["step"]]["picture"]).raise_for_status()
     assert picture.content.startswith(b"\x89PNG")
     answered = client.post("/api/answers", json=question)
     while answered.status_code == 503:
@@ -124,17 +124,16 @@ def check(log: Log) -> list[str]:
         key = json.dumps(question)
         if key not in known:
             agent = pf.load_agent(question["agent"])
-            decision = pf.rollout(agent, question["command"])[question["time"]]
+            decision = pf.rollout(agent, question["command"])[question["step"]]
             found = pf.explain(agent, decision, foil=question["foil"], limits=pf.Limits(seconds=SECONDS))
             known[key] = _essence(found.to_dict())
         if _essence(told) != known[key]:
-            wrong.append(f"{key}: {told['sentence']} instead of {known[key]['sentence']}")
+            wrong.append(f"{key}: {_essence(told)} instead of {known[key]}")
     return wrong
 
 
 def _essence(answer: dict[str, Any]) -> dict[str, Any]:
-    names = ("sentence", "status", "command", "distance", "lower_bound", "proven_range", "consequence")
-    return {name: answer[name] for name in names}
+    return {name: answer[name] for name in ("status", "quoted", "closest", "proven_range", "rollouts")}
 
 
 def run(address: str, pid: int, clients: int, seconds: float) -> Log:

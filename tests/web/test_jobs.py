@@ -52,7 +52,7 @@ def ask_new_question(visitor: Visitor) -> None:
 
 
 def pids(visitor: Visitor) -> list[int]:
-    return [worker.pid for worker in jobs_of(visitor)._workers]
+    return [worker._process.pid if worker._process else 0 for worker in jobs_of(visitor)._workers]
 
 
 def alive(pid: int) -> bool:

@@ -6,7 +6,6 @@ import json
 import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
@@ -54,23 +53,15 @@ MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+x
 """Set here, since some machines have other types, and browsers then refuse to run the scripts."""
 
 
-@dataclass(frozen=True)
 class Server:
     """What the routes share."""
 
-    settings: Settings
-    agents: AgentStore
-    quick: QuickWorker
-    jobs: JobQueue
-    study: UserStudySession | None = None
-
-    @classmethod
-    def open(cls, settings: Settings) -> "Server":
+    def __init__(self, settings: Settings) -> None:
         """Load the agents and the user study."""
         study = None if settings.study is None else read_user_study(settings.study)
-        agents = AgentStore(settings)
-        session = None if study is None else UserStudySession(study, agents.agent, settings.replies_path)
-        return cls(settings, agents, QuickWorker(settings), JobQueue(settings), session)
+        self.settings, self.agents = settings, AgentStore(settings)
+        self.quick, self.jobs = QuickWorker(settings), JobQueue(settings)
+        self.study = study and UserStudySession(study, self.agents.agent, settings.replies_path)
 
     async def start(self) -> None:
         """Start the worker processes."""
@@ -92,7 +83,7 @@ class Server:
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the application. It loads its agents now; workers start and stop with its lifespan."""
-    server = Server.open(settings or Settings())
+    server = Server(settings or Settings())
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -23,9 +23,6 @@ from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.errors import NotFound
 
-EARLY = "-early"
-"""How the name of an under-trained twin ends."""
-
 
 def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
     """Return what the list of agents shows of an agent."""
@@ -38,7 +35,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
         "objectives": [asdict(objective) for objective in agent.space.objectives],  # type: ignore[arg-type]
         "actions": list(agent.actions),
         "front_size": len(agent.front),
-        "early": name.endswith(EARLY),
+        "early": name.endswith("-early"),  # an under-trained twin
         "uploaded": name in store.uploaded,
         "siblings": store.siblings(name),
         "picture": f"/api/agents/{quote(name, safe='')}/picture.png",

@@ -52,16 +52,14 @@ class WorkerProcess:
             tasks_per_process: Number of tasks after which a new process takes its place, which frees its memory.
         """
         self._settings, self._niceness, self._tasks_per_process = settings, niceness, tasks_per_process
+        self._limit = settings.memory // 2
+        """Length of a result, in bytes."""
         self._process: Process | None = None
         self._num_tasks = 0
         self._killed = False
         self._num_failures = 0
         """Processes in a row that could not be started, or ended by themselves before they finished a task."""
         self._problem: str | None = None
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid if self._process else 0
 
     @property
     def is_ready(self) -> bool:
@@ -155,10 +153,6 @@ class WorkerProcess:
                 self._process.kill()
             await self._process.communicate()  # `wait` would wait for ever if output is left
             self._process = None
-
-    @property
-    def _limit(self) -> int:
-        return self._settings.memory // 2
 
     async def _start(self) -> Process:
         arguments = [json.dumps(sys.path), str(self._niceness), *self._settings.allowed_modules]

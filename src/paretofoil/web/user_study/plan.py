@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
+from paretofoil.agents.store import read_bytes
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, read_document
 from paretofoil.web.models import Command, StrictModel, first_problem
 
 SCHEMA = "paretofoil/user-study/1"
-MAX_BYTES = 1 << 20
 MAX_ITEMS = 100
 """Tasks, conditions, ratings or paragraphs."""
 MAX_LINE = 10_000
@@ -195,13 +195,9 @@ class UserStudy(StrictModel):
 
 def read_user_study(path: Path) -> UserStudy:
     """Read a user study's file."""
-    if not path.is_file():
-        raise InvalidInput.expected(f"a user study's file at {path}", "a folder" if path.exists() else "no file")
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise InvalidInput.expected(f"{path} to have at most {MAX_BYTES:,} bytes", f"{size:,}")
+    content = read_bytes(path, "a user study's file")
     try:
-        return parse_user_study(read_document(path.read_bytes(), "a user study"))
+        return parse_user_study(read_document(content, "a user study"))
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from None
 

@@ -81,11 +81,6 @@ class Reply:
         values = {name: getattr(self, name) for name in COLUMNS}
         return list({**values, "ratings": json.dumps(dict(self.ratings), sort_keys=True)}.values())
 
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """What a reply says. If it is sent again, its times may differ."""
-        return self.step, self.reply, self.ratings
-
 
 COLUMNS = tuple(column.name for column in fields(Reply))
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM reply"
@@ -140,13 +135,15 @@ class Replies:
             return int(rows.fetchone()[0])
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. The same reply is stored once; another reply in its place is refused."""
+        """Store a reply. The same reply is stored once, whatever its times; another one in its place is refused."""
         with self._connection() as connection:
             place = (reply.number, reply.position)
             row = connection.execute(f"{_SELECT} WHERE number = ? AND position = ?", place).fetchone()
             if row is None:
                 connection.execute(f"INSERT INTO reply VALUES ({', '.join('?' * len(COLUMNS))})", reply.to_row())
-            elif Reply.from_row(row).content != reply.content:
+            elif any(
+                getattr(Reply.from_row(row), name) != getattr(reply, name) for name in ("step", "reply", "ratings")
+            ):
                 raise Conflict.expected("a screen without a reply", f"{reply.step}, which has another one")
 
     @contextmanager

@@ -31,10 +31,6 @@ class Screen(BaseModel):
     foil: str | None = None
     ratings: Sequence[Rating]
 
-    @property
-    def agents(self) -> str:
-        return " ".join(episode.agent for episode in self.episodes)
-
 
 class ParticipantScreens(BaseModel):
     """A participant's screens. The name of the condition is not in it."""
@@ -70,14 +66,9 @@ class UserStudySession:
     """A user study with its agents and its file of replies."""
 
     def __init__(self, study: UserStudy, find: FindAgent, replies: Path) -> None:
-        self.study = study
+        self.study, self.path = study, replies
         self._tasks = prepare_tasks(study, find)
         self._replies = Replies(replies, study)
-
-    @property
-    def path(self) -> Path:
-        """The file of the replies."""
-        return self._replies.path
 
     def join(self, key: str) -> ParticipantScreens:
         """Add a participant. One who has joined before keeps condition, order and replies."""
@@ -139,7 +130,7 @@ class UserStudySession:
             position=position,
             step=screen.name,
             kind=screen.kind,
-            agents=screen.agents,
+            agents=" ".join(episode.agent for episode in screen.episodes),
             ratings=_check_ratings(screen.ratings, request.ratings),
             **asdict(verdict),
             **request.model_dump(include={"seconds", "away", "loads"}),
