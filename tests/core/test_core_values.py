@@ -100,13 +100,11 @@ def batch() -> QuestionBatch:
     return QuestionBatch([Question(policy, np.zeros(1), command, 1, (0, 1), space) for command in commands])
 
 
-def test_repeated_queries_are_counted_for_each_question_and_give_the_same_margins() -> None:
+def test_queries_are_counted_for_each_question_and_phase() -> None:
     asked, rows = batch(), np.array([0, 1, 1])
-    margins = asked.repeat(rows, "again")
-    for share in (0.0, 0.1):
-        z = np.full((3, 2), share)
-        assert margins(z) == pytest.approx(asked.margins(rows, z, "once"))
-    assert [dict(asked.queries(row)) for row in (0, 1)] == [{"again": 2, "once": 2}, {"again": 4, "once": 4}]
+    for phase in ("first", "second", "second"):
+        asked.margins(rows, np.zeros((3, 2)), phase)
+    assert [dict(asked.queries(row)) for row in (0, 1)] == [{"first": 1, "second": 2}, {"first": 2, "second": 4}]
 
 
 def test_a_region_and_a_change_are_seen_from_the_questions_own_command() -> None:

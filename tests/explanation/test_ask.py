@@ -250,7 +250,7 @@ def test_the_quoted_command_is_short_and_all_that_is_told_is_about_it() -> None:
         assert found.closest.distance == question.space.distance(found.closest.command, question.command)
         assert max(len(f"{v:.12g}") for v in found.command) <= 8
         told, meant = found.command - question.command, found.closest.command - question.command
-        assert (told * meant >= 0).all()  # no wish is turned around by rounding
+        assert (told * meant >= 0).all()  # rounding reverses no change
 
 
 def test_where_kappa_is_zero_a_draw_is_no_answer() -> None:

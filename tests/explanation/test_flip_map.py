@@ -1,4 +1,4 @@
-"""What a flip map says about the moments of an episode."""
+"""What a flip map says about the steps of an episode."""
 
 from typing import Any
 
@@ -19,8 +19,8 @@ def at(distance: float, **changes: Any) -> Answer:
 def flip_map(*answers: tuple[int, Answer]) -> FlipMap:
     times, given = zip(*answers, strict=True)
     first = given[0].question
-    moments = (3,) * (max(times) + 1)
-    return FlipMap("mine", first.objectives, first.actions, first.command, first.command, moments, times, given)
+    taken = (3,) * (max(times) + 1)
+    return FlipMap("mine", first.objectives, first.actions, first.command, first.command, taken, times, given)
 
 
 def test_moments_are_told_the_smallest_change_first_and_the_earliest_of_equals() -> None:

@@ -1,4 +1,4 @@
-"""Does my wish matter? What is told of a moment is so on the policy itself, whatever kind of policy it is."""
+"""Influence: what is claimed about a decision holds on the policy itself, for every kind of policy."""
 
 import sys
 from dataclasses import dataclass
@@ -147,18 +147,18 @@ def test_a_policy_that_refutes_its_own_inside_is_not_proven_to_be_anything() -> 
 def test_what_is_told_of_single_objectives_is_so_on_the_policy(name: str) -> None:
     agent = pf.load_agent(name)
     turns = 0
-    for moment in (
+    for decision in (
         pf.rollout(agent, agent.front[-1])[:6] if name != "minecart" else pf.rollout(agent, agent.front[3])[:2]  # type: ignore[attr-defined]
     ):
-        found = pf.influence(agent, moment, seconds=0.1, samples=500)
+        found = pf.influence(agent, decision, seconds=0.1, samples=500)
         for line in found.alone:
             for turn in (line.down, line.up):
                 if turn is None:
                     continue
                 turns += 1
-                command = moment.command.copy()
+                command = decision.command.copy()
                 command[line.objective] = turn.value
-                assert agent.decision_at(moment.state, command).action == turn.action != found.chosen
+                assert agent.decision_at(decision.state, command).action == turn.action != found.chosen
             assert line.lower <= line.sampled + 0.01
             assert line.sampled <= line.upper + 0.01
     assert turns
@@ -214,8 +214,8 @@ def test_the_nearest_change_is_told_in_few_digits_that_the_policy_agrees_with() 
 
 def test_the_papers_box_gives_other_shares_than_what_is_reachable() -> None:
     agent = pf.load_agent("deep-sea-treasure")
-    moment = pf.rollout(agent, [8, -8])[3]
-    here, paper = (pf.influence(agent, moment, box=box, samples=100, seconds=0.2) for box in ("reachable", "paper"))
+    decision = pf.rollout(agent, [8, -8])[3]
+    here, paper = (pf.influence(agent, decision, box=box, samples=100, seconds=0.2) for box in ("reachable", "paper"))
     assert paper.low.tolist() == [0.0, -200.0]
     assert (here.low > paper.low).any()
 
@@ -271,12 +271,12 @@ def test_preferences_stay_within_narrower_ranges() -> None:
 
 def test_the_shares_of_a_table_are_sampled_and_its_inertness_is_proven() -> None:
     table = pf.from_q_table(lambda state: np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]))
-    wish = decision([0.5, 0.3, 0.2])
-    found = pf.influence(table, wish, space=PREFERENCES)
+    preferred = decision([0.5, 0.3, 0.2])
+    found = pf.influence(table, preferred, space=PREFERENCES)
     assert not found.proven
     assert [share.sampled / found.samples for share in found.shares] == pytest.approx([1 / 3] * 3, abs=0.02)
     above = pf.from_q_table(lambda state: np.array([[1.0, 1.0, 1.0], [0.9, 0.9, 0.0], [0.5, 0.0, 0.9]]))
-    assert pf.influence(above, wish, space=PREFERENCES).verdict == "inert"
+    assert pf.influence(above, preferred, space=PREFERENCES).verdict == "inert"
 
 
 def test_one_impossible_foil_does_not_make_preferences_inert() -> None:
@@ -336,10 +336,10 @@ def test_a_profile_has_a_moment_for_each_time_that_is_asked_about(monkeypatch: p
     profile = pf.influence_episode(
         agent, agent.front[5], steps=[2, 0], seconds=0.2, samples=100, progress=lambda *n: seen.append(n)
     )
-    assert [moment.step for moment in profile.steps] == [0, 2]
+    assert [decision.step for decision in profile.steps] == [0, 2]
     assert seen == [(0, 2), (1, 2), (2, 2)]
-    assert profile.inert() == [moment.step for moment in profile.steps if moment.inert]
-    assert len(profile.to_frame()) == sum(len(moment.shares) for moment in profile.steps)
+    assert profile.inert() == [decision.step for decision in profile.steps if decision.inert]
+    assert len(profile.to_frame()) == sum(len(decision.shares) for decision in profile.steps)
 
 
 def test_that_no_preferences_change_the_action_is_proven_of_values_that_depend_on_them() -> None:

@@ -1,7 +1,7 @@
 """Questions (a state, a command and a foil) and their margins (paper, "Optimization Objective")."""
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -136,7 +136,7 @@ class QuestionBatch:
         self.states = np.stack([q.state for q in questions])  # (Q, S)
         self._query = _query_at(first.policy, self.states)
         self._handicaps: np.ndarray | None = None
-        self._counts: dict[str, np.ndarray] = {}
+        self._counts = defaultdict[str, np.ndarray](lambda: np.zeros(self.num_questions, dtype=np.int64))
         self._evidence: list[tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
 
     def keep_clear(self, clearance: float) -> None:
@@ -184,7 +184,7 @@ class QuestionBatch:
 
     def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
         """Return the scores (N, num_actions) at commands (N, d) of the questions rows (N,); one query each."""
-        self._count(phase)[:] += np.bincount(rows, minlength=self.num_questions)
+        self._counts[phase] += np.bincount(rows, minlength=self.num_questions)
         return self._query(rows, commands)
 
     def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
@@ -192,31 +192,6 @@ class QuestionBatch:
         handicap = self._handicap(scores.shape[1])[rows]
         foil_scores = scores[np.arange(len(rows)), self.foils[rows]]
         return foil_scores.astype(np.float64) - (scores + handicap).max(axis=1)
-
-    def repeat(self, rows: np.ndarray, phase: str) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from z (N, d) to margins M_f, for many queries of the same rows (N,).
-
-        It is `margins`, but everything that depends on the rows alone is computed once.
-        """
-        commands, scale, foils = self.commands[rows], self.scale[rows], self.foils[rows]
-        query = _query_at(self.questions[0].policy, self.states[rows])
-        everything, each = np.arange(len(rows)), self._count(phase)
-        added = np.bincount(rows, minlength=self.num_questions)
-        handicap: np.ndarray | None = None
-
-        def margins(z: np.ndarray) -> np.ndarray:
-            nonlocal each, handicap
-            each += added
-            queried = commands + z * scale if self._plane is None else self.commands_at(rows, z)
-            scores = query(slice(None), queried)
-            if handicap is None:
-                handicap = self._handicap(scores.shape[1])[rows]
-            margins = scores[everything, foils].astype(np.float64) - (scores + handicap).max(axis=1)
-            if self._evidence is not None:
-                self._evidence.append((rows, queried, margins))
-            return margins
-
-        return margins
 
     def keep_evidence(self) -> None:
         """Record all margins from now on, to compare a proof with them."""
@@ -239,14 +214,9 @@ class QuestionBatch:
                 self._handicaps[row, question.rivals] = 0.0
         return self._handicaps
 
-    def _count(self, phase: str) -> np.ndarray:
-        if phase not in self._counts:
-            self._counts[phase] = np.zeros(self.num_questions, dtype=np.int64)
-        return self._counts[phase]
-
     def spend(self, rows: np.ndarray, phase: str, count: int) -> None:
         """Add evaluations of a white-box search to the queries of these questions."""
-        self._count(phase)[rows] += count
+        self._counts[phase][rows] += count
 
     def queries(self, row: int) -> Counter[str]:
         """Return the number of queries of one question, by phase."""

@@ -108,12 +108,11 @@ class Budget:
 
     def repeat(self, who: np.ndarray, phase: str) -> Callable[[np.ndarray], np.ndarray]:
         """Return `ask` for many calls with the same questions, which must have enough queries left."""
-        rows = self.rows[who]
-        ask, count = self.batch.repeat(rows, phase), np.bincount(who, minlength=len(self.left))
+        rows, count = self.rows[who], np.bincount(who, minlength=len(self.left))
 
         def margins(z: np.ndarray) -> np.ndarray:
             self.left -= count
-            values = ask(z)
+            values = self.batch.margins(rows, z, phase)
             self.closest.offer(rows, z, values)
             return values
 
