@@ -3,7 +3,7 @@
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -82,7 +82,7 @@ class Paragraph:
 def of_answer(facts: Facts, answer: pf.Answer) -> Iterator[Paragraph]:
     """Yield the paragraphs of an answer and of its alternatives."""
     for each in (answer, *answer.alternatives):
-        yield Paragraph(each.paragraph(), lambda text, each=each: AnswerReader(facts, each, text))
+        yield Paragraph(each.paragraph(), partial(AnswerReader, facts, each))
 
 
 def chosen_options(agent: pf.Agent, decision: pf.Decision, options: dict[str, Any]) -> dict[str, Any]:
@@ -239,13 +239,18 @@ WEIGHED: list[dict[str, Any]] = [{}, {"keep": ["ore"]}, {"ranges": {"ore": (0.1,
 WEIGHTS = pf.CommandSpace.preferences(["fuel", "ore", "time"])
 
 
+def constant(table: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    """Return a function of the state that returns the table."""
+    return lambda state: table
+
+
 @cache
 def weighing_policies() -> list[tuple[Any, np.ndarray]]:
     """Return policies that take preferences, and a state of each: tables, networks of values and of probabilities."""
     policies: list[tuple[Any, np.ndarray]] = []
     for seed in range(6):
         table = 10.0 * np.random.default_rng(seed).normal(size=(4, 3, 3))
-        policies.append((pf.from_q_table(lambda state, table=table: table), np.zeros(1)))
+        policies.append((pf.from_q_table(constant(table)), np.zeros(1)))
         policies.append((random_envelope(seed, 3), np.zeros(1)))
         with torch.random.fork_rng():
             torch.manual_seed(seed)
@@ -297,11 +302,11 @@ def of_influence() -> Iterator[Paragraph]:
         agent = agents[next(seeds) % 4]
         episode = pf.rollout(agent, agent.front[next(seeds) % len(agent.front)])
         profile = influence_episode(agent, episode, samples=1000, seconds=0.05)
-        yield Paragraph(str(profile), lambda text, a=agent, e=episode, p=profile: ProfileReader(a, e, p, text))
+        yield Paragraph(str(profile), partial(ProfileReader, agent, episode, profile))
 
 
 def of_one_influence(facts: Facts, influence: Any) -> Paragraph:
-    return Paragraph(str(influence), lambda text: InfluenceReader(facts, influence, text))
+    return Paragraph(str(influence), partial(InfluenceReader, facts, influence))
 
 
 def of_never() -> Iterator[Paragraph]:
@@ -315,10 +320,7 @@ def of_never() -> Iterator[Paragraph]:
             for action in agent.actions:
                 width = next(widths)
                 claim = pf.never(agent, action, states=decisions, width=width, seconds=0.2, max_boxes=3000)
-                yield Paragraph(
-                    claim.sentence(),
-                    lambda text, a=agent, d=decisions, c=claim: NeverReader(a, d, c, text),
-                )
+                yield Paragraph(claim.sentence(), partial(NeverReader, agent, decisions, claim))
 
 
 def of_flip_maps() -> Iterator[Paragraph]:
@@ -333,7 +335,7 @@ def of_flip_maps() -> Iterator[Paragraph]:
                 continue
             flips = pf.explain_episode(agent, episode, search=next(searches))
             reader = FlipMapReader(agent, episode, flips)
-            yield Paragraph(reader.text, lambda text, a=agent, e=episode, f=flips: FlipMapReader(a, e, f, text))
+            yield Paragraph(reader.text, partial(FlipMapReader, agent, episode, flips))
 
 
 KINDS: dict[str, Callable[[], Iterator[Paragraph]]] = {
