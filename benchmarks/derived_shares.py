@@ -38,7 +38,7 @@ Group = tuple[str, list[Question]]
 def only_measured() -> Iterator[None]:
     """Withhold the rounding errors of policies, so that proofs use the measured rule."""
     within = FoldedPolicy.within
-    FoldedPolicy.within = lambda self, *_: replace(self, rounding=None)  # type: ignore[method-assign,assignment]
+    FoldedPolicy.within = lambda self, *_: replace(self, rounding=None)  # type: ignore[method-assign]
     try:
         yield
     finally:

@@ -137,6 +137,16 @@ def test_activations_under_autocast_are_rounded_as_it_rounds() -> None:
     assert [block.slip >= 2.0**-8 for block in recording.blocks[1:]] == [True, True]
 
 
+def test_settings_that_allow_coarser_products_leave_rounding_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    policy = load(lambda s, c: logits(c))
+    assert policy.fold(STATE).rounding is not None
+    monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", "BF16")
+    assert policy.fold(STATE).unknown == "settings of torch or oneDNN allow products of a lower precision"
+    monkeypatch.undo()
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: "medium")
+    assert policy.fold(STATE).rounding is None
+
+
 def test_probabilities_that_underflow_are_derived_only_if_all_actions_are_valid() -> None:
     steep = lambda s, c: torch.softmax(torch.cat([20.0 * c, c[:, :1] * 0.0], dim=1), dim=1)  # noqa: E731
     policy: Any = pf.from_torch(Module(steep), STATE, SPACE)

@@ -6,6 +6,7 @@ An operation that is not supported raises `NotWhiteBox` with its name.
 """
 
 import math
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -44,6 +45,15 @@ def smallest_number(dtype: torch.dtype) -> float:
     return limits.tiny * (limits.eps if dtype in (torch.float16, torch.bfloat16) else 1.0)
 
 
+def _allows_coarser_products() -> bool:
+    modes = (os.environ.get(f"{name}_DEFAULT_FPMATH_MODE", "strict").lower() for name in ("ONEDNN", "DNNL"))
+    try:
+        precision = torch.get_float32_matmul_precision()
+    except RuntimeError:  # it was set by another interface
+        return True
+    return precision != "highest" or any(mode != "strict" for mode in modes)
+
+
 class Recording:
     """The activations so far, the supported operations, and the rounding of the module (see `Symbol.error`)."""
 
@@ -67,8 +77,8 @@ class Recording:
         """Whether probabilities may underflow, which is harmless only if the most probable action is valid."""
         if device.type != "cpu":
             self.unknown = f"the arithmetic of the device {device.type} is not known"
-        elif torch.get_float32_matmul_precision() != "highest":
-            self.unknown = "torch.set_float32_matmul_precision allows products of a lower precision"
+        elif _allows_coarser_products():
+            self.unknown = "settings of torch or oneDNN allow products of a lower precision"
 
     @property
     def units(self) -> int:

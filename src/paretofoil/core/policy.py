@@ -240,14 +240,6 @@ class FoldedPolicy:
         rounding = self.rounding and self.rounding.of_differences(first, second)
         return replace(self, weights=weights, biases=biases, rounding=rounding)
 
-    def inputs(self, commands: np.ndarray) -> np.ndarray:
-        """Return the inputs of all activations, layer by layer: (N, d) -> (N, units)."""
-        hidden, inputs = commands, []
-        for weight, bias, activation in zip(self.weights, self.biases, self.activations, strict=False):
-            inputs.append(hidden @ weight.T + bias)
-            hidden = ACTIVATIONS[activation](inputs[-1])
-        return np.concatenate([commands[:, :0], *inputs], axis=1)
-
     def within(self, low: np.ndarray, high: np.ndarray, num_valid: int) -> "FoldedPolicy":
         """Return the policy for commands within low, high (d,): without its rounding, where that does not hold."""
         rounding = self.rounding
@@ -265,30 +257,32 @@ class FoldedPolicy:
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
         """Return how far the deployed logits (N, num_actions) can be from `logits`; infinite if that is not known."""
-        rounding, hidden = self.rounding, commands
+        rounding, sums = self.rounding, self._forward(commands)
         if rounding is None:
-            return np.full((len(commands), len(self.biases[-1])), np.inf)
-        error = np.zeros_like(commands)
-        for k, (weight, bias, activation) in enumerate(
-            zip(self.weights, self.biases, (*self.activations, None), strict=True)
-        ):
-            size = np.abs(hidden) + error
-            error = error @ np.abs(weight).T + rounding.of_layer(k, size)
-            given = hidden = hidden @ weight.T + bias
-            if activation is not None:
-                hidden = ACTIVATIONS[activation](given)
-                size = np.maximum(np.abs(given if activation == "silu" else hidden) + error, 1.0)
+            return np.full_like(sums[-1], np.inf)
+        hidden, error = commands, np.zeros_like(commands)
+        for k, weight in enumerate(self.weights):
+            error = error @ np.abs(weight).T + rounding.of_layer(k, np.abs(hidden) + error)
+            if k < len(self.activations):
+                activation, hidden = self.activations[k], ACTIVATIONS[self.activations[k]](sums[k])
+                size = np.maximum(np.abs(sums[k] if activation == "silu" else hidden) + error, 1.0)
                 error = STEEPEST[activation] * error + rounding.activations[k] * size
-        return error
+        return error * (1.0 + 2.0**-53 / rounding.unit)  # `logits` are rounded as well, to float64
 
     def logits(self, commands: np.ndarray) -> np.ndarray:
         """(N, d) -> (N, num_actions)."""
-        hidden = commands
-        for weight, bias, activation in zip(self.weights, self.biases, (*self.activations, None), strict=True):
-            hidden = hidden @ weight.T + bias
-            if activation is not None:
-                hidden = ACTIVATIONS[activation](hidden)
-        return hidden
+        return self._forward(commands)[-1]
+
+    def inputs(self, commands: np.ndarray) -> np.ndarray:
+        """Return the inputs of all activations, layer by layer: (N, d) -> (N, units)."""
+        return np.concatenate([commands[:, :0], *self._forward(commands)[:-1]], axis=1)
+
+    def _forward(self, commands: np.ndarray) -> list[np.ndarray]:
+        """Return the sums of each layer; those of the last are the logits."""
+        sums = [commands @ self.weights[0].T + self.biases[0]]
+        for weight, bias, activation in zip(self.weights[1:], self.biases[1:], self.activations, strict=True):
+            sums.append(ACTIVATIONS[activation](sums[-1]) @ weight.T + bias)
+        return sums
 
 
 @runtime_checkable

@@ -133,23 +133,6 @@ class Budget:
             self.left -= np.bincount(who[indices], minlength=len(self.left))
         return indices
 
-    def spend(self, phase: str, count: int) -> bool:
-        """Count evaluations of a white-box search for each question; return False if too few are left."""
-        if self.late:
-            return False
-        if (count > self.left).any():
-            self.cut[:] = True
-            return False
-        self.left -= count
-        self.batch.spend(self.rows, phase, count)
-        return True
-
-    def check(self, z: np.ndarray, mask: np.ndarray) -> None:
-        """Query the results (Q, d) of a white-box search within a mask (Q,), whatever is left."""
-        rows = self.rows[mask]
-        z = self.batch.project(rows, z[mask])
-        self.closest.offer(rows, z, self.batch.margins(rows, z, "check"))
-
     def reserve(self, share: float) -> np.ndarray:
         """Set a share of each question's queries aside (Q,); add it to `left` to release it."""
         reserved = (share * self.left).astype(np.int64)

@@ -119,15 +119,6 @@ class Region:
         """Return the scaled changes (N, d) of y (N, d), clipped to the regions of the questions in rows (N,)."""
         return np.clip(y * self.unit[rows], self.low[rows], self.high[rows])
 
-    def where(self, chosen: np.ndarray, other: "Region") -> "Region":
-        """Return these regions for the chosen questions (Q,), and the other regions for the rest."""
-        pick = chosen[:, None]
-        return Region(
-            np.where(pick, self.low, other.low),
-            np.where(pick, self.high, other.high),
-            np.where(pick, self.unit, other.unit),
-        )
-
 
 # Rays (paper, "Boundary-Seeded Directional Search")
 

@@ -13,8 +13,8 @@ from art.estimators.classification.classifier import ClassGradientsMixin, Classi
 from paretofoil.core.policy import FoldedPolicy
 from paretofoil.core.question import Question
 from paretofoil.proof.networks import MarginNetwork
-from paretofoil.search.budget import Budget
 from paretofoil_paper.searches.frame import Frame
+from paretofoil_paper.searches.white_box_budget import WhiteBoxBudget
 
 
 class AttackStoppedError(Exception):
@@ -29,7 +29,9 @@ class ArtClassifier(ClassGradientsMixin, ClassifierMixin, BaseEstimator):  # typ
     command that was evaluated.
     """
 
-    def __init__(self, question: Question, folded: FoldedPolicy, frame: Frame, level: float, budget: Budget) -> None:
+    def __init__(
+        self, question: Question, folded: FoldedPolicy, frame: Frame, level: float, budget: WhiteBoxBudget
+    ) -> None:
         super().__init__(model=None, clip_values=frame.clip_values)
         self.nb_classes = len(question.valid_actions)
         self.question, self.frame, self.level, self.budget = question, frame, level, budget

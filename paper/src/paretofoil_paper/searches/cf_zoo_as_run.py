@@ -17,7 +17,7 @@ from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget, Closest
 from paretofoil.search.cf_zoo import MAX_ENDPOINTS, Region, ZooConfig, bisect, longest_step, refine
-from paretofoil_paper.searches.cone import TINY, Cone, ask_cones, cut_regions, directions, fold
+from paretofoil_paper.searches.cone import TINY, Cone, ask_cones, cut_regions, directions, fold, regions_where
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class CFZooAsRun(Search):
         budget.left += kept
         if self.zoo and queries:
             found = budget.closest.found
-            region = region.where(found, Region.whole(batch))  # without a seed, the whole region is searched
+            region = regions_where(found, region, Region.whole(batch))  # without a seed, the whole region is searched
             budget.closest.unit = region.unit
             start = np.where(found[:, None], budget.closest.scaled_change, 0.0)
             refine(budget, start, ZooConfig(queries, self.c, self.eta, self.h, clipped=True), self.seed, region)
@@ -160,7 +160,7 @@ def cut_distances(batch: QuestionBatch, commands: np.ndarray, by_rays: np.ndarra
     cut = cut_regions(batch, np.stack([cone.signs for cone in cones]))
     seeded = by_rays | [_meets_foil(cut, row, cone, batch.kappa[row]) for row, cone in enumerate(cones)]
     z = batch.changes_to(np.arange(batch.num_questions), commands)
-    return batch.distances(z / cut.where(seeded, Region.whole(batch)).unit)
+    return batch.distances(z / regions_where(seeded, cut, Region.whole(batch)).unit)
 
 
 def _meets_foil(region: Region, row: int, cone: Cone, kappa: float) -> bool:

@@ -78,3 +78,9 @@ def _each_once(points: np.ndarray) -> np.ndarray:
     keys = rounded.view(np.dtype((np.void, rounded.itemsize * rounded.shape[1]))).ravel().tolist()
     first = {keys[i]: i for i in range(len(keys) - 1, -1, -1)}
     return points[sorted(first.values())]
+
+
+def regions_where(chosen: np.ndarray, region: Region, other: Region) -> Region:
+    """Return a region for the chosen questions (Q,), and another one for the rest."""
+    sides = ((region.low, other.low), (region.high, other.high), (region.unit, other.unit))
+    return Region(*(np.where(chosen[:, None], *side) for side in sides))

@@ -13,9 +13,10 @@ from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.networks import MarginNetwork, margin_network, require_white_box
-from paretofoil.search.budget import Budget, Closest
+from paretofoil.search.budget import Closest
 from paretofoil.search.cf_zoo import BETA1, BETA2, EPSILON, bias_corrections
 from paretofoil_paper.searches.stacked import smallest_and_slopes, stack_networks
+from paretofoil_paper.searches.white_box_budget import WhiteBoxBudget
 from paretofoil_paper.searches.white_cw import SLACK
 
 
@@ -45,7 +46,7 @@ class ProjectedCW(Search):
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         why = ", so that projected C&W can compute gradients (for a black-box policy use CFZoo())"
         policy = require_white_box(batch.questions[0].policy, why)
-        budget = Budget(batch, limits)
+        budget = WhiteBoxBudget(batch, limits)
         folded = [policy.fold(question.state) for question in batch.questions]
         networks = [margin_network(f, question) for f, question in zip(folded, batch.questions, strict=True)]
         num_rivals = len(folded[0].biases[-1]) - 1  # of all actions, so that results do not depend on the batch
@@ -53,7 +54,7 @@ class ProjectedCW(Search):
         budget.check(closest.scaled_change, closest.found)
         return budget.findings()
 
-    def _descend(self, network: MarginNetwork, budget: Budget) -> Closest:
+    def _descend(self, network: MarginNetwork, budget: WhiteBoxBudget) -> Closest:
         """Return the closest change of each question that is valid by the folded network."""
         batch = budget.batch
         kappa = (batch.kappa + SLACK)[:, None]  # (Q, 1)

@@ -23,8 +23,8 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.core.threads import one_thread
 from paretofoil.proof.networks import require_white_box
-from paretofoil.search.budget import Budget
 from paretofoil_paper.searches.frame import Inputs, frame_of
+from paretofoil_paper.searches.white_box_budget import WhiteBoxBudget
 
 SLACK = 1e-4
 """Added to kappa in the attack; more than the rounding of ART's float32 commands changes the margins."""
@@ -81,12 +81,12 @@ class WhiteCW(Search):
         findings = []
         with _art_at_work():
             for row, question in enumerate(batch.questions):
-                budget = Budget(batch, limits, rows=np.array([row]))
+                budget = WhiteBoxBudget(batch, limits, rows=np.array([row]))
                 budget.check(self._attack(question, policy.fold(question.state), budget)[None], np.array([True]))
                 findings += budget.findings()
         return findings
 
-    def _attack(self, question: Question, folded: FoldedPolicy, budget: Budget) -> np.ndarray:
+    def _attack(self, question: Question, folded: FoldedPolicy, budget: WhiteBoxBudget) -> np.ndarray:
         """Return ART's scaled change, 0 if it failed; if a limit stops it, the closest valid change so far."""
         from art.attacks.evasion import CarliniL2Method
 
