@@ -112,27 +112,15 @@ def house(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> No
     canvas.polygon([(x, y - half), (x - half, y + 2), (x + half, y + 2)], colour)
 
 
-def gem(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
-    half = size / 2
-    top, girdle = y - half * 0.75, y - half * 0.2
-    corners = [(x - half * 0.55, top), (x + half * 0.55, top), (x + half, girdle), (x, y + half), (x - half, girdle)]
-    canvas.polygon(corners, colour)
-    canvas.polygon([(x - half * 0.4, girdle), (x + half * 0.4, girdle), (x, y + half)], mix(colour, FLOOR, 0.45))
+def diamond(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
+    half = size * 0.6
+    canvas.polygon([(x, y - half), (x + half, y), (x, y + half), (x - half, y)], colour)
 
 
 def bottle(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
     canvas.box(x - size * 0.1, y - size / 2, size * 0.2, size * 0.5, colour, radius=size * 0.05)
     canvas.box(x - size * 0.24, y - size * 0.18, size * 0.48, size * 0.68, colour, radius=size * 0.13)
     canvas.box(x - size * 0.24, y + size * 0.05, size * 0.48, size * 0.2, mix(colour, FLOOR, 0.7))
-
-
-def shards(canvas: Canvas, x: float, y: float, size: float, colour: Colour) -> None:
-    for left, height in ((-0.5, 0.35), (-0.15, 0.6), (0.2, 0.4)):
-        foot = y + size * 0.3
-        canvas.polygon(
-            [(x + size * left, foot), (x + size * (left + 0.3), foot), (x + size * (left + 0.1), foot - size * height)],
-            colour,
-        )
 
 
 ENLARGE_TO = 640
@@ -264,7 +252,7 @@ def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
         triangle(grid, *grid.centre(enemy), CELL * 0.5, PURPLE)
         grid.text(grid.centre(enemy)[0], grid.centre(enemy)[1] + 6, "!", 24, FLOOR)
     x, y = agent = grid.centre(state["current_pos"])
-    marks: list[tuple[Mark, Colour, str]] = [(square, YELLOW, "gold"), (gem, GREEN, "diamond")]
+    marks: list[tuple[Mark, Colour, str]] = [(square, YELLOW, "gold"), (diamond, GREEN, "diamond")]
     taken = [state["has_gold"], state["has_gem"]]
     for (mark, colour, _), cell, gone in zip(marks, (GOLD, DIAMOND), taken, strict=True):
         mark(grid, *grid.centre(cell), CELL * 0.4, mix(colour, FLOOR, FADED) if gone else colour)
@@ -278,10 +266,11 @@ def draw_gathering(state: Mapping[str, Any]) -> np.ndarray:
 
 BOTTLE_CELL = 88
 """The side of a cell of Breakable-Bottles, in pixels."""
+BROKEN = mix(GREEN, FLOOR, 0.65)
 
 
 def draw_bottles(state: Mapping[str, Any]) -> np.ndarray:
-    """Return a picture of Breakable-Bottles: the source on the left, home on the right, shards between them."""
+    """Return a picture of Breakable-Bottles: the source on the left, home on the right, pale broken bottles between."""
     carried, delivered, dropped = (state[f"bottles_{name}"] for name in ("carrying", "delivered", "dropped"))
     grid, size = Grid(1, len(dropped) + 2, BOTTLE_CELL), BOTTLE_CELL * 0.36
     top, middle = MARGIN + BOTTLE_CELL * 0.24, MARGIN + BOTTLE_CELL * 0.7
@@ -291,13 +280,13 @@ def draw_bottles(state: Mapping[str, Any]) -> np.ndarray:
     house(grid, columns[-1], MARGIN + BOTTLE_CELL / 2, BOTTLE_CELL * 0.8, RED)
     for x, broken in zip(columns[1:-1], dropped, strict=True):
         if broken:
-            shards(grid, x, top, size, GREEN)
+            bottle(grid, x, top, size, BROKEN)
     x = columns[int(state["location"])]
     face(grid, x, middle, BOTTLE_CELL * 0.46)
     for hand in range(int(carried)):
         bottle(grid, x + (2 * hand - 1) * BOTTLE_CELL * 0.33, middle, size, GREEN)
     counts = (f"{carried} carried", f"{delivered} delivered", f"{sum(dropped)} broken")
-    grid.legend([(bottle, GREEN, counts[0]), (house, RED, counts[1]), (shards, GREEN, counts[2])])
+    grid.legend([(bottle, GREEN, counts[0]), (house, RED, counts[1]), (bottle, BROKEN, counts[2])])
     return grid.pixels()
 
 
