@@ -167,5 +167,5 @@ def test_an_agent_for_which_the_paper_has_no_box_says_so() -> None:
 
 
 def test_a_box_of_another_size_than_the_reward_is_an_error() -> None:
-    with pytest.raises(InvalidInput, match="expected a box with 2 numbers on each side, got"):
+    with pytest.raises(InvalidInput, match="expected a paper_box of two commands with 2 numbers, got"):
         replace(envs.entry("reward-line"), paper_box=((0.0, 0.0), (1.0, 1.0, 1.0)))

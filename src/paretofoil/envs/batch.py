@@ -15,6 +15,7 @@ import gymnasium
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make, make_raw, reward_vector
 
 
@@ -313,7 +314,8 @@ def locate(entry: CatalogueEntry, observation: np.ndarray) -> tuple[np.ndarray, 
     table = tabulate(entry)
     same = (table.observations == observation).all(axis=1) & ~table.final
     if not same.any():
-        raise InvalidInput.expected(f"a state of {entry.name} in which an episode is still running", observation)
+        what = f"a state of {entry.name} in which an episode is still running"
+        raise InvalidInput.expected(what, brief(observation.tolist()))
     state = int(np.argmax(same))
     return table.masks[state], TabularSnapshot(state=state, elapsed=0)
 

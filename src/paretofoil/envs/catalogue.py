@@ -82,7 +82,7 @@ class CatalogueEntry:
         if self.reference is not None and len(self.reference) != len(self.objectives):
             raise InvalidInput.expected(f"a reference point of {len(self.objectives)} numbers", self.reference)
         if self.paper_box is not None and {len(side) for side in self.paper_box} != {len(self.objectives)}:
-            raise InvalidInput.expected(f"a box with {len(self.objectives)} numbers on each side", self.paper_box)
+            raise InvalidInput.expected(f"a paper_box of two commands with {len(self.objectives)} numbers", self.paper_box)
 
     @property
     def finite(self) -> bool:

@@ -169,7 +169,7 @@ def unpack(packed: Mapping[str, np.ndarray], path: Path, env: BatchEnv, command_
     axes = {"states": (env.observation_size,), "masks": (env.num_actions,), "commands": (command_size,)}
     columns = [_split(packed, name, axes.get(name, ()), path) for name in _COLUMNS]
     if len({len(pieces) for pieces in columns}) != 1:
-        raise InvalidInput.expected(f"as many pieces of each column in {path}", [len(pieces) for pieces in columns])
+        raise InvalidInput.expected(f"columns of equal lengths in {path}", [len(pieces) for pieces in columns])
     demonstrations = [Demonstration(*pieces) for pieces in zip(*columns, strict=True)]
     for number, d in enumerate(demonstrations):
         lengths = [len(d.states), len(d.masks), len(d.commands), len(d.actions)]
@@ -192,7 +192,7 @@ def _split(packed: Mapping[str, np.ndarray], name: str, axes: tuple[int, ...], p
         raise InvalidInput.expected(f"{name} of {path} as rows of shape {axes}", f"{values.dtype} of {values.shape}")
     whole = sizes.ndim == 1 and len(sizes) > 0 and sizes.dtype.kind == "i"
     if not whole or (sizes < 0).any() or (sizes > len(values)).any() or sizes.sum() != len(values):
-        raise InvalidInput.expected(f"{name} of {path} in pieces of {len(values)} rows together", brief(sizes.tolist()))
+        raise InvalidInput.expected(f"{name}_sizes of {path} with the sum {len(values)}", brief(sizes.tolist()))
     return np.split(values, np.cumsum(sizes)[:-1])
 
 
