@@ -79,10 +79,11 @@ class CatalogueEntry:
             raise InvalidInput.expected(f"an idle action from 0 to {len(self.actions) - 1}", self.idle)
         if self.max_steps < 1:
             raise InvalidInput.expected("a step limit of at least 1", self.max_steps)
-        if self.reference is not None and len(self.reference) != len(self.objectives):
-            raise InvalidInput.expected(f"a reference point of {len(self.objectives)} numbers", self.reference)
-        if self.paper_box is not None and {len(side) for side in self.paper_box} != {len(self.objectives)}:
-            raise InvalidInput.expected(f"a paper_box of two commands with {len(self.objectives)} numbers", self.paper_box)
+        count = len(self.objectives)
+        if self.reference is not None and len(self.reference) != count:
+            raise InvalidInput.expected(f"a reference point of {count} numbers", self.reference)
+        if self.paper_box is not None and {len(side) for side in self.paper_box} != {count}:
+            raise InvalidInput.expected(f"a paper_box of two commands with {count} numbers", self.paper_box)
 
     @property
     def finite(self) -> bool:
