@@ -5,10 +5,12 @@ from typing import Any
 
 import httpx
 import pytest
+from pydantic import ValidationError
 from visitor import QUESTION, Visitor
 
 from paretofoil.web import guard
 from paretofoil.web.guard import is_own_host
+from paretofoil.web.models import ProbabilitiesRequest
 from paretofoil.web.settings import Settings
 
 EPISODE = {"agent": "deep-sea-treasure", "command": [8.0, -8.0]}
@@ -199,6 +201,13 @@ def test_a_body_of_many_small_items_is_refused_before_it_is_parsed(visitor: Visi
     answer = visitor.request("POST", "/api/agents", content=body, headers={"content-type": "application/json"})
     refused(answer, 413, f"at most {guard.MAX_ITEMS:,} items, got 5,592,")
     assert time.process_time() - started < 1.0  # to parse it takes more than two seconds
+
+
+def test_a_long_list_of_wrong_values_has_one_error() -> None:
+    wrong = {"agent": "a", "state": ["x"] * 1000, "valid_actions": ["x"] * 1000, "commands": [["x"] * 9] * 1000}
+    with pytest.raises(ValidationError) as refused:
+        ProbabilitiesRequest.model_validate(wrong)
+    assert refused.value.error_count() == 2 + 9  # one for each long list, and those of one command
 
 
 def test_bodies_that_are_held_at_the_same_time_are_limited(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Uploads: our own format alone, read by the library's reader, and never in the place of another agent."""
 
 import base64
+import errno
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_an_upload_makes_no_environment_of_its_own(visitor: Visitor, gym_id: str
     refused = visitor.post("/api/agents", upload(environment=described))
     assert refused.status_code == 422
     assert "expected an environment among branch-path" in refused.json()["error"]
+
+
+def test_a_full_disk_is_a_reason_to_try_again_later(fresh: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_space(*given: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr(Path, "write_bytes", no_space)
+        refused = fresh.post("/api/agents", upload())
+    assert refused.status_code == 503
+    assert "No space left on device" in refused.json()["error"]
+    assert "retry-after" in refused.headers
+    assert fresh.post("/api/agents", upload()).status_code == 201
 
 
 def test_there_is_room_for_so_many_uploads(fresh: Visitor) -> None:

@@ -23,7 +23,7 @@ from paretofoil.agents.store import (
 )
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.json import brief, brief_words, write_document
-from paretofoil.web.errors import Conflict, NotFound
+from paretofoil.web.errors import Busy, Conflict, NotFound
 from paretofoil.web.settings import Settings
 
 UPLOAD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
@@ -105,15 +105,17 @@ class AgentStore:
         """Write the files of an uploaded agent and read them with the library's reader."""
         self._uploads = self._uploads or Path(mkdtemp(prefix="paretofoil-uploads-"))
         folder = self._uploads / name
-        folder.mkdir()
         try:
+            folder.mkdir()
             for file, content in files.items():
                 (folder / file).write_bytes(content)
             return read_agent(folder), str(folder)
         except Exception as error:
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, InvalidInput):
                 raise InvalidInput(str(error).replace(f"{folder}", name)) from None
+            if isinstance(error, OSError):
+                raise Busy(f"the server cannot store agents now ({error.strerror}); please try again later") from None
             raise
 
     def close(self) -> None:

@@ -14,15 +14,15 @@ from paretofoil.core.options import DEFAULTS, Options, describe_options
 
 MAX_COMMAND = 64
 """Numbers of a command."""
-MAX_ROWS = 10_000
-"""Commands in one request for probabilities."""
 MAX_SECONDS = 60.0
 """Of a search, for each question."""
 
+# Long lists fail fast: a hundred thousand errors would take a second.
 Number = Annotated[FiniteFloat, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
 Command = Annotated[list[Number], Field(min_length=1, max_length=MAX_COMMAND, examples=[[8.0, -8.0]])]
-State = Annotated[list[Number], Field(min_length=1, max_length=100_000)]
+State = Annotated[list[Number], Field(min_length=1, max_length=100_000, fail_fast=True)]
 AgentName = Annotated[str, Field(min_length=1, max_length=200, examples=["deep-sea-treasure"])]
+Action = Annotated[int, Field(ge=0, le=10_000)]
 Seed = Annotated[int, Field(ge=0, lt=2**32, description="Seed of the environment and of the search.")]
 Step = Annotated[int, Field(ge=0, le=1_000_000, examples=[5], description="Step of the episode; the first is 0.")]
 Steps = Annotated[list[Step] | None, Field(min_length=1, max_length=1000, description="These steps only; null: all.")]
@@ -109,8 +109,8 @@ class ProbabilitiesRequest(StrictModel):
 
     agent: AgentName
     state: State
-    valid_actions: list[Annotated[int, Field(ge=0, le=10_000)]] = Field(min_length=1, max_length=10_000)
-    commands: list[Command] = Field(min_length=1, max_length=MAX_ROWS)
+    valid_actions: Annotated[list[Action], Field(min_length=1, max_length=10_000, fail_fast=True)]
+    commands: Annotated[list[Command], Field(min_length=1, max_length=10_000, fail_fast=True)]
 
 
 class ConsequenceRequest(EpisodeRequest):
