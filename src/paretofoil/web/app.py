@@ -61,7 +61,7 @@ class Server:
         study = None if settings.study is None else read_user_study(settings.study)
         self.settings, self.agents = settings, AgentStore(settings)
         self.quick, self.jobs = QuickWorker(settings), JobQueue(settings)
-        self.study = study and UserStudySession(study, self.agents.agent, settings.replies_path)
+        self.study = None if study is None else UserStudySession(study, self.agents.agent, settings.replies_path)
 
     async def start(self) -> None:
         """Start the worker processes."""
