@@ -16,9 +16,9 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
 from paretofoil.search import CFZoo, Exact
-from paretofoil.search.budget import Budget
 from paretofoil_paper.searches import Grid, ProjectedCW, WhiteCW
 from paretofoil_paper.searches.frame import Inputs, frame_of
+from paretofoil_paper.searches.white_box_budget import WhiteBoxBudget
 
 needs_art = pytest.mark.skipif(importlib.util.find_spec("art") is None, reason="needs the art extra")
 QUICK = {"binary_search_steps": 5, "max_iter": 5}
@@ -143,7 +143,7 @@ def test_the_gradients_that_art_is_given_are_those_of_the_logits(inputs: Inputs)
 
     question = questions(3)[1]
     batch, frame = QuestionBatch([question]), frame_of(question, inputs)
-    classifier = ArtClassifier(question, question.policy.fold(question.state), frame, 0.0, Budget(batch))  # type: ignore[attr-defined]
+    classifier = ArtClassifier(question, question.policy.fold(question.state), frame, 0.0, WhiteBoxBudget(batch))  # type: ignore[attr-defined]
     low, high = (frame.to_input(side) for side in (question.low, question.high))
     x = np.random.default_rng(0).uniform(low, high, (20, frame.size))
     x[0, 0] = high[0] + 0.05 * (inputs != "unit")  # outside the region, where a clamped network is flat
