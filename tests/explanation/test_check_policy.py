@@ -1,6 +1,7 @@
 """The checker of policies says in words what is wrong, and raises nothing."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -77,9 +78,9 @@ def nan_for_some(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
     return np.where(commands[:, :1] > 0.5, np.nan, PCN.log_probs(states, commands))
 
 
-def only_in_small_batches(states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+def only_in_small_batches(states: np.ndarray, commands: np.ndarray, error: Any = MemoryError) -> np.ndarray:
     if len(commands) > 32:
-        raise MemoryError("no room for so many rows")
+        raise error("no room for so many rows")
     return PCN.log_probs(states, commands)
 
 
@@ -122,6 +123,7 @@ WRONG: dict[str, tuple[Any, str]] = {
     "doubles": (lambda s, c: Network(nn.Tanh())(torch.tensor(s), torch.tensor(c)), "Convert both to float32 tensors."),
     "writes": (write_over, "It changes the arrays of states and commands in place"),
     "large batches": (only_in_small_batches, "It raised MemoryError"),
+    "large batches, wrong value": (partial(only_in_small_batches, error=ValueError), "It raised ValueError"),
     "nothing": (lambda s, c: None, "expected (1, number of actions)"),
 }
 

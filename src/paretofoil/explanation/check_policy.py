@@ -94,6 +94,8 @@ def _examine(policy: Any, states: Any, commands: Any, space: CommandSpace | None
 
 def _rows(values: Any, what: str, dtype: Any) -> np.ndarray:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError("complex numbers")
         rows = np.atleast_2d(np.asarray(values, dtype=dtype))
     except (TypeError, ValueError):
         raise InvalidInput.expected(f"{what} that are lists of numbers", repr(values)) from None
@@ -166,11 +168,12 @@ def _check_noise(
     batch = QuestionBatch([Question(policy, state, command, int(foil), valid, space) for state, command, foil in rows])
     try:
         noise = measure_noise(batch)
-    except InvalidInput:
+    except Exception as error:
+        raised = error.__cause__ if isinstance(error, InvalidInput) else error
+        if isinstance(raised, Exception):  # at a batch size that was not tried before
+            raise InvalidInput(_about_error(raised, BATCHES[1])) from None
         words = "it is random: the same batch gives different results; if dropout is on, call eval() on the module"
         raise InvalidInput(words) from None
-    except Exception as error:  # at a batch size that was not tried before
-        raise InvalidInput(_about_error(error, BATCHES[1])) from None
     differ = f"margins differ by up to {noise:.2g} between batches"
     if noise > NEIGHBOURS * _usual_margin(scores):
         raise InvalidInput(f"its rows depend on each other: {differ}; if batch norm is in training mode, call eval()")
