@@ -62,7 +62,7 @@ PATTERNS = {
     "proof": rf"(?:(?P<rounded>The numbers are rounded; n)|N)o change{ALONE} that is {SMALLER} works{WHERE} {PROVEN}\.",
     "gap": rf"A smaller change{ALONE} may exist{WHERE}: only changes that are {SMALLER} are ruled out {PROVEN}\.",
     "measured": r"Rounding errors are measured, not derived, because (?P<why>.+)\.",
-    "doubt": r"A smaller change may exist; nothing is proven\.",
+    "doubt": r"A smaller change may exist: none is ruled out\.",
     "stop": "|".join(re.escape(stop.sentence) for stop in Stop),
     "more time": r"With a larger limit, the search would find it or prove that there is none\.",
     "its region": rf"The search region is (?P<spans>.+?){HERE}(?P<rest>, with the rest unchanged)?\.",
@@ -108,14 +108,14 @@ INFLUENCE = {
 }
 """The sentences about influence."""
 STATES = (
-    r"the (?P<count>[\d,]+|only) (?:states?|box(?:es)? of states)"
+    r"(?:the )?(?P<count>[\d,]+|only) (?:states?|box(?:es)? of states)"
     r"(?:, each (?P<width>[\d.]+) % of the range wide,)?"
 )
 NEVER = {
     "invalid": r"(?P<action>.+) is valid in none of the states that were examined \((?P<visited>[\d,]+)\)\.",
     "never": rf"No (?:command|preferences){INSIDE} makes? the agent choose (?P<action>.+) in (?:any of )?{STATES} "
     rf"where it is valid {PROVEN}\.",
-    "some": rf"In (?:(?P<first>[\d,]+|all) of )?{STATES} where (?P<action>.+?) is valid, (?P<verdicts>.+)\.",
+    "some": rf"In (?:(?P<first>[\d,]+|all) (?:of )?)?{STATES} where (?P<action>.+?) is valid, (?P<verdicts>.+)\.",
     "its region": PATTERNS["its region"],
 }
 """The sentences about an action in many states."""

@@ -63,7 +63,7 @@ NO_COMMAND = "No command in the search region makes the agent choose left in"
         ),
         (
             claim(4, refuted=4),
-            f"In all of the 4 states where left is valid, some command makes the agent choose left.{REGION}",
+            f"In all 4 states where left is valid, some command makes the agent choose left.{REGION}",
         ),
         (claim(0), "left is valid in none of the states that were examined (20)."),
         (

@@ -25,7 +25,7 @@ def influence(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Show how much the command matters: the proven share of all commands that lead to each action."""
+    """Show how much the command matters: the share of the search region in which each action is chosen."""
     from paretofoil.agents.agent import rollout
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command
@@ -57,7 +57,7 @@ def influence(
 
 
 def _print_profile(profile: "InfluenceProfile") -> None:
-    """Print one line per step: the chosen action, and the share of all commands that lead to each action."""
+    """Print one line per step: the chosen action, and the share of the search region in which each is chosen."""
     from paretofoil.show.influence import share_text
 
     columns = ["t", "chosen", *profile.actions, "command", "authors' KL, flip"]
@@ -67,5 +67,5 @@ def _print_profile(profile: "InfluenceProfile") -> None:
         cells = [shares.get(action, "·") for action in range(len(step.actions))]
         scores = f"{step.scores.kl:.3f}, {step.scores.flip:.2f}"
         rows.append([str(step.step), step.actions[step.chosen], *cells, step.verdict, scores])
-    title = f"{profile.agent}: proven share of all commands that lead to each action"
+    title = f"{profile.agent}: share of the search region in which each action is chosen"
     print_rows(title, columns, rows, right=[0, *range(2, 2 + len(profile.actions))])

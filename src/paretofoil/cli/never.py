@@ -47,7 +47,7 @@ def never(
         say((f"{result.action}: ", "bold"), result.sentence())
         example = next((example for example in result.counterexamples if example is not None), None)
         if example is not None and action is not None:
-            state = ", ".join(f"{x:.6g}" for x in example.state)
+            state = ", ".join(f"{x + 0.0:.6g}" for x in example.state)
             command = quantities(loaded.space.command_objectives, example.command)
             say((f"For example in the state ({state}) under the command {command}.", "dim"))
 

@@ -30,6 +30,7 @@ def never_sentence(claim: Never) -> str:
         (claim.open, f"it is undecided whether any {commands} {choose}"),
     )
     (first, verdict), *others = ((int(flags.sum()), text) for flags, text in verdicts if flags.any())
-    share = "" if count == 1 else "all of " if first == count else f"{first:,} of "
-    parts = [f"In {share}{states} where {action} is valid, {verdict}", *(f"in {n:,} {text}" for n, text in others)]
+    if count > 1:
+        states = f"all {states.removeprefix('the ')}" if first == count else f"{first:,} of {states}"
+    parts = [f"In {states} where {action} is valid, {verdict}", *(f"in {n:,} {text}" for n, text in others)]
     return f"{'; '.join(parts)}.{searched}"

@@ -262,7 +262,7 @@ class _Words:
         smaller = rounded_up(100 * (1 - bound / quoted.distance), 2) if quoted.distance else "0.01"
         if self.answer.status is not Status.PROVEN_CLOSEST:
             if bound <= 0:
-                return _text(["A smaller change may exist; nothing is proven.", self.reason])
+                return _text(["A smaller change may exist: none is ruled out.", self.reason])
             ruled_out = f"only changes that are more than {smaller} % smaller{norm} are ruled out ({self.proven})"
             limited = self.answer.search.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES)
             hint = "With a larger limit, the search would find it or prove that there is none." if limited else ""
