@@ -10,6 +10,7 @@ Explore = Literal["plans", "plain"]
 Returns = Literal["expected", "realised"]
 """The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
 _MOST = {"steps": 1e12, "hidden": 10_000, "batch_size": 1e6, "updates": 1e6, "polish_updates": 1e6, "capacity": 1e6}
+_MOST |= {"episodes": 1e6, "warmup": 1e6, "rollouts": 1e6, "candidates": 1e6, "edits": 1_000}
 """Largest values of settings that take time or memory; 1e9 for all others."""
 _POSITIVE = {
     *("episodes", "warmup", "steps", "rollouts", "candidates", "hidden", "batch_size", "capacity", "polish_updates"),
