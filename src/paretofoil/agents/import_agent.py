@@ -18,7 +18,7 @@ from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
 from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import brief
+from paretofoil.core.json import brief, brief_words
 from paretofoil.core.policy import Policy
 from paretofoil.envs.catalogue import OneHot
 from paretofoil.envs.episode import EXACT, evaluate, greedy, run_episodes
@@ -116,23 +116,16 @@ def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontR
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not 1 <= len(rows) <= MAX_ROWS:
         raise InvalidInput.expected(f"{path} with 1 to {MAX_ROWS:,} commands", len(rows))
-    numbers = [_numbers(row, path) for row in rows]
-    width = len(numbers[0])
-    if width not in (space.dim, space.dim + objectives) or any(len(row) != width for row in numbers):
-        expected = f"{path} with rows of {space.dim} numbers ({', '.join(space.names)})"
-        raise InvalidInput.expected(f"{expected}, or of those and {objectives} returns", brief(rows[0]))
-    table = np.array(numbers)
-    return FrontRows(table[:, : space.dim], table[:, space.dim :] if width > space.dim else None)
-
-
-def _numbers(row: str, path: Path) -> list[float]:
     try:
-        numbers = [float(part) for part in row.split(",")]
-    except ValueError:
-        numbers = [np.nan]
-    if not np.isfinite(numbers).all():
-        raise InvalidInput.expected(f"{path} with finite numbers, separated by commas", brief(row))
-    return numbers
+        table = np.loadtxt(rows, delimiter=",", ndmin=2)
+        fits = table.shape[1] in (space.dim, space.dim + objectives) and np.isfinite(table).all()
+        got = brief(rows[0])
+    except ValueError as error:  # it names the row
+        fits, got = False, brief_words(error)
+    if not fits:
+        expected = f"{path} with rows of {space.dim} finite numbers ({', '.join(space.names)}), separated by commas"
+        raise InvalidInput.expected(f"{expected}, or of those and {objectives} returns", got)
+    return FrontRows(table[:, : space.dim], table[:, space.dim :] if table.shape[1] > space.dim else None)
 
 
 def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace) -> FrontRows:
