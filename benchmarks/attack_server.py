@@ -270,10 +270,8 @@ def cancels(attack: Attack, options: argparse.Namespace) -> None:
 def kills(attack: Attack, options: argparse.Namespace) -> None:
     for number in range(options.kills):
         attack.send("POST", "/api/answers", json={**REQUESTS["/api/answers"], "seed": number})
-        listed = subprocess.run(
-            ["ps", "-o", "pid=", "--ppid", str(attack.pid)], capture_output=True, text=True, check=False
-        )
-        for pid in listed.stdout.split():
+        children = Path(f"/proc/{attack.pid}/task").glob("*/children")
+        for pid in [pid for path in children for pid in path.read_text().split()]:
             try:
                 os.kill(int(pid), (signal.SIGKILL, signal.SIGSEGV)[number % 2])
             except ProcessLookupError:  # it has ended

@@ -1,7 +1,6 @@
 """A cache with a limit in bytes. The entry that was not used for the longest time is dropped first."""
 
 from collections import OrderedDict
-from threading import Lock
 from typing import Generic, TypeVar
 
 Value = TypeVar("Value")
@@ -11,33 +10,26 @@ ENTRY_BYTES = 500
 
 
 class SizedCache(Generic[Value]):
-    """Values by key, within a limit in bytes. Several threads may use it."""
+    """Values by key, within a limit in bytes. Use it from one thread."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.used = 0
-        self._lock = Lock()
         self._entries: OrderedDict[str, tuple[Value, int]] = OrderedDict()
 
     def get(self, key: str) -> Value | None:
-        with self._lock:
-            if key not in self._entries:
-                return None
-            self._entries.move_to_end(key)
-            return self._entries[key][0]
+        if key not in self._entries:
+            return None
+        self._entries.move_to_end(key)
+        return self._entries[key][0]
 
     def put(self, key: str, value: Value, size: int) -> None:
         """Store a value of `size` bytes. A value larger than the limit is not stored."""
-        size += ENTRY_BYTES
-        with self._lock:
-            self._drop(key)
-            if size > self.limit:
-                return
-            self._entries[key] = value, size
-            self.used += size
-            while self.used > self.limit:
-                self._drop(next(iter(self._entries)))
-
-    def _drop(self, key: str) -> None:
-        _, size = self._entries.pop(key, (None, 0))
-        self.used -= size
+        _, old_size = self._entries.pop(key, (None, 0))
+        self.used -= old_size
+        if size + ENTRY_BYTES > self.limit:
+            return
+        self._entries[key] = value, size + ENTRY_BYTES
+        self.used += size + ENTRY_BYTES
+        while self.used > self.limit:
+            self.used -= self._entries.popitem(last=False)[1][1]

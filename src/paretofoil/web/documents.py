@@ -81,12 +81,16 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
         entry["command_text"] = command_text(agent.space, decision.command)
         entry["picture"] = spec.picture_link(decision.step)
     rewards = agent.space.objectives[: len(episode.achieved)]
-    whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
+    delivered: bool | None = None  # preferences ask for no return
+    if not agent.space.simplex:
+        whole = episode.command + episode[0].collected  # of the whole episode, if this is the rest of one
+        scale = agent.space.scale[: len(rewards)]
+        delivered = bool((np.abs(episode.achieved - whole[: len(rewards)]) <= DELIVERED * scale).all())
     return {
         **document,
         "command_text": command_text(agent.space, episode.command),
         "achieved_text": quantities(rewards, episode.achieved, agent.space.low, agent.space.high),  # type: ignore[arg-type]
-        "delivered": is_delivered(agent.space, whole, episode.achieved),
+        "delivered": delivered,
         "end_picture": spec.picture_link(episode[-1].step + 1),
     }
 
@@ -97,14 +101,6 @@ def consequence_document(cache: EpisodeCache, agent: Agent, spec: EpisodeSpec) -
     outcome = consequence(agent, decision, as_command(agent, spec.issued or ()), seed=spec.seed)
     rest = episode_document(agent, spec, cache.episode(agent, spec))
     return {"episode": rest, "consequence": plain(outcome)}
-
-
-def is_delivered(space: CommandSpace, command: np.ndarray, achieved: np.ndarray) -> bool | None:
-    """Return whether the episode achieved what the command asks for; None for preferences, which ask for no return."""
-    if space.simplex:
-        return None
-    num = len(achieved)
-    return bool((np.abs(achieved - command[:num]) <= DELIVERED * space.scale[:num]).all())
 
 
 def command_text(space: CommandSpace, command: np.ndarray) -> str:

@@ -61,13 +61,10 @@ class Guard:
         """Of all bodies that are held now."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan":
+        if scope["type"] != "http":  # the start and the end of the server
             await self._app(scope, receive, send)
-        elif scope["type"] == "http":
-            await self._handle(scope, receive, _with_headers(scope, send))
-
-    async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
-        body = bytearray()
+            return
+        body, send = bytearray(), _with_headers(scope, send)
         # The page's files are small: parts of them, and the errors of ill-formed ranges, are not needed.
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"range"]
         try:
