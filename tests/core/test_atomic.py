@@ -9,6 +9,8 @@ import pytest
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.files import write_whole
 
+posix = pytest.mark.skipif(os.name == "nt", reason="Windows has no pipes in folders, and other links and modes")
+
 
 def test_a_file_is_synced_before_it_replaces_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     events: list[Any] = []
@@ -44,6 +46,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(
     assert (tmp_path / "file").read_bytes() == b"old"
 
 
+@posix
 def test_links_are_followed_also_to_a_file_that_does_not_exist_yet(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     link = tmp_path / "link"
@@ -54,6 +57,7 @@ def test_links_are_followed_also_to_a_file_that_does_not_exist_yet(tmp_path: Pat
         assert (tmp_path / "folder" / "file").read_bytes() == content
 
 
+@posix
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -67,6 +71,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [pipe]
 
 
+@posix
 def test_an_existing_file_keeps_its_mode_and_a_new_one_has_that_of_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o027)
     try:
