@@ -1,6 +1,7 @@
 """The configuration of a training, and the presets of the environments."""
 
 from dataclasses import asdict, dataclass, replace
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from paretofoil.core.errors import InvalidInput, as_seed
@@ -91,13 +92,16 @@ class TrainConfig:
         as_seed(self.seed)
         for name, value in asdict(self).items():
             most = _MOST.get(name, 1e9)
-            if name != "seed" and isinstance(value, int | float) and abs(value) > most:
+            optional = name in ("minutes", "episode_steps")
+            if name not in ("explore", "returns") and not isinstance(value, Real) and not (optional and value is None):
+                raise InvalidInput.expected(f"{name} to be a number", repr(value))
+            if name != "seed" and isinstance(value, Real) and abs(float(value)) > most:
                 raise InvalidInput.expected(f"{name} to be at most {most:,.0f}", value)
             if name in _POSITIVE:
                 rule, holds = "positive", value > 0
             elif name in _FRACTIONS:
                 rule, holds = "between 0 and 1", 0 <= value <= 1
-            elif name in ("minutes", "episode_steps"):
+            elif optional:
                 rule, holds = "positive or None", value is None or value > 0
             elif name in ("updates", "polish_rounds", "burst"):
                 rule, holds = "at least 0", value >= 0
