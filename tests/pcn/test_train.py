@@ -259,6 +259,7 @@ def test_bad_configurations_are_named(wrong):
     ("steps", 1j, r"steps to be a number, got 1j"), ("minutes", "ten", "minutes to be a number, got 'ten'"),
     ("minutes", -1, "minutes to be positive or None, got -1"), ("cooling", 2, "cooling to be between 0 and 1, got 2"),
     ("burst", -1, "burst to be at least 0, got -1"), ("hidden", 10**9, "hidden to be at most 10,000, got 1000000000"),
+    ("steps", 10**400, "steps to be at most 1,000,000,000,000, got 1000"),
     ("explore", 3, "explore to be plans or plain, got 3"), ("seed", 1.5, "a seed that is a whole number, got 1.5"),
 ])  # fmt: skip
 def test_an_odd_setting_is_named(setting, value, words):

@@ -92,10 +92,10 @@ class TrainConfig:
         as_seed(self.seed)
         for name, value in asdict(self).items():
             most = _MOST.get(name, 1e9)
-            optional = name in ("minutes", "episode_steps")
-            if name not in ("explore", "returns") and not isinstance(value, Real) and not (optional and value is None):
+            optional, is_number = name in ("minutes", "episode_steps"), isinstance(value, Real)
+            if name not in ("explore", "returns") and not is_number and not (optional and value is None):
                 raise InvalidInput.expected(f"{name} to be a number", repr(value))
-            if name != "seed" and isinstance(value, Real) and abs(float(value)) > most:
+            if name != "seed" and is_number and abs(value) > most:
                 raise InvalidInput.expected(f"{name} to be at most {most:,.0f}", value)
             if name in _POSITIVE:
                 rule, holds = "positive", value > 0
