@@ -22,6 +22,7 @@ VERBS = {
     "episode": "episode:episode",
     "influence": "influence:influence",
     "never": "never:never",
+    "outcome": "outcome:outcome",
     "atlas": "atlas:atlas",
     "agents": "agents:agents",
     "searches": "searches:searches",
