@@ -414,8 +414,11 @@ class AnswerReader(Reader):
         if said is None or self.preferences:
             return float(self.decision.command[i])
         listed = said["command"].removeprefix("Asked for ").replace(" from here on", "")
-        numbers = reading.quantities(re.split(r"(?: and a|A)lready ", listed)[0], self.objectives).numbers
-        return numbers.get(i, (float(self.decision.command[i]), 0.0))[0]
+        for part in filter(None, re.split(r"(?: and a|A)lready ", listed)):
+            numbers = reading.quantities(part, self.objectives).numbers
+            if i in numbers:
+                return numbers[i][0]
+        return float(self.decision.command[i])
 
     def named(self, names: str) -> list[int]:
         return [reading.about(name, self.objectives) for name in reading.items(names)]
