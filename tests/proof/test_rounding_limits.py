@@ -137,6 +137,19 @@ def test_activations_under_autocast_are_rounded_as_it_rounds() -> None:
     assert [block.slip >= 2.0**-8 for block in recording.blocks[1:]] == [True, True]
 
 
+def test_a_silu_that_is_carried_past_a_relu_may_be_rounded_below_its_floor() -> None:
+    """Its errors grow with its input, so that it is carried with both signs."""
+
+    def forward(states: Tensor, commands: Tensor) -> Tensor:
+        unit = torch.nn.functional.silu(commands)
+        return torch.cat([unit + torch.relu(unit - 1.0), 0.0 * unit[:, :1]], dim=1)
+
+    folded = load(forward).fold(STATE)
+    assert folded.activations == ("silu", "relu")
+    below = FoldedPolicy(folded.weights[1:], folded.biases[1:], ("relu",))  # as a function of the deployed SiLUs
+    np.testing.assert_allclose(below.logits(np.array([[-5.0, 3.0]])), [[-5.0, 5.0, 0.0]], atol=1e-12)
+
+
 def test_settings_that_allow_coarser_products_leave_rounding_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     policy = load(lambda s, c: logits(c))
     assert policy.fold(STATE).rounding is not None

@@ -172,7 +172,7 @@ class _Layers:
         carriers = np.zeros((len(columns), size))  # relu(y - floor)
         carriers[np.arange(len(columns)), columns] = 1.0
         carriers[:, 0] = -floor
-        both = not self.activations  # a command may be below its floor
+        both = not self.activations or self.activations[-1] == "silu"  # these may be below their floor
         carried = np.zeros((size, 1 + len(columns) * (1 + both)))
         carried[0, 0], carried[columns, 0] = 1.0, floor
         carried[columns, 1 + np.arange(len(columns))] = 1.0

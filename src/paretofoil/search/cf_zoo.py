@@ -163,13 +163,11 @@ def infer_signs(budget: Budget) -> np.ndarray:
     z = batch.changes_to(rows, front)
     inside = batch.holds(rows, z)
     budget.closest.offer(rows[inside], z[inside], margins[inside])
-    start = 0
-    for row, count in enumerate(counts):
-        if count:
-            j = start + int(np.argmax(margins[start : start + count]))
-            toward = batch.project(rows[j : j + 1], z[j : j + 1])[0]
+    for row, own in enumerate(np.split(np.arange(len(rows)), np.cumsum(counts)[:-1])):
+        if len(own):
+            best = own[[margins[own].argmax()]]
+            toward = batch.project(rows[best], z[best])[0]
             signs[row] = np.where(np.abs(toward) > SAME, np.sign(toward), 0.0)
-        start += count
     return signs
 
 
