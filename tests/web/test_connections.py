@@ -79,14 +79,18 @@ def test_half_open_connections_do_not_silence_the_server(
 
 
 @pytest.mark.parametrize(
-    "sent",
-    [b"", b"GET /api/ping HTTP/1.1\r\n", b"GET /api/ping HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /api"],
+    ("sent", "seconds"),
+    [
+        (b"", 0.1),
+        (b"GET /api/ping HTTP/1.1\r\n", 0.1),
+        (b"GET /api/ping HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\nGET /api", 1.0),  # the first head must come in time
+    ],
     ids=["nothing", "half of a head", "half of a second head"],
 )
 def test_a_head_that_never_ends_is_not_waited_for(
-    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, sent: bytes
+    address: tuple[str, int], monkeypatch: pytest.MonkeyPatch, sent: bytes, seconds: float
 ) -> None:
-    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.1)
+    monkeypatch.setattr(connections, "HEAD_SECONDS", seconds)
     with socket.create_connection(address) as client:
         client.sendall(sent)
         assert receive_all(client).endswith(b'"pong"' if b"\r\n\r\n" in sent else b"")
@@ -122,8 +126,8 @@ def test_what_is_not_http_is_refused_with_the_security_headers(address: tuple[st
 def test_a_client_that_does_not_read_is_cut_off(address: tuple[str, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "REQUEST_SECONDS", 0.1)
     with socket.create_connection(address) as client:
-        client.sendall(b"POST /api/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n")
-        client.sendall(b"Content-Length: 9\r\n\r\n{")
+        head = b"POST /api/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        client.sendall(head + b"Content-Length: 9\r\n\r\n{")
         assert receive_all(client) == b""
 
 
