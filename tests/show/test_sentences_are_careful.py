@@ -1,10 +1,11 @@
 """Sentences that once claimed too much or read badly: each stays repaired."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from answers import TIME, TREASURE, achieved, answer, attainable, certificate, proven
+from answers import TIME, TREASURE, achieved, answer, attainable, certificate, changed, proven
 
 import paretofoil as pf
 from paretofoil.agents.agent import HORIZON
@@ -125,6 +126,8 @@ def test_a_proof_of_a_flip_map_names_its_margin_and_its_assumption(rounding: str
     text = summary(flips)
     assert text.startswith(f"No command in the search region changes the action (proven, {how}")
     assert text.endswith(") at t = 0.")
+    weighed = replace(flips, answers=(changed(never, preferences=True),))
+    assert summary(weighed).startswith(f"No preferences change the action (proven, {how}")
 
 
 def test_a_range_that_the_user_set_keeps_its_digits() -> None:

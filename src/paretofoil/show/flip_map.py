@@ -9,7 +9,7 @@ import numpy as np
 
 from paretofoil.core.answer import Answer, Status
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.show.numbers import proven, quantities
+from paretofoil.show.numbers import proven, quantities, unchanged_steps
 from paretofoil.show.palette import INK, check_figure, save_figure, step_figure
 
 if TYPE_CHECKING:
@@ -82,14 +82,11 @@ def summary(flips: FlipMap) -> str:
         lines += [f"  t = {step}: {answer}" for step, answer in easiest]
     settled = flips.proven_unsteerable()
     unsure = [step for step in flips.unsteerable() if step not in settled]
-    if settled:
-        answers = [answer for answer, step in zip(flips.answers, flips.steps, strict=True) if step in settled]
-        assumed = max(0.0 if answer.proof is None else answer.proof.assumed for answer in answers)
-        how = proven(assumed, max(answer.question.kappa for answer in answers))
-        steps = ", ".join(map(str, settled))
-        lines.append(f"No command in the search region changes the action ({how}) at t = {steps}.")
-    if unsure:
-        lines.append(f"No command was found that changes the action at t = {', '.join(map(str, unsure))} (not proven).")
+    answers = [answer for answer, step in zip(flips.answers, flips.steps, strict=True) if step in settled]
+    assumed = max((answer.proof.assumed for answer in answers if answer.proof is not None), default=0.0)
+    how = proven(assumed, max((answer.question.kappa for answer in answers), default=0.0))
+    preferences = any(answer.question.preferences for answer in flips.answers)
+    lines += unchanged_steps(settled, how, unsure, preferences)
     return "\n".join(lines) or "Every step has only one valid action."
 
 

@@ -19,6 +19,7 @@ from paretofoil.show.numbers import (
     region,
     short_change,
     tidy,
+    unchanged_steps,
 )
 from paretofoil.show.palette import (
     BLUE,
@@ -69,23 +70,17 @@ def influence_sentence(influence: Influence) -> str:
 def profile_summary(profile: InfluenceProfile) -> str:
     """Return at how many steps the command matters, and at which it does not."""
     steps = {
-        verdict: [str(influence.step) for influence in profile.steps if influence.verdict == verdict]
+        verdict: [influence.step for influence in profile.steps if influence.verdict == verdict]
         for verdict in ("decides", "inert", "open")
     }
     preferences = any(influence.preferences for influence in profile.steps)
-    subject, commands = ("preferences matter", "preferences") if preferences else ("command matters", "command")
+    subject = "preferences matter" if preferences else "command matters"
     lines = [f"The {subject} at {len(steps['decides'])} of {number_of(len(profile.steps), 'step')}."]
     if steps["decides"]:
         most = max(profile.steps, key=lambda influence: (changed_share(influence), -influence.step))
         lines.append(f"Most at t = {most.step}: {most}")
-    if steps["inert"]:
-        change = "preferences change" if preferences else "command in the search region changes"
-        how = proven(max(influence.assumed for influence in profile.steps if influence.inert))
-        lines.append(f"No {change} the action ({how}) at t = {', '.join(steps['inert'])}.")
-    if steps["open"]:
-        change = "were found that change" if preferences else "was found that changes"
-        lines.append(f"No {commands} {change} the action at t = {', '.join(steps['open'])} (not proven).")
-    return "\n".join(lines)
+    how = proven(max((influence.assumed for influence in profile.steps if influence.inert), default=0.0))
+    return "\n".join([*lines, *unchanged_steps(steps["inert"], how, steps["open"], preferences)])
 
 
 def changed_share(influence: Influence) -> float:

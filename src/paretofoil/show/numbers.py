@@ -219,6 +219,18 @@ def join(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
+def unchanged_steps(settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool) -> list[str]:
+    """Return at which steps no command changes the action, how that is proven, and at which it is not proven."""
+    lines = []
+    if settled:
+        which = "preferences change" if preferences else "command in the search region changes"
+        lines.append(f"No {which} the action ({how}) at t = {', '.join(map(str, settled))}.")
+    if unsure:
+        which = "preferences were found that change" if preferences else "command was found that changes"
+        lines.append(f"No {which} the action at t = {', '.join(map(str, unsure))} (not proven).")
+    return lines
+
+
 def name_of(objective: Objective) -> str:
     """ "treasure", "the risk of death"."""
     return f"the {_chance(objective)}" if objective.probability else objective.name
