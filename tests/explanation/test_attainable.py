@@ -210,8 +210,11 @@ def test_a_horizon_is_asked_for_and_not_delivered() -> None:
 
 def test_means_are_told_with_many_runs_where_chance_plays() -> None:
     agent = pf.load_agent("breakable-bottles-realised")
-    answers = [a for d in some_decisions(agent, 3) for a in pf.explain_decision(agent, d, search=QUICK)]
-    known = [a for a in answers if a.rollouts.attainable is not None and a.rollouts.attainable.found]
+    for decision in some_decisions(agent, 3):
+        answers = pf.explain_decision(agent, decision, search=QUICK)
+        known = [a for a in answers if a.rollouts.attainable is not None and a.rollouts.attainable.found]
+        if known:
+            break
     assert known
     assert {a.rollouts.attainable.consequence.repeats for a in known} == {2000}
     assert all(

@@ -1,14 +1,14 @@
 """Explanations: the smallest change of the command that makes an agent choose the foil."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretofoil.agents.agent import Agent, rollout
+from paretofoil.agents.agent import Agent, as_command, rollout, rollouts
 from paretofoil.core.answer import Answer, Live, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
@@ -18,7 +18,7 @@ from paretofoil.core.policy import as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.explanation.ask import ask
-from paretofoil.explanation.attainable import closest_known, consequence, find_attainable, whole_command
+from paretofoil.explanation.attainable import closest_known, find_attainable, issue, whole_command
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.questions import Subject, make_decision, make_questions
 from paretofoil.proof.ranges import widen
@@ -110,7 +110,8 @@ def explain_decision(
     questions = make_questions(subject, decision, foils, options, space=space, front=front, actions=actions)
     method, limits = choose_search(search, policy, seed), choose_limits(search, limits)
     answers = ask(questions, method, options, names, limits, phrases)
-    return [_complete(a, q, decision, agent, options) for a, q in zip(answers, questions, strict=True)]
+    outcomes = {} if agent is None or decision.snapshot is None else _roll_out(answers, decision, agent)
+    return [_complete(a, q, decision, agent, options, outcomes) for a, q in zip(answers, questions, strict=True)]
 
 
 @suggest_arguments
@@ -179,28 +180,63 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
     return [episode[step] for step in sorted(numbers)]
 
 
-def _complete(answer: Answer, question: Question, decision: Decision, agent: Agent | None, options: Options) -> Answer:
+def _roll_out(answers: list[Answer], decision: Decision, agent: Agent) -> dict[bytes, Rollouts]:
+    """Return the outcomes of all commands of answers and alternatives, rolled out together, by the command's bytes."""
+    found = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
+    if not found:
+        return {}
+    commands = [as_command(agent, command) for command in (decision.command, *found)]
+    original, *quoted = issue(agent, decision, np.stack(commands))
+    starts: list[Start | None] = [None] * len(found)
+    if decision.step or decision.collected.any():
+        issued, *instead = (whole_command(agent, decision, command) for command in commands)
+        episodes = [None] * len(found) if agent.environment.stochastic else rollouts(agent, instead)
+        reached = [None if episode is None else _reaches(episode, decision) for episode in episodes]
+        starts = [Start(issued, *pair) for pair in zip(instead, reached, strict=True)]
+    return {
+        command.tobytes(): Rollouts(one.consequence, original.consequence, start)
+        for command, one, start in zip(found, quoted, starts, strict=True)
+    }
+
+
+def _reaches(episode: Episode, decision: Decision) -> bool:
+    """Return whether an episode reaches the state of a decision at its step.
+
+    A decision that no episode made has no step: it is reached if the same return was collected before.
+    """
+    same = [np.array_equal(other.state, decision.state) for other in episode]
+    if decision.step:
+        return len(episode) > decision.step and same[decision.step]
+    return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(same).tolist())
+
+
+def _complete(
+    answer: Answer,
+    question: Question,
+    decision: Decision,
+    agent: Agent | None,
+    options: Options,
+    outcomes: Mapping[bytes, Rollouts],
+) -> Answer:
     """Return an answer and its alternatives with proven ranges and rollouts.
 
     An attainable command may change everything that the question allows; that of an alternative, only the objectives of
     the alternative. The answer gets the closest of them all.
     """
-    others = [_complete(a, a.live.question, decision, agent, options) for a in answer.alternatives if a.live]
+    others = [_complete(a, a.live.question, decision, agent, options, outcomes) for a in answer.alternatives if a.live]
     answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))
     command = answer.command
     if command is None or answer.live is None:
         return answer
     if is_white_box(question.policy):
         answer = _with_proven_range(answer, command, answer.live)
-    if agent is None or decision.snapshot is None:
+    if agent is None or command.tobytes() not in outcomes:
         return answer
-    quoted, original = (consequence(agent, decision, issued) for issued in (command, decision.command))
-    start = _start(command, decision, agent) if decision.step or decision.collected.any() else None
     attainable = None
     if options.attainable and not agent.space.simplex:  # preferences ask for no return that could be delivered
         found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
         attainable = closest_known(find_attainable(agent, decision, question, command), found, command)
-    return replace(answer, rollouts=Rollouts(quoted, original, start, attainable))
+    return replace(answer, rollouts=replace(outcomes[command.tobytes()], attainable=attainable))
 
 
 def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answer:
@@ -229,21 +265,3 @@ def _with_proven_range(answer: Answer, command: np.ndarray, live: Live) -> Answe
     proven_range = widen(batch, 0, command)
     queries = dict(Counter(answer.search.queries) + batch.queries(0))
     return replace(answer, proven_range=proven_range, search=replace(answer.search, queries=queries))
-
-
-def _start(command: np.ndarray, decision: Decision, agent: Agent) -> Start:
-    """Return the command at the start of the episode for which this one remains at the decision."""
-    issued, instead = (whole_command(agent, decision, each) for each in (decision.command, command))
-    reaches = None if agent.environment.stochastic else _reaches(rollout(agent, instead), decision)
-    return Start(issued, instead, reaches)
-
-
-def _reaches(episode: Episode, decision: Decision) -> bool:
-    """Return whether an episode reaches the state of a decision at its step.
-
-    A decision that no episode made has no step: it is reached if the same return was collected before.
-    """
-    same = [np.array_equal(other.state, decision.state) for other in episode]
-    if decision.step:
-        return len(episode) > decision.step and same[decision.step]
-    return any(np.allclose(episode[i].collected, decision.collected) for i in np.flatnonzero(same).tolist())
