@@ -9,9 +9,11 @@ from answers import TIME, TREASURE, achieved, answer, attainable, certificate, c
 
 import paretofoil as pf
 from paretofoil.agents.agent import HORIZON
-from paretofoil.core.answer import Start
+from paretofoil.core.answer import Start, Status
 from paretofoil.core.command import Objective
+from paretofoil.core.options import Stop
 from paretofoil.explanation.never import Counterexample, Never
+from paretofoil.explanation.outcome import OutcomeAnswer
 from paretofoil.show.flip_map import summary
 from paretofoil.show.numbers import short_change
 
@@ -128,6 +130,26 @@ def test_a_proof_of_a_flip_map_names_its_margin_and_its_assumption(rounding: str
     assert text.endswith(") at t = 0.")
     weighed = replace(flips, answers=(changed(never, preferences=True),))
     assert summary(weighed).startswith(f"No preferences change the action (proven, {how}")
+
+
+def test_the_bound_of_an_outcome_is_rounded_down() -> None:
+    command, nothing = np.array([8.0, -2.0]), {"command": None, "achieved": None, "closest": None, "distance": None}
+    answered = OutcomeAnswer(
+        status=Status.NOT_FOUND,
+        agent="mine",
+        objectives=(TREASURE, TIME),
+        goal="treasure >= 50",
+        original=command,
+        achieved_before=command,
+        lower_bound=0.030267,
+        low=command - 1,
+        high=command + 1,
+        stop=Stop.OUT_OF_TIME,
+        boxes=1,
+        seconds=1.0,
+        **nothing,
+    )
+    assert "; a scaled change below 0.0302 does not (proven)." in answered.sentence()
 
 
 def test_a_range_that_the_user_set_keeps_its_digits() -> None:

@@ -2,7 +2,7 @@
 
 from paretofoil.core.answer import Status
 from paretofoil.explanation.outcome import GAP, OutcomeAnswer
-from paretofoil.show.numbers import exact_quantity, listing, proven, quantities, region, short
+from paretofoil.show.numbers import exact_quantity, listing, proven, quantities, region, rounded_down
 
 
 def outcome_sentence(answer: OutcomeAnswer) -> str:
@@ -17,7 +17,7 @@ def outcome_sentence(answer: OutcomeAnswer) -> str:
             return f"{before} {none} {searched}"
         limit = ""
         if answer.lower_bound:
-            bound = short(answer.lower_bound)
+            bound = rounded_down(answer.lower_bound)
             limit = f"; a scaled change below {bound} does not ({proven(answer.assumed)})"
         return f"{before} No command was found that leads to {answer.goal}{limit}. {searched}"
     pairs = zip(answer.objectives, answer.command, strict=True)
