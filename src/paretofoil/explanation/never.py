@@ -120,8 +120,8 @@ def never(
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
         got = f"a {type(policy).__name__} (width=0 proves it for the states alone)"
         raise InvalidInput.expected("a policy with unfold(), for a width above 0", got)
-    if not width >= 0:
-        raise InvalidInput.expected("a width of at least 0", width)
+    if not 0 <= width < np.inf:
+        raise InvalidInput.expected("a finite width of at least 0", width)
     low, high = _search_region(agent, commands)
     decisions = _decisions(agent, states)
     valid = [decision for decision in decisions if number in decision.valid_actions]

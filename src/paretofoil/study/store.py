@@ -5,7 +5,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,7 +119,7 @@ def _read_text(value: Any, what: str) -> str:
     return value
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """The file of a study, opened by the one process that writes it."""
 
     def __init__(
@@ -180,9 +180,6 @@ class Store:
 
     def close(self) -> None:
         self._database.close()
-
-    def __enter__(self) -> "Store":
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
