@@ -21,6 +21,7 @@ LINES = {
     "episode": [*EXPLAIN, "--steps", "0"],
     "influence": ["reward-line", "--command", "0.5,0.5", "--at", "0", "--samples", "10", "--seconds", "0.1"],
     "never": ["reward-line", "left", "--seconds", "0.01"],
+    "outcome": ["reward-line", "A >= 0.5", "--command", "0.5,0.5", "--seconds", "0.1"],
     "atlas": ["reward-line", "--seconds", "0.1", "--samples", "10"],
     "agents": ["reward-line"],
     "searches": [],
@@ -53,14 +54,14 @@ def lines() -> Iterator[list[str]]:
     for name, command in commands(typer.main.get_command(app)):
         if name.split()[0] not in VERBS:
             continue  # of another package
-        words, line = name.split(), LINES[name]
+        words, line, place = name.split(), LINES.get(name, []), 0
         for parameter in command.params:
-            option = parameter.param_type_name == "option"
-            if option and parameter.is_flag:
-                yield [*words, *line, parameter.opts[0]]
-                continue
-            for odd in ODD:
-                yield [*words, *line, parameter.opts[0], odd] if option else [*words, odd, *line[1:]]
+            if parameter.param_type_name == "option":
+                odd_values = [[]] if parameter.is_flag else [[odd] for odd in ODD]
+                yield from ([*words, *line, parameter.opts[0], *value] for value in odd_values)
+            else:
+                yield from ([*words, *line[:place], odd, *line[place + 1 :]] for odd in ODD)
+                place += 1
 
 
 @pytest.fixture
