@@ -4,7 +4,7 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -92,7 +92,8 @@ def test_a_head_that_never_ends_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(connections, "HEAD_SECONDS", seconds)
     with socket.create_connection(address) as client:
-        client.sendall(sent)
+        with suppress(OSError):  # cut off already
+            client.sendall(sent)
         assert receive_all(client).endswith(b'"pong"' if b"\r\n\r\n" in sent else b"")
 
 
