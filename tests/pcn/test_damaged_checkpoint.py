@@ -24,6 +24,10 @@ ODD: list[Any] = [None, True, -1, 0, 0.5, 1e308, float("nan"), float("inf"), 10*
 Arrays = dict[str, np.ndarray]
 
 
+def _replace(inner: Any, key: Any, odd: Any) -> None:
+    inner[key] = odd
+
+
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Arrays, Any]:
     """The arrays and the header of a training that has explored and polished."""
@@ -90,7 +94,7 @@ def test_no_header_raises_anything_but_invalid_input(tmp_path: Path, stored: tup
     changes: list[tuple[tuple[Any, ...], Callable[[Any, Any], None]]] = []
     for keys in list(places(header))[1:]:
         changes.append((keys, lambda inner, key: inner.pop(key)))
-        changes += [(keys, lambda inner, key, odd=odd: inner.__setitem__(key, odd)) for odd in ODD]
+        changes += [(keys, partial(_replace, odd=odd)) for odd in ODD]
     for keys, change in changes[::every]:
         one = changed(header, keys, change)
         trainer = resume(path, arrays, one)

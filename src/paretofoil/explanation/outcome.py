@@ -30,7 +30,7 @@ from paretofoil.proof.bounds import HalfSpaces
 
 GAP = 0.01
 """An answer is the closest if no command is closer by more than this share of its distance."""
-_SAME = 1e-3
+SAME = 1e-3
 """Returns that differ by less than this share of an objective's range are equal."""
 _NODES = 256
 """Boxes that are examined together."""
@@ -164,7 +164,7 @@ class _OutcomeSearch:
         self.agent, self.original, self.goal, self.deadline, self.start = agent, original, goal, deadline, now()
         space = agent.space
         self.scale, self.low, self.high = space.scale, np.minimum(space.low, original), np.maximum(space.high, original)
-        self.tolerance = _SAME * np.abs(space.scale[: len(agent.environment.objectives)])
+        self.tolerance = SAME * np.abs(space.scale[: len(agent.environment.objectives)])
         self.best: tuple[float, np.ndarray, np.ndarray] | None = None  # distance, command, return
         self.unresolved = np.inf
         self.boxes = 0
