@@ -2,10 +2,12 @@
 
     python benchmarks/attack_outcomes.py --commands 200000
 
-Atlases: commands inside proven cells, half of them close to a corner of their cell. Outcome questions: every point of the
-front as a goal from every command of the front (at most `--questions` an agent, by the seed); commands that are closer
-than the proven bound, half of them just so, must not meet the goal; where a goal is proven infeasible, no command of the
-command space may. Prints a line per agent and kind, and fails if one command contradicts a proof.
+Atlases: commands inside proven cells, half of them close to a corner of their cell.
+
+Outcome questions: points of the front as goals from commands of the front. Commands that are closer than the proven
+bound, half of them just so, must not meet the goal. Where a goal is proven infeasible, no command may.
+
+Prints a line per agent and kind of proof, and fails if one command contradicts a proof.
 """
 
 import argparse
