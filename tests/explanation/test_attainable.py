@@ -1,4 +1,4 @@
-"""What can be had, in seas that dither by construction: the closest command that delivers, or that none is known."""
+"""Attainable commands in small seas: the closest command that is delivered, or that none was found."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What can be had, on every shipped agent: in a plain loop, it takes the foil and delivers what was asked."""
+"""Attainable commands of every shipped agent: in a plain loop, the agent takes the foil and delivers the command."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def margin(agent: pf.Agent, decision: pf.Decision, command: np.ndarray, foil: in
 
 
 @pytest.mark.parametrize("name", long_except(sorted(pf.list_agents()), ("branch-path", "resource-gathering")))
-def test_what_can_be_had_takes_the_foil_and_delivers_in_a_plain_loop(name: str) -> None:
+def test_an_attainable_command_takes_the_foil_and_is_delivered_in_a_plain_loop(name: str) -> None:
     agent, num_known = pf.load_agent(name), 0
     for decision in some_decisions(agent, NUM_DECISIONS.get(name, 8)):
         for answer in pf.explain_decision(agent, decision, search=QUICK):
