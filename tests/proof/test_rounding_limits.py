@@ -16,7 +16,8 @@ import paretofoil as pf
 from paretofoil.agents import onnx as onnx_policy
 from paretofoil.agents import recorder
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import FoldedPolicy
+from paretofoil.core.policy import FoldedPolicy, Rounding
+from paretofoil.proof.networks import moved_network
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 
@@ -90,14 +91,12 @@ def test_underflow_is_covered() -> None:
 
 def test_products_of_a_number_with_itself_have_twice_its_error() -> None:
     def forward(states: Tensor, commands: Tensor) -> Tensor:
-        x = states[:, :1] * 1.001 + 0.001
+        x = states[:, :1].expand(-1, 1000).sum(dim=1, keepdim=True)  # 500, with up to 1000 roundings
         return logits(commands * (x * x))
 
-    folded = load(forward).fold(STATE)
-    assert folded.rounding is not None
-    x = 0.5 * np.float64(np.float32(1.001)) + np.float32(0.001)
-    one_rounding = 2.0**-24 * x * x
-    assert folded.rounding.terms[0][0, 0] >= 4 * one_rounding  # 2 of each factor, beside those of the products
+    rounding = load(forward).fold(STATE).rounding
+    assert rounding is not None
+    assert 2000 < rounding.terms[0][0, 0] / (2.0**-24 * 500.0**2) < 2100
 
 
 def test_a_contraction_of_several_tensors_has_as_many_terms_as_all_of_its_axes() -> None:
@@ -235,21 +234,40 @@ def test_other_files_are_refused_before_they_are_read(
         pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE, inputs="concatenated")
 
 
+def onnx_fold(nodes: list[Any], shapes: dict[str, tuple[int, int]], path: Path) -> FoldedPolicy:
+    """The fold of a file of states and commands side by side, with weights of 1."""
+    ends = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", size]) for name, size in (("x", 5), ("scores", 3))
+    ]
+    weights = [numpy_helper.from_array(np.ones(shape, dtype=np.float32), name) for name, shape in shapes.items()]
+    graph = helper.make_graph(nodes, "graph", ends[:1], ends[1:], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    policy: Any = pf.from_onnx(path, STATE, SPACE, inputs="concatenated", outputs="logits")
+    return policy.fold(STATE)
+
+
 def test_products_of_onnx_weights_are_not_derived(tmp_path: Path) -> None:
-    numbers = {name: np.ones(shape, dtype=np.float32) for name, shape in (("first", (5, 4)), ("second", (4, 3)))}
     nodes = [
         helper.make_node("MatMul", ["first", "second"], ["weight"]),
         helper.make_node("MatMul", ["x", "weight"], ["scores"]),
     ]
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", size]) for name, size in (("x", 5), ("scores", 3))
-    ]
-    weights = [numpy_helper.from_array(value, name) for name, value in numbers.items()]
-    model = helper.make_model(
-        helper.make_graph(nodes, "graph", ends[:1], ends[1:], weights),
-        opset_imports=[helper.make_opsetid("", 17)],
-        ir_version=8,
-    )
-    onnx.save(model, tmp_path / "network.onnx")
-    policy: Any = pf.from_onnx(tmp_path / "network.onnx", STATE, SPACE, inputs="concatenated", outputs="logits")
-    assert policy.fold(STATE).unknown == "onnxruntime may compute MatMul of weights differently"
+    folded = onnx_fold(nodes, {"first": (5, 4), "second": (4, 3)}, tmp_path / "network.onnx")
+    assert folded.unknown == "onnxruntime may compute MatMul of weights differently"
+
+
+def test_activations_of_onnxruntime_have_their_own_allowance(tmp_path: Path) -> None:
+    nodes = [helper.make_node("MatMul", ["x", "weight"], ["unit"]), helper.make_node("Tanh", ["unit"], ["scores"])]
+    rounding = onnx_fold(nodes, {"weight": (5, 3)}, tmp_path / "network.onnx").rounding
+    assert rounding is not None
+    assert (rounding.activations[0] == onnx_policy.ACTIVATION_ROUNDINGS * 2.0**-24).all()
+
+
+def test_errors_of_a_silu_grow_with_its_input() -> None:
+    weights, biases, none = (np.eye(1), np.eye(1)), (np.zeros(1), np.zeros(1)), np.zeros(1)
+    rounding = Rounding.of_layers(weights, biases, ("silu",), 2.0**-24)
+    folded, far = FoldedPolicy(weights, biases, ("silu",), rounding), np.array([-1000.0])
+    network = moved_network(folded, none, np.eye(1), np.ones(1), -far)
+    for error in (network.largest_error(far, far), folded.errors(far[None])[0]):
+        assert error[0] >= 32 * 2.0**-24 * 1000
+    [upper] = network.upper_bounds(far[None], far[None]).highest(far[None], far[None])
+    assert upper[0] >= 32 * 2.0**-24 * 1000
