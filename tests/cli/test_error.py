@@ -73,7 +73,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
         (["train", "reward-line", "--actions", "a,b"], "got reward-line of the catalogue"),
         (["serve", "--study", "nosuch.json"], "expected a user study's file at nosuch.json, got no file"),
         (["serve", "--study", "."], "expected a user study's file at ., got a folder"),
-        (["train", "my-env-v0"], "(my_module:my-env-v0 if your module registers it), got 'my-env-v0'"),
+        (["train", "my-env-v0"], "(if your module registers it, type my_module:my-env-v0), got 'my-env-v0'"),
         (["train", "no_such_module:my-env-v0"], "expected a module no_such_module that can be imported"),
     ],
 )
@@ -93,11 +93,11 @@ def test_errors_are_plain_lines_with_json_too(run):
 
 def test_brackets_in_an_error_are_shown(run, monkeypatch):
     def refuse(*_: object) -> None:
-        raise InvalidInput("expected ART (pip install 'paretofoil[art]'), got\na Python without it")
+        raise InvalidInput("ART is not installed.\nInstall it with: pip install 'paretofoil[art]'")
 
     monkeypatch.setattr("paretofoil.cli.typed.load_agent", refuse)
     told = run(*EXAMPLE, code=2)
-    assert told.err == "error: expected ART (pip install 'paretofoil[art]'), got a Python without it\n"
+    assert told.err == "error: ART is not installed. Install it with: pip install 'paretofoil[art]'\n"
 
 
 def test_a_page_of_too_many_steps_is_an_error_before_the_search(run, monkeypatch):

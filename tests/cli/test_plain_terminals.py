@@ -28,7 +28,7 @@ def test_ascii_terminals_show_codes_in_place_of_other_characters(tmp_path):
 
 @pytest.mark.parametrize("option", ["--out", "--name", "--objectives"])
 def test_an_empty_value_is_an_error(run, option):
-    assert f"expected a value of {option}, got ''" in run("train", "branch-path", option, "", code=2).err
+    assert f"expected a value for {option}, got ''" in run("train", "branch-path", option, "", code=2).err
 
 
 def test_names_of_new_agents_are_checked_before_the_training(run, tmp_path):

@@ -85,7 +85,10 @@ def test_an_environment_can_name_its_objectives_and_actions(run, module):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["my-env-v0"], "expected --max-steps, got my_module:my-env-v0, whose registration has no step limit"),
+        (
+            ["my-env-v0"],
+            "expected a step limit (--max-steps), got none, and my_module:my-env-v0 is registered without one",
+        ),
         (["named-v0", "--objectives", "ore"], "expected --objectives with 2 different names, got ore"),
         (["named-v0", "--actions", "go,go"], "expected --actions with 2 different names, got go, go"),
     ],

@@ -88,7 +88,7 @@ def test_what_cannot_be_true_is_refused(changes: dict[str, Any], message: str) -
 def test_steps_of_other_agents_are_refused() -> None:
     values = profile().to_dict()
     values["actions"] = ["a", "b", "c", "d"]
-    with pytest.raises(InvalidInput, match="steps with the objectives and actions of the profile"):
+    with pytest.raises(InvalidInput, match="expected the profile's objectives and actions"):
         InfluenceProfile.from_json(json.dumps(values))
     with pytest.raises(InvalidInput, match="a command for 2 objectives"):
         InfluenceProfile.from_json(json.dumps(profile().to_dict() | {"command": [1.0]}))

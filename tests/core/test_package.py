@@ -149,5 +149,5 @@ def test_a_frame_keeps_the_moment_where_an_objective_is_called_time() -> None:
 
 def test_a_frame_without_pandas_says_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(InvalidInput, match=r"expected pandas to be installed \(pip install pandas\)"):
+    with pytest.raises(InvalidInput, match=r"pandas is not installed\. Install it with: pip install pandas"):
         flip_map(TREASURE, FUEL).to_frame()

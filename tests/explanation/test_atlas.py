@@ -108,7 +108,9 @@ def test_where_chance_plays_or_preferences_are_given_there_is_no_atlas() -> None
     weighed = replace(
         agent, space=pf.CommandSpace.preferences(["left", "right"]), front=np.eye(2), achieved=None, error=None
     )
-    with pytest.raises(InvalidInput, match="an agent with commands, got reward-line, which has preferences"):
+    with pytest.raises(
+        InvalidInput, match="an agent whose commands are returns, got reward-line, which takes preferences"
+    ):
         pf.atlas(weighed)
 
 

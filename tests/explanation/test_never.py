@@ -244,7 +244,7 @@ def test_of_preferences_only_those_that_sum_to_1_count(kind: Callable[[int, int]
 
 
 def test_a_table_is_refused_with_what_can_be_asked_instead() -> None:
-    wanted = "a policy with fold(state) or fold_values(state): a network (of a table, `explain` proves each state)"
+    wanted = "a policy with fold(state) or fold_values(state); for a table of values, use `explain` at each state"
     with pytest.raises(pf.InvalidInput, match=re.escape(f"{wanted}, got TablePolicy")):
         pf.never(weighing, "down")
 

@@ -27,21 +27,21 @@ def reproduce(
     ] = "all",
     out: Annotated[Path, typer.Option(help="Folder for reports, tables, figures and rows.")] = Path("results"),
     agent: Annotated[
-        list[str] | None, typer.Option(help="ENVIRONMENT=AGENT: replace the shipped agent. May be repeated.")
+        list[str] | None, typer.Option(help="Agent in place of the shipped one, as ENVIRONMENT=AGENT. Repeatable.")
     ] = None,
     only: Annotated[str | None, typer.Option(help="Environments to run, separated by commas.")] = None,
     seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Seed of searches and stochastic environments.")] = 0,
     agent_seeds: Annotated[
-        str | None, typer.Option(help="seeds: training seeds, separated by commas. Default: 10,11,12,13,14.")
+        str | None, typer.Option(help="Training seeds for `seeds`, separated by commas; 10,11,12,13,14 if omitted.")
     ] = None,
     workers: Workers = None,
     engine: Engine = "local",
     address: Address = None,
     grid_dimension: Annotated[
-        int, typer.Option(help="audit: largest number of objectives for the grid (4 takes hours).")
+        int, typer.Option(help="Largest number of objectives for the grid of `audit` (4 takes hours).")
     ] = 3,
     full_grid: Annotated[
-        bool, typer.Option("--full-grid", help="audit: run the grid on all cases that are proven infeasible, too.")
+        bool, typer.Option("--full-grid", help="Run the grid of `audit` on all proven infeasible cases, too.")
     ] = False,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Run no study; write the reports from rows/*.parquet in the folder.")

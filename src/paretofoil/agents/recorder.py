@@ -35,12 +35,12 @@ Operation = Callable[[Callable[..., Any], Arguments, Named], Any]
 
 
 def unit_roundoff(dtype: torch.dtype) -> float:
-    """How far rounding to a number format can move a number, as a share of it."""
+    """Return the largest relative error of rounding to a number format."""
     return torch.finfo(dtype).eps / 2
 
 
 def smallest_number(dtype: torch.dtype) -> float:
-    """How far rounding can move a number that is close to 0: float32 and float64 may flush such numbers to 0."""
+    """Return the largest absolute rounding error of a number close to 0, which float32 and float64 may flush to 0."""
     limits = torch.finfo(dtype)
     return limits.tiny * (limits.eps if dtype in (torch.float16, torch.bfloat16) else 1.0)
 

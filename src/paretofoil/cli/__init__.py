@@ -125,7 +125,7 @@ def main() -> None:
     try:
         for option, value in pairwise(sys.argv):
             if value == "" and option.startswith("--"):
-                raise InvalidInput.expected(f"a value of {option}", "''")
+                raise InvalidInput.expected(f"a value for {option}", "''")
         app(prog_name="paretofoil")
     except (InvalidInput, OSError, MemoryError) as error:
         if "--debug" in sys.argv:

@@ -15,7 +15,7 @@ SCHEMA = "paretofoil/atlas/1"
 
 def atlas(
     agent: AgentName,
-    undecided: Annotated[float, typer.Option(help="Share of the commands that may stay undecided.")] = 0.01,
+    undecided: Annotated[float, typer.Option(help="Share of the commands that may remain undecided.")] = 0.01,
     seconds: Annotated[float, typer.Option(help="Time limit of the proof.")] = 60.0,
     samples: Annotated[int, typer.Option(help="Commands to roll out where nothing can be proven.")] = 10_000,
     plot: Plot = None,
@@ -24,10 +24,10 @@ def atlas(
     quiet: Quiet = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Prove what comes of every command: the shares of commands that lead to each outcome.
+    """Prove the outcome of every command: list the outcomes, and the share of commands that lead to each.
 
-    The outcome is proven for two objectives, a deterministic environment with finitely many states, and a policy whose
-    computation is known. Otherwise commands are sampled and rolled out.
+    The proof needs two objectives, a deterministic environment with finitely many states, and a white-box policy.
+    Otherwise commands are sampled and rolled out.
     """
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent

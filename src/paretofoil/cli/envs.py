@@ -143,13 +143,13 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
         except ImportError as error:
             raise InvalidInput.expected(f"a module {module} that can be imported", error) from None
     if gym_id not in gymnasium.registry:
-        hint = "" if module else f" (my_module:{gym_id} if your module registers it)"
+        hint = "" if module else f" (if your module registers it, type my_module:{gym_id})"
         if not module and "mo_gymnasium" not in sys.modules:
-            hint += ', or of MO-Gymnasium, after pip install "paretofoil[mo-gymnasium]"'
-        what = f"an environment of `paretofoil envs`, or the id of one that Gymnasium knows{hint}"
+            hint += ' (for MO-Gymnasium, pip install "paretofoil[mo-gymnasium]")'
+        what = f"an environment of `paretofoil envs`, or an id that is registered with Gymnasium{hint}"
         raise InvalidInput.expected(what, did_you_mean(gym_id, catalogue.names()))
     if max_steps is None and gymnasium.registry[gym_id].max_episode_steps is None:
-        raise InvalidInput.expected("--max-steps", f"{environment}, whose registration has no step limit")
+        raise InvalidInput.expected("a step limit (--max-steps)", f"none, and {environment} is registered without one")
 
 
 def _names(option: str, typed: str | None, own: "Sequence[str] | None", numbered: "Sequence[str]") -> list[str]:

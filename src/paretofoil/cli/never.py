@@ -17,7 +17,7 @@ _WIDTH = "Width of a box around each state, as a share of the range of states (s
 def never(
     agent: AgentName,
     action: Annotated[
-        str | None, typer.Argument(metavar="ACTION", help="Action; each of them in turn if omitted.")
+        str | None, typer.Argument(metavar="ACTION", help="Action; all actions, one after the other, if omitted.")
     ] = None,
     width: Annotated[float, typer.Option(help=_WIDTH)] = 0.0,
     seconds: Annotated[float, typer.Option(help="Time limit per state; the rest is reported as undecided.")] = 10.0,

@@ -155,7 +155,7 @@ def with_options(*, without: Sequence[str] = ()) -> Callable[[Callable], Callabl
     return decorate
 
 
-_COMMAND = "Command at the start: returns such as 8,-8, or values by name, costs positive, such as treasure=8,time=8."
+_COMMAND = "Command at the start: returns such as 8,-8, or named values such as treasure=8,time=8 (costs are positive)."
 _AGENT = "Name (see `paretofoil agents`) or folder of the agent, or my_module:agent of a module to import."
 _SEARCH = f"Search method: auto (exact for white-box policies, boundary for black-box policies), {SEARCHES}."
 _SECONDS = "Time limit per question. If omitted, 10 seconds for auto, none for other searches."

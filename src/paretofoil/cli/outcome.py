@@ -19,7 +19,7 @@ def outcome(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     allow_import: AllowImport = None,
 ) -> None:
-    """Find the closest command under which the whole episode ends with another outcome, and prove it."""
+    """Find the closest command whose episode meets a goal, and prove that no closer one does."""
     from dataclasses import asdict
 
     from paretofoil.cli.typed import find_agent, read_command

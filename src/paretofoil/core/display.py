@@ -31,7 +31,7 @@ def as_frame(rows: Iterable[Mapping[str, Any]]) -> Any:
     try:
         import pandas
     except ImportError:
-        raise InvalidInput.expected("pandas to be installed (pip install pandas)", "a Python without it") from None
+        raise InvalidInput("pandas is not installed. Install it with: pip install pandas") from None
     return pandas.DataFrame(list(rows))
 
 

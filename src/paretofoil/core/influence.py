@@ -237,5 +237,6 @@ class InfluenceProfile(EpisodeReport):
         super().check()
         for influence in self.steps:
             if influence.objectives != self.objectives or influence.actions != self.actions:
-                got = f"others at step {influence.step}: {brief(list(influence.actions))}"
-                raise InvalidInput.expected("steps with the objectives and actions of the profile", got)
+                names, given = ([o.name for o in one.objectives] + list(one.actions) for one in (self, influence))
+                expected = f"the profile's objectives and actions {brief(names)} at every step"
+                raise InvalidInput.expected(expected, f"{brief(given)} at step {influence.step}")

@@ -39,7 +39,8 @@ class Options:
     kappa: float | None = field(
         default=None,
         metadata=about(
-            "Margin by which the foil must win. If omitted, 0.05, or 1 % of the spread of the action values.", ge=0.0
+            "Margin by which the foil must win. If omitted, 0.05; for action values, 1 % of their spread.",
+            ge=0.0,
         ),
     )
     norm: Norm = field(default="l2", metadata=about("Norm that measures the distance of a command."))
@@ -53,7 +54,7 @@ class Options:
         default=0.0, metadata=about("Undo changes below this share of an objective's range.", ge=0.0, le=1.0)
     )
     attainable: bool = field(
-        default=True, metadata=about("Also find a command that the agent fulfills, by some hundred rollouts.")
+        default=True, metadata=about("Also try some hundred rollouts to find a command that the agent fulfils.")
     )
 
     def __post_init__(self) -> None:

@@ -29,10 +29,10 @@ class Policy(Protocol):
 
 @runtime_checkable
 class PolicyAtStates(Protocol):
-    """A policy that is asked faster when its states are fixed first (optional)."""
+    """Optional: a policy that answers queries faster if it gets the states in advance."""
 
     def at(self, states: np.ndarray) -> QueryAtStates:
-        """Fix states (Q, state size); the answer is asked with row numbers and commands."""
+        """Return a function that evaluates commands at the given states (Q, state size), selected by row number."""
         ...
 
 
@@ -191,7 +191,7 @@ class Rounding:
         return self.unit > 2.0**-24
 
     def of_outputs(self, keep: slice | list[int]) -> "Rounding":
-        """Return the errors of some of the outputs."""
+        """Return the errors of the selected outputs only."""
         terms, constants = ((*parts[:-1], parts[-1][keep]) for parts in (self.terms, self.constants))
         return replace(self, terms=terms, constants=constants)
 

@@ -144,7 +144,7 @@ class QuestionBatch:
         self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the nearest changes to z (N, d) inside the search regions of the questions rows (N,)."""
+        """Return the changes nearest to z (N, d) within the search region of each row's question, rows (N,)."""
         if self._plane is not None:
             return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])

@@ -4,7 +4,7 @@ The command space of two objectives is cut into cells, convex polygons of first 
 far. In the state that a cell reached, bounds show one of three things: one action is chosen under all its commands, and
 the cell makes a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
 
-Where proofs do not reach (other numbers of objectives, policies of unknown computation), commands are sampled.
+Where no proof is possible (other numbers of objectives, black-box policies), commands are sampled.
 """
 
 from collections.abc import Callable, Sequence
@@ -122,8 +122,8 @@ def atlas(
 ) -> Atlas:
     """Return the outcome of every command of the agent's command space.
 
-    The outcomes are proven for two objectives, a deterministic environment with finitely many states, and a policy
-    whose computation is known. Otherwise commands are sampled and rolled out.
+    The proof needs two objectives, a deterministic environment with finitely many states, and a white-box policy.
+    Otherwise commands are sampled and rolled out.
 
     Args:
         agent: The agent.

@@ -27,14 +27,14 @@ _SUBTRACTION = 1e-13
 def require_deterministic(agent: Agent) -> None:
     """Raise an error unless each command of the agent has one outcome."""
     if agent.space.simplex:
-        raise InvalidInput.expected("an agent with commands", f"{agent.name}, which has preferences")
+        raise InvalidInput.expected("an agent whose commands are returns", f"{agent.name}, which takes preferences")
     if agent.environment.stochastic:
         got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
         raise InvalidInput.expected("an agent in a deterministic environment", got)
 
 
 def is_provable(agent: Agent) -> bool:
-    """Return whether sets of its commands can be followed: finitely many states and a policy of known computation."""
+    """Return whether proofs over whole episodes are possible: finitely many states and a white-box policy."""
     return agent.environment.finite and not agent.horizon and isinstance(agent.policy, WhiteBoxPolicy)
 
 

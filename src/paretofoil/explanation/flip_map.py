@@ -48,7 +48,7 @@ class FlipMap(EpisodeReport):
         return self._steps_without(lambda answer: answer.status is not Status.PROVEN_INFEASIBLE)
 
     def _steps_without(self, condition: Callable[[Answer], bool]) -> list[int]:
-        """Return the steps at which no answer fulfills a condition."""
+        """Return the steps at which no answer fulfils a condition."""
         fulfilled = {step for step, answer in zip(self.steps, self.answers, strict=True) if condition(answer)}
         return sorted(set(self.steps) - fulfilled)
 

@@ -116,10 +116,10 @@ def never(
         raise InvalidInput.expected("max_boxes of at least 1", max_boxes)
     policy = agent.policy
     if not isinstance(policy, WhiteBoxValues):
-        require_white_box(policy, " or fold_values(state): a network (of a table, `explain` proves each state)")
+        require_white_box(policy, " or fold_values(state); for a table of values, use `explain` at each state")
     if width > 0 and not isinstance(policy, JointWhiteBoxPolicy):
-        got = f"a {type(policy).__name__} (width=0 proves it for the states alone)"
-        raise InvalidInput.expected("a policy with unfold(), for a width above 0", got)
+        got = f"a {type(policy).__name__}; with width=0, the proof covers the states but no box around them"
+        raise InvalidInput.expected("a policy with unfold() for a width above 0", got)
     if not 0 <= width < np.inf:
         raise InvalidInput.expected("a finite width of at least 0", width)
     low, high = _search_region(agent, commands)

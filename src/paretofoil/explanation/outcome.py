@@ -143,7 +143,7 @@ def explain_outcome(agent: Agent, command: Any, goal: str, *, seconds: float = 1
 
 @dataclass(frozen=True, eq=False)
 class _Nodes(Progress):
-    """Boxes of first commands that may take the same actions so far."""
+    """Boxes of initial commands; all commands of a box have followed the same path so far."""
 
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)

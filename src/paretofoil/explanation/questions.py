@@ -77,7 +77,7 @@ def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarra
 
 
 def default_kappa(policy: Policy, decision: Decision) -> float:
-    """Return the margin by which a foil must win by default; of values, a share of their spread."""
+    """Return the default margin by which a foil must win; for action values, it is a share of their spread."""
     if not tells_values(policy):
         return KAPPA
     scores = _scores(policy, decision)

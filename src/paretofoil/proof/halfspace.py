@@ -107,7 +107,7 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
 
 
 def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
-    """Solve each half-space alone, along the largest slopes first; return the largest bound."""
+    """Find the nearest point of each half-space, moving along its largest slopes first; return the farthest of them."""
     start = np.clip(0.0, low, high)
     end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
     room = np.abs(end - start[:, None, :])

@@ -117,14 +117,14 @@ def slack_for(deviation: float, clearance: float, least: float = SLACK) -> float
 
 
 def _scaled_rounding(question: Question) -> np.ndarray:
-    """Return the largest error (d,) of a command of the region in float32, in scaled changes."""
+    """Return the largest float32 rounding error (d,) of a command in the search region, in scaled units."""
     error = float32_rounding(question.low, question.high)
     # Rounded weights need not sum to 1, so that the error has a component across the plane.
     return np.abs(question.basis).T @ error if question.space.simplex else error / question.space.scale
 
 
 def float32_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """Return the largest error (n,) of inputs within low, high (n,) of a policy that computes in float32.
+    """Return the largest rounding error (n,) of the inputs of a float32 policy, for inputs between low and high (n,).
 
     The inputs are rounded, and the terms of the first layer's sums. Where the policy is steep, this is a large
     difference of margins, but a small one of inputs.

@@ -46,8 +46,8 @@ class Closest:
 class Budget:
     """Queries the policy while each question has queries and time left, and keeps the closest valid changes.
 
-    Queries of a question are cut off in their order. A search with a larger budget therefore makes the same queries
-    first, and its answer cannot be worse.
+    A question that exceeds its limit loses its last queries, not its first. A search with a larger budget therefore
+    starts with the same queries, and its answer cannot be worse.
     """
 
     def __init__(

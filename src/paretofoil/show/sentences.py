@@ -394,7 +394,7 @@ class _Words:
         return f"You requested {requested} answers; {found}."
 
     def _no_counterfactual(self) -> list[str]:
-        """Return what is known where no counterfactual is, and what to do next."""
+        """Return the sentences for an answer without a counterfactual: what is proven, and what to do next."""
         if self.answer.status is Status.PROVEN_INFEASIBLE:
             searched = region(self.objectives, self.low, self.high, self.original, self.here)
             where = f"The search region is {searched}." if searched and not self.preferences else ""

@@ -62,8 +62,8 @@ def save_page(
         flip_map: The flip map of the episode.
         seed: Seed of the episode.
         search: The search of the flip map.
-        limits: Its limits; without a time limit, that of the server.
-        options: Its options.
+        limits: Limits of the search. If there is no time limit, the server's applies.
+        options: Options of the search.
         report: Called after each answer.
     """
     check_page(path, len(set(flip_map.steps)))

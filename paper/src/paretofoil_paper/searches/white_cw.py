@@ -143,8 +143,7 @@ def _art_at_work() -> Iterator[None]:
             import art.attacks.evasion
             import art.estimators.classification.classifier  # noqa: F401
         except ImportError as error:
-            raise InvalidInput.expected(
-                "ART to be installed (pip install 'paretofoil-paper[art]')", f"an environment without it ({error})"
-            ) from None
+            words = f"ART is not installed ({error}). Install it with: pip install 'paretofoil-paper[art]'"
+            raise InvalidInput(words) from None
         with one_thread():
             yield
