@@ -18,7 +18,7 @@ EXPERIMENTS = {
     "runtime": "Time per question by search and by budget.",
     "front": "The fronts that the agents learned, and the returns that they achieve.",
     "landscapes": "Four decision landscapes, chosen by a fixed rule.",
-    "claims": "The paper's claims in words: sparsity, budget, gradients, horizon, training.",
+    "claims": "Claims of the paper's text: sparsity, budget, gradients, horizon, training.",
     "consequences": "Rollouts of the counterfactual commands, noise, and agents of another seed.",
     "influence": "The influence of the command: the authors' scores, a scan, and proven shares.",
     "attainable": "Counterfactual commands whose rollouts deliver what they ask for.",

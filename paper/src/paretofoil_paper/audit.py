@@ -178,7 +178,7 @@ def _method(plan: Plan, audit: Audit) -> str:
 def _describe_reachable(audit: Audit) -> str:
     return (
         "The second part asks the same questions with the defaults of this library: CF-ZOO as the paper's text "
-        "describes it, in the region of commands that can still be returned, with agents trained on expected returns. "
+        "describes it, in the region of returns that are still possible, with agents trained on expected returns. "
         f"It fails on {len(audit.failed):,} of {audit.total:,} cases; {len(audit.infeasible):,} of these are proven "
         f"infeasible, and 100,000 directions and queries solve {len(audit.recovered):,} of the others."
     )
@@ -223,8 +223,9 @@ def _taxonomy(audit: Audit, complete: bool) -> Table:
     if complete:
         success, none, missed = (TAXONOMY[key] for key in ("success", "grid-infeasible", "search-limited"))
         note += (
-            f" With each case counted once, the authors' published rows give {success:,}, {none:,} and {missed:,}, and "
-            f"{Proportion(success, success + missed)} % of the feasible cases ([authors](authors.md))."
+            " If each case counts once, by its last result, the authors' published rows have "
+            f"{success:,}, {none:,} and {missed:,} cases with these outcomes, and "
+            f"{Proportion(success, success + missed)} % of the feasible cases are solved ([authors](authors.md))."
         )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)
 
@@ -260,7 +261,7 @@ def _by_environment(agents: Mapping[str, str], audit: Audit, where: str) -> Tabl
         numbers = (counts.total(), *(counts[kind] for kind in kinds), missed[name])
         lines.append((ENVIRONMENTS[environment], *numbers))
     columns = (
-        *("environment", "cases", "proven closest", "found, gap left", "proven infeasible", "undecided"),
+        *("environment", "cases", "proven closest", "found, with a gap", "proven infeasible", "undecided"),
         "missed by CF-ZOO",
     )
     return Table(f"The exact search on every case, {where}", columns, tuple(lines))
@@ -275,5 +276,5 @@ def _grid_against_proofs(audit: Audit) -> Table:
         for found, name in ((False, "no valid command"), (True, "a valid command"))
     )
     note = "Feasible cases in the first row have valid commands only between the points of the grid."
-    columns = ("grid", "proven infeasible", "feasible, proven closest", "feasible, gap left", "undecided")
+    columns = ("grid", "proven infeasible", "feasible, proven closest", "feasible, with a gap", "undecided")
     return Table("The grid against proofs, on the cases with both", columns, lines, note)

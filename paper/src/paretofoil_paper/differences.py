@@ -109,8 +109,8 @@ class SearchOnlyDifference(Difference):
         return (
             f". {self.from_feasible:+.1f} because {_compare(ours.feasible_share, paper.feasible_share)} share of the "
             f"cases is known to be feasible ({ours.feasible:,} of {ours.cases:,} here by proof, {paper.feasible:,} of "
-            f"{paper.cases:,} in the paper, where no other search shows it), {self.from_recovery:+.1f} because "
-            f"{ours.recovery:.1f} % of them are solved here, and all of them, by this count, in the paper"
+            f"{paper.cases:,} in the paper, those that CF-ZOO solved), {self.from_recovery:+.1f} because CF-ZOO solves "
+            f"{ours.recovery:.1f} % of the feasible cases here, and all that are known to be feasible in the paper"
         )
 
 
@@ -121,7 +121,7 @@ class InfeasibleDifference(Difference):
     def _reasons(self) -> str:
         ours, paper = self.ours, self.paper
         return (
-            f", because CF-ZOO or the grid has a command for {_compare(-ours.feasible_share, -paper.feasible_share)} "
+            f", because CF-ZOO or the grid finds a command for {_compare(-ours.feasible_share, -paper.feasible_share)} "
             f"share of the cases ({ours.cases - ours.feasible:,} of {ours.cases:,} here, "
             f"{paper.cases - paper.feasible:,} of {paper.cases:,} in the paper)"
         )
@@ -138,12 +138,12 @@ def reproduce_differences(plan: Plan) -> Report:
     report = Report("Differences from the paper")
     report.say(
         _finding(all_differences),
-        "Our agents are not the paper's, so other cases are asked. A rate is the share of feasible cases times the "
-        "share of these that the search solves; each difference is the sum of the parts due to the two shares (each "
-        "weighted by the mean of the other). Feasible here: the exact search has a valid command. Feasible in the "
-        f"paper's stress test: CF-ZOO or one of the authors' two grids has one. The second grid adds {SECOND_GRID} "
-        "Minecart cases; both grids are coarse there, so there may be more. Feasible in the paper's comparison: CF-ZOO "
-        f"has one (White-CW alone solves {CW_ALONE} more).",
+        "Our agents are not the paper's, so the cases are not the same. A rate is the share of feasible cases times "
+        "the share of these that the search solves. We split each difference into two parts, one for each share: the "
+        "difference of that share, times the mean of the other share. Feasible here: the exact search found a valid "
+        "command. Feasible in the paper's stress test: CF-ZOO or one of the authors' two grids found one. The second "
+        f"grid adds {SECOND_GRID} Minecart cases; both grids are coarse there, so there may be more. Feasible in the "
+        f"paper's comparison: CF-ZOO found one (White-CW solves {CW_ALONE} cases that CF-ZOO does not).",
         *_describe_networks(all_differences),
         _describe_confidence(plan),
         *describe_notable(all_differences),
@@ -163,26 +163,24 @@ def _finding(all_differences: list[Difference]) -> str:
 
 def _describe_networks(all_differences: list[Difference]) -> list[str]:
     """Name the likely reason of most differences: other networks. The authors published two of theirs."""
-    counts, shares = [], []
+    counts = []
     for name, (cases, feasible, solved) in THEIR_AGENTS.items():
         rates = [d for d in all_differences if (d.table, d.environment) == ("Stress test", ENVIRONMENTS[name])]
         for d in rates:
             counts.append(
-                f"{d.environment} {feasible} of {cases} (CF-ZOO as run solves {solved}); in their published rows "
-                f"{d.paper.feasible} of {d.paper.cases}, with our agent {d.ours.feasible} of {d.ours.cases}"
-            )
-            shares.append(
-                f"{100 * feasible / cases:.0f} % against {d.paper.feasible_share:.0f} and {d.ours.feasible_share:.0f}"
+                f"On {d.environment}, {feasible} of {cases} cases ({100 * feasible / cases:.0f} %) are feasible with "
+                f"their published agent (CF-ZOO as run solves {solved}), {d.paper.feasible} of {d.paper.cases} "
+                f"({d.paper.feasible_share:.0f} %) in their published rows, and {d.ours.feasible} of {d.ours.cases} "
+                f"({d.ours.feasible_share:.0f} %) with our agent."
             )
     if not counts:
         return []
     return [
         "Searches, search regions, environments and masks are the same in the paper and here, except for White-CW's "
         "confidence and the random numbers with which ZOO chooses coordinates. Observations, networks and training "
-        "differ. The authors published two agents, which are not those of the paper but have the same fronts. We asked "
-        f"them in the same way (`benchmarks/authors_agents.py`). Feasible cases: {'; '.join(counts)}. As shares: "
-        f"{', '.join(shares)}. Where the authors' agents are close to the paper and ours are not, network and training "
-        "are the likely reason."
+        "differ. The authors published two agents, which are not those of the paper but have the same fronts. We ran "
+        f"the same stress test on them (`benchmarks/authors_agents.py`). {' '.join(counts)} Where the authors' agents "
+        "are close to the paper and ours are not, network and training are the likely reason."
     ]
 
 
@@ -195,9 +193,9 @@ def _describe_confidence(plan: Plan) -> str:
         ours = counts_of(rows, search).rate.rate
         rates.append(f"{100 * ours:.1f} % ({100 * (ours - paper.found / paper.cases):+.1f} points)")
     return (
-        f"White-CW solves {100 * paper.found / paper.cases:.1f} % in the paper's comparison. As run with confidence "
-        f"0.05, which is in the authors' configuration and in the sentences below, it solves {rates[0]} here; with "
-        f"confidence 0, which matches their data, {rates[1]}."
+        f"White-CW solves {100 * paper.found / paper.cases:.1f} % in the paper's comparison. With confidence 0.05, "
+        f"the value in the authors' configuration, it solves {rates[0]} here; the sentences below use this value. With "
+        f"confidence 0, which matches the authors' data, it solves {rates[1]}."
     )
 
 

@@ -186,8 +186,8 @@ def _findings(rows: Rows) -> str:
     silent, missed = share(active, lambda r: r.flip == 0).successes, share(active, lambda r: not r.active).successes
     which = "all" if scanned == len(undecided) else f"{scanned:,}"
     return (
-        f"At {len(active):,} of {len(rows):,} steps it is proven that commands change the action, at {len(inert):,} "
-        f"that none does; {len(undecided):,} are undecided with this number of boxes, and the scan found a change at "
+        f"Proven: some command changes the action at {len(active):,} of {len(rows):,} steps, and none does at "
+        f"{len(inert):,}; {len(undecided):,} are undecided with this number of boxes, and the scan found a change at "
         f"{which} of these. The scores can mislead: at {silent:,} of the {len(active):,} steps no probe changes the "
         f"action, so the flip score is 0, and the scan misses {missed:,}; at {loud:,} of the {len(inert):,} inert "
         f"steps KL is above {LARGE_KL:g}, because probabilities change and the action does not."

@@ -18,7 +18,7 @@ REALISED_RETURNS = f"Agents: ours; {_STOCHASTIC} realised returns, like the auth
 PAPER_REGION = "Search region: the *paper's*, which its authors set by hand for each environment."
 PAPER_PROTOCOL = f"{PAPER_REGION} {REALISED_RETURNS}"
 REACHABLE_PROTOCOL = (
-    f"Search region: *reachable*, the commands that can still be returned from each state. {EXPECTED_RETURNS}"
+    f"Search region: *reachable*, the returns that are still possible from each state. {EXPECTED_RETURNS}"
 )
 
 

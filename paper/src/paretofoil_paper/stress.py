@@ -101,10 +101,11 @@ def _as_run_table(plan: Plan) -> Table:
     note = (
         "CF-ZOO as run by the authors: B = 3,001 queries for the rays and 3,001 for ZOO. Their published queries show "
         "this budget; the paper's text says 9,001. The search region is the one that they set for each environment. "
-        "In the stochastic environments our agents are trained on realised returns, like theirs; the last lines are "
-        "agents trained on expected returns. The paper's distances are in units of the region that is cut by the signs "
-        "of the front, and so are ours in the first distance column (where ZOO succeeded without a seed, in units of "
-        f"the whole region). The last column is recomputed from the authors' published rows. {INTERVALS}"
+        "In the stochastic environments our agents are trained on realised returns, like theirs; the last lines of the "
+        "table are about agents trained on expected returns. The paper's distances are in units of the region "
+        "that is cut by the signs of the front, and so are ours in the first distance column (where ZOO succeeded "
+        "without a seed, in units of the whole region). The last column is recomputed from the authors' published "
+        f"rows. {INTERVALS}"
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))
@@ -164,8 +165,8 @@ def _reachable_table(plan: Plan) -> Table:
         rates = (summary.success.cases, summary.success.successes, summary.success, rate_interval(group))
         lines.append((ENVIRONMENTS.get(name, "Total"), *rates, summary.closest_distance if name != "all" else None))
     note = (
-        "CF-ZOO as the paper's text describes it (9,001 directions, 9,001 queries of ZOO), in the region of commands "
-        "that can still be returned, with agents trained on expected returns. Distance: mean scaled l2 distance over "
+        "CF-ZOO as the paper's text describes it (9,001 directions, 9,001 queries of ZOO), in the region of returns "
+        "that are still possible, with agents trained on expected returns. Distance: mean scaled l2 distance over "
         "the successes, in units of the returns seen in training. Worker time of all "
         f"{len(rows):,} cases: {sum(row.seconds for row in rows):,.0f} s."
     )

@@ -1,4 +1,4 @@
-"""The claims that the paper makes in words, tested: sparsity, budget, gradients, horizon, training."""
+"""Tests of the claims in the paper's text: sparsity, budget, gradients, horizon, training."""
 
 from paretofoil_paper.audit import proof_rows
 from paretofoil_paper.claims.budget import as_run_results, budget_table, describe_budgets, described_results
@@ -15,7 +15,7 @@ from paretofoil_paper.stress import stress_rows
 def reproduce_claims(plan: Plan) -> Report:
     """Test the claims one by one: what the paper says, how it was tested, and the result."""
     rows = stress_rows(plan) + proof_rows(plan)
-    report = Report("The paper's claims in words, tested")
+    report = Report("Tests of the claims in the paper's text")
     report.say(
         f"Words in bold are quoted from the paper. {REACHABLE_PROTOCOL} Results in the paper's search region, with "
         "agents trained on realised returns, are marked as such."

@@ -101,8 +101,8 @@ def budget_table(results: Sequence[BudgetResult], how: str) -> Table:
     )
     note = (
         f"At most {SAMPLE} cases of each environment, evenly spread over those of the stress test whose optimum is "
-        "proven. Budget: number of random directions and of queries of the ZOO phase (as run, also of the rays). Mean "
-        "queries: over all phases, including bisections."
+        "proven. Budget: number of random directions and of queries of the ZOO phase (as run, also the number of "
+        "queries for the rays). Mean queries: over all phases, including bisections."
     )
     return Table(f"CF-ZOO by budget, {how}", columns, tuple(lines), note)
 
@@ -118,9 +118,9 @@ def _paired(one: BudgetResult, recommended: BudgetResult) -> tuple[Any, ...]:
 def describe_budgets(as_run: Sequence[BudgetResult], described: Sequence[BudgetResult]) -> str:
     """Say what a larger budget finds, how much closer it ends, and whether the recommended one is needed."""
     return (
-        "**We recommend using 50k for the best compromise between results and time**, says the paper, which reports "
-        "the time. The results of CF-ZOO as the authors ran it, in the paper's search region, with agents trained on "
-        f"realised returns: {_describe(as_run)} The results of CF-ZOO as the paper describes it, in the reachable "
+        "**We recommend using 50k for the best compromise between results and time**, says the paper. It reports "
+        "the times; the following results are ours. CF-ZOO as the authors ran it, in the paper's search region, with "
+        f"agents trained on realised returns: {_describe(as_run)} CF-ZOO as the paper describes it, in the reachable "
         f"search region: {_describe(described)}"
     )
 
@@ -149,8 +149,11 @@ def _verdict(results: Sequence[BudgetResult], recommended: BudgetResult) -> str:
         if one.solved.successes >= recommended.solved.successes and not one.ratio > NEARLY * recommended.ratio
     )
     if enough.budget >= RECOMMENDED:
-        return f"This supports the recommendation: no smaller budget does as well (to {NEAR})."
+        return (
+            "This supports the recommendation: no smaller budget solves as many cases with a mean distance at most "
+            f"{NEAR} larger."
+        )
     return (
         f"This does not support the recommendation: a budget of {enough.budget:,} ({enough.queries:,.0f} queries) "
-        f"solves as many cases and ends within {NEAR} as close."
+        f"solves as many cases, and its mean distance is at most {NEAR} larger."
     )

@@ -37,7 +37,7 @@ class Gradient:
     cosine: float | None
     """Cosine of the gradient and the direction of the closest command; None if the margin is flat."""
     cosine_inside: float | None
-    """The same without the components that leave the search region at once."""
+    """The same, ignoring components of the gradient that point out of the search region."""
     line_distance: float | None
     """Distance of the first valid command along the gradient; None if there is none."""
     optimum: float
@@ -157,9 +157,9 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
     )
     note = (
         "Cosine: of the gradient of the margin at the original command and the direction of the closest command "
-        f"(exact), scaled. Aligned: above {ALIGNED:g}, without the components that leave the search region at once. "
-        "Line search: the first valid command along the gradient, projected to the search region. Local ZOO: gradient "
-        "steps from the original command, with the budget of the audit."
+        f"(exact), scaled. Aligned: above {ALIGNED:g}, ignoring components of the gradient that point out of the "
+        "search region. Line search: the first valid command along the gradient, projected to the search region. "
+        "Local ZOO: gradient steps from the original command, with the budget of the audit."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
@@ -174,8 +174,8 @@ def describe_gradients(rows: Sequence[Gradient]) -> str:
         "its landscapes, and about another that **even an apparently useful local direction does not guarantee "
         f"success**. Over the {len(rows):,} questions with an answer, the median cosine of the gradient and the "
         f"direction of the closest command is {float(np.median(cosines)) if cosines else 0.0:.2f}. "
-        f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}); along "
-        f"{100 * failures.rate:.1f} % of these there is no valid command on a straight line."
+        f"{100 * share(rows, _aligned).rate:.1f} % of the gradients are aligned (cosine above {ALIGNED:g}). For "
+        f"{100 * failures.rate:.1f} % of these, a line search along the gradient reaches no valid command."
     )
 
 

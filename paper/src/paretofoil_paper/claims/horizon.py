@@ -144,7 +144,8 @@ def describe_horizons(rows: Sequence[HorizonCommand]) -> str:
         f"({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another horizon alone "
         f"changes the greedy action in {100 * changed.rate:.1f} % of the decisions. In DST, where time is an "
         "objective, and in Branch-Path, where all episodes are equally long, another horizon contradicts the return "
-        "and cannot be fulfilled; in Reward-Line a longer one could be. This experiment searches no region of commands."
+        "and cannot be fulfilled; in Reward-Line a longer horizon could be fulfilled. This experiment has no search "
+        "region."
     )
 
 

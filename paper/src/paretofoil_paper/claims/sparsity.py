@@ -112,17 +112,18 @@ def describe_sparsity(paper: Answers, reachable: Answers) -> str:
     }
     shares = "; ".join(f"{name} {_percent(group)}, {_percent(_wide(group))}" for name, group in others.items())
     verdicts = {verdict(_wide(group)) for group in (as_run, *others.values()) if _wide(group)}
-    conclusion = " So the result depends on the search region and the search." * (len(verdicts) > 1)
+    conclusion = " The result depends on the search region and the search." * (len(verdicts) > 1)
     unchanged = sum(one.closest == 0 for one in as_run)
     return (
         "**In practice, the explanations are usually sparse, changing 1 or 2 entries**, says the paper. At most two "
         f"entries change in {100 * FEW_ENTRIES:.0f} % of the authors' published answers. In the same experiment on our "
         f"agents (`{AS_RUN}`, the paper's search region, realised returns), at most two change in {_percent(as_run)} "
-        f"of the answers, and in {_percent(_wide(as_run))} of those whose command has three or more entries: "
-        f"{verdict(_wide(as_run))}. By environment these are {_by_environment(_wide(as_run))}. {unchanged:,} answers "
-        "change no entry by more than the threshold. The other searches, for all answers and for commands of three or "
-        f"more entries: {shares}.{conclusion} The range of an entry is that of the region; some regions are wide: "
-        "Minecart's allows 200 of fuel, and episodes need less than 2."
+        f"of the answers, and in {_percent(_wide(as_run))} of those whose command has three or more entries "
+        f"({verdict(_wide(as_run))}). By environment, the latter share is {_by_environment(_wide(as_run))}. "
+        f"{unchanged:,} answers change no entry by more than the threshold. The same two shares for the other "
+        "searches, first of all answers, then of those whose command has three or more entries: "
+        f"{shares}.{conclusion} The threshold is a share of the search region, and some regions are wide: Minecart's "
+        "allows a fuel consumption of 200, while episodes need less than 2."
     )
 
 
@@ -156,4 +157,4 @@ def verdict(answers: Answers) -> str:
     low, high = few.interval if np.isnan(cluster.low) else (cluster.low, cluster.high)
     if low <= 0.5 <= high:
         return "the interval contains one half"
-    return f"by the interval, {'more' if low > 0.5 else 'less'} than half"
+    return f"the whole interval is {'above' if low > 0.5 else 'below'} one half"
