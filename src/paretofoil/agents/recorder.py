@@ -307,13 +307,13 @@ def _basis(tensor: Tensor) -> Tensor:
 
 
 def _sizes(tensor: Tensor) -> Tensor:
-    """Return the sizes of the coefficients; indices and masks stay what they are."""
+    """Return the absolute values of the coefficients; return indices and masks unchanged."""
     basis = _basis(tensor)
     return basis.abs() if basis.is_floating_point() else basis
 
 
 def _errors(tensor: Tensor) -> Tensor:
-    """Return the rounding errors; indices and masks stay what they are."""
+    """Return the rounding errors; return indices and masks unchanged."""
     if isinstance(tensor, Symbol):
         return tensor.error
     basis = _basis(tensor)
@@ -348,7 +348,7 @@ def linear_in_one(function: Any, args: Arguments, kwargs: Named, terms: int | No
 
 
 def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
-    """Return the symbol that depends on the command, or, of constants alone, the first."""
+    """Return the symbol that depends on the command; if all are constants, return the first."""
     symbols = symbols_in((args, kwargs))
     varying = [symbol for symbol in symbols if not symbol.is_constant]
     if len(varying) > 1:

@@ -249,7 +249,7 @@ def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> 
 
 
 def _hard_commands(policy: TorchPolicy, folded: FoldedPolicy) -> np.ndarray:
-    """Return corners of the command space, kinks of the fold, and the next numbers beside both.
+    """Return corners of the command space, kinks of the fold, and the representable numbers next to both.
 
     A kink is where the input of an activation changes its sign, on lines from corners to random commands.
     """

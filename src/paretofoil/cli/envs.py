@@ -1,4 +1,4 @@
-"""paretofoil envs; environments as they are typed: from the catalogue, or any that Gymnasium knows."""
+"""paretofoil envs, and environments of the command line: from the catalogue, or registered with Gymnasium."""
 
 import sys
 from contextlib import suppress
@@ -105,7 +105,7 @@ def _show(entry: "CatalogueEntry") -> None:
 def find_environment(
     environment: str, objectives: str | None = None, actions: str | None = None, max_steps: int | None = None
 ) -> "CatalogueEntry":
-    """Return a catalogued environment, or one that Gymnasium knows; "module:id" imports the module first."""
+    """Return an environment of the catalogue or of Gymnasium's registry; "module:id" imports the module first."""
     from paretofoil import envs as catalogue
     from paretofoil.core.command import Objective
     from paretofoil.envs.catalogue import make_raw
@@ -128,7 +128,7 @@ def find_environment(
 
 
 def _check_registered(environment: str, max_steps: int | None) -> None:
-    """Raise an error if Gymnasium does not know the environment, or its step limit."""
+    """Raise an error if the environment is not registered with Gymnasium, or has no step limit."""
     import gymnasium
 
     from paretofoil import envs as catalogue

@@ -1,4 +1,4 @@
-"""Agents, commands, ranges and steps as they are typed.
+"""Parse the agents, commands, ranges and steps of the command line.
 
 Plain numbers are returns, in the order of the objectives: 8,-8. By name, costs are positive: treasure=8,time=8 is the
 same command, and time=2:5 is the range of returns from -5 to -2.
@@ -108,7 +108,7 @@ def read_steps(text: str) -> list[int]:
 
 
 def _turned(objective: Objective, value: float) -> float:
-    """Return a return as it is typed, or the reverse: costs change their sign."""
+    """Convert a return to the form of the command line, or back: costs change their sign."""
     return 0.0 - value if objective.cost else value
 
 

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Write files atomically."""
 
 import os
 import secrets
@@ -20,7 +20,7 @@ def check_file(path: Path, what: str) -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file beside the place and rename it, so that a killed process or a full disk leaves the old file.
+    """Write a temporary file and rename it. If the process is killed or the disk is full, the old file remains.
 
     Links are followed, an existing file keeps its mode, and a new one gets that of the umask. What is not a regular
     file, such as a pipe or a device, is written to and never replaced.

@@ -23,7 +23,7 @@ def as_points(points: object) -> np.ndarray:
 
 
 def nondominated(points: object) -> np.ndarray:
-    """Return the indices, in order, of the points that no other point dominates; of equal points, that of the first."""
+    """Return the indices, in order, of the nondominated points; of equal points, only the first counts."""
     return _best(as_points(points))
 
 

@@ -1,4 +1,4 @@
-"""Policies: anything that tells the log-probability of each action, given states and commands."""
+"""Policies: objects that return the log-probability of each action, given states and commands."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ or logits, which differ from them by a number for each row; only differences wit
 
 @runtime_checkable
 class Policy(Protocol):
-    """A black box, asked in batches."""
+    """A black-box policy, queried in batches."""
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """(N, state size), (N, d) -> (N, num_actions)."""
@@ -156,7 +156,7 @@ def action_values(policy: Policy, scores: np.ndarray) -> np.ndarray | None:
 
 @dataclass(frozen=True, eq=False)
 class Rounding:
-    """How far the deployed policy can be from the real numbers, layer by layer.
+    """Bounds on the rounding errors of the deployed policy, layer by layer.
 
     What the deployed layer k gives to its activation differs from W_k h + b_k, for the deployed inputs h, by at most
     terms_k |h| + constants_k. The deployed activation is off by at most activations_k times its size (of a SiLU: the
@@ -187,7 +187,7 @@ class Rounding:
 
     @property
     def is_coarse(self) -> bool:
-        """Whether numbers are coarser than float32; probes say too little about these."""
+        """Whether the number format is coarser than float32; measured errors are not reliable for such formats."""
         return self.unit > 2.0**-24
 
     def of_outputs(self, keep: slice | list[int]) -> "Rounding":
@@ -206,7 +206,7 @@ class Rounding:
     def of_layers(
         cls, weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], activations: Sequence[Activation], unit: float
     ) -> "Rounding":
-        """Return the errors of layers that are computed as they stand, with a unit roundoff, in any order of terms."""
+        """Return the errors of affine layers and activations, for a unit roundoff and sums in any order."""
         shares = [(weight.shape[1] + 8) * unit / (1.0 - (weight.shape[1] + 8) * unit) for weight in weights]
         return cls(
             terms=tuple(share * np.abs(weight) for share, weight in zip(shares, weights, strict=True)),
@@ -256,7 +256,7 @@ class FoldedPolicy:
         return replace(self, rounding=None, unknown=unknown)
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
-        """Return how far the deployed logits (N, num_actions) can be from `logits`; infinite if that is not known."""
+        """Return the largest rounding error (N, num_actions) of the deployed logits; infinite if unknown."""
         rounding, sums = self.rounding, self._forward(commands)
         if rounding is None:
             return np.full_like(sums[-1], np.inf)
@@ -294,7 +294,7 @@ class WhiteBoxPolicy(Protocol):
 
 @runtime_checkable
 class ValuedPolicy(Protocol):
-    """A policy whose scores are no log-probabilities: it chooses what is worth most under preferences (optional)."""
+    """Optional: a policy that scores actions by their value under the preferences, not by log-probabilities."""
 
     tells_values: bool
 
@@ -309,7 +309,7 @@ class ValueTable:
 
     @property
     def rounding(self) -> float:
-        """How far off a difference of what two actions are worth may be, as the agent computes it."""
+        """Largest rounding error of the difference of two action values, as the agent computes it."""
         return 2 * (self.vectors.shape[2] + 1) * self.unit * float(np.abs(self.vectors).max())
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The catalogue of environments: what is known about each, and how to make it."""
+"""The catalogue of environments: the description of each, and how to create it."""
 
 import os
 import re
@@ -103,7 +103,7 @@ class CatalogueEntry:
 
 @dataclass(frozen=True)
 class OneHot:
-    """Encodes integers 0..size-1 as concatenated one-hot vectors. A number of size 1 is a flag and is kept as it is."""
+    """Encodes integers 0..size-1 as concatenated one-hot vectors. A number of size 1 is a flag and is not encoded."""
 
     sizes: tuple[int, ...]
 
@@ -143,7 +143,7 @@ def names() -> list[str]:
 
 
 def entry(name: str | CatalogueEntry) -> CatalogueEntry:
-    """Return the entry with this name; an entry is returned as it is."""
+    """Return the entry with this name; return an entry unchanged."""
     if isinstance(name, CatalogueEntry):
         return name
     if name in _entries:

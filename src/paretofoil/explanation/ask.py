@@ -29,7 +29,7 @@ def ask(
     limits: Limits = NO_LIMITS,
     phrases: Sequence[str] | None = None,
 ) -> list[Answer]:
-    """Return one answer per question about the same policy; each is the same as if it were asked alone.
+    """Return one answer per question about the same policy. No answer depends on the other questions.
 
     `actions` are the names of the actions. `phrases` say what the agent has done after each ("gone down").
     """

@@ -142,7 +142,7 @@ def atlas(
 
 @dataclass(frozen=True, eq=False)
 class _Cells(Progress):
-    """Polygons of first commands whose episodes are equal so far."""
+    """Polygons of initial commands; all commands of a polygon have followed the same path so far."""
 
     corners: np.ndarray  # (B, 12, 2)
     area: np.ndarray  # (B,)
@@ -238,7 +238,7 @@ class _Partition:
         return [*parts, *self._halves(kept), *self._halves(cells[~small])]
 
     def _cut_off(self, cells: _Cells, winner: np.ndarray, ahead: np.ndarray) -> list[_Cells]:
-        """Cut off the part in which the winner is proven to be chosen, if it is large; halve the rest."""
+        """Cut off the part of each cell in which one action is proven, if it is large; halve the other cells."""
         inner, values, outside = cells.corners, np.where(np.isfinite(ahead), ahead, -1.0), []
         for rival in range(values.shape[1]):
             outside.append(_clip(inner, values[:, rival])[0])

@@ -40,7 +40,7 @@ def is_provable(agent: Agent) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Progress(Columns):
-    """How far the episodes of B sets of commands are."""
+    """Progress of the episodes of B sets of commands."""
 
     state: np.ndarray  # (B,) int
     step: np.ndarray  # (B,) int

@@ -267,7 +267,7 @@ class _Computation:
         return Nearest(commands[near[0]], nearest.action, float(distances[near[0]])) if near else nearest
 
     def _prove(self, known: bool) -> _Bounds:
-        """Return the proven bounds; `known` says that some command is known to change the action."""
+        """Return the proven bounds; `known` is True if a command that changes the action was found."""
         policy, count = self.question.policy, len(self.valid)
         if count == 1:
             return _Bounds(np.ones(1), np.ones(1), inert=True, stop=Stop.PROVEN)

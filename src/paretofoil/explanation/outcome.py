@@ -227,7 +227,7 @@ class _OutcomeSearch:
             self._try(np.concatenate([between, around]))
 
     def _shorten(self, command: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return a command in short numbers beside another one, and its return; both meet the goal."""
+        """Return a command in short numbers close to the given one, and its return; both commands meet the goal."""
         first = 1 - np.floor(np.log10(self.scale))
         for more in range(6):
             unit = 10.0 ** -(first + more)

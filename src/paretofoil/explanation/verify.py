@@ -193,7 +193,7 @@ def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarra
 
 
 def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) -> np.ndarray:
-    """Return rounded preferences (N, d) that sum to 1: all changed ones but one are rounded, and that one is the rest.
+    """Return rounded preferences (N, d) that sum to 1: round all changed weights but one, which gets the remainder.
 
     The rest is as short as the others, unless an unchanged number is longer.
     """

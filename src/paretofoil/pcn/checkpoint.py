@@ -50,7 +50,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class Counters:
-    """How far a training is."""
+    """Progress of a training."""
 
     steps: Count
     iteration: Count

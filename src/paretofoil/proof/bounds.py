@@ -83,7 +83,7 @@ class AffineForm:
         return AffineForm(slope * self.center + middle, slope[:, None, :] * self.slopes, radius)
 
     def times(self, other: "AffineForm") -> "AffineForm":
-        """Return the product with a form of other inputs; what is not linear becomes radius."""
+        """Return the product with a form of other inputs; the nonlinear part is added to the radius."""
         slopes = np.concatenate([other.center[:, None] * self.slopes, self.center[:, None] * other.slopes], axis=1)
         reach, other_reach = (np.abs(form.slopes).sum(axis=1) + form.radius for form in (self, other))
         linear = np.abs(self.center) * other.radius + np.abs(other.center) * self.radius

@@ -156,7 +156,7 @@ class MarginNetwork:
         return replace(self, rounding=rounding)
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return how far the deployed margins (rivals,) can be from those of real numbers in the box low, high (d,).
+        """Return the largest rounding error (rivals,) of the deployed margins in the box low, high (d,).
 
         Infinite if the rounding of the deployed policy is not known.
         """
@@ -341,7 +341,7 @@ class ProductNetwork:
         return replace(self, gains=self.gains.with_rounding(rounding))
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return how far the deployed margins (rivals,) can be from those of real numbers in the box low, high (d,)."""
+        """Return the largest rounding error (rivals,) of the deployed margins in the box low, high (d,)."""
         if self.rounding is None:
             return np.full(self.num_rivals, np.inf)
         largest = np.abs(self._weights((low + high)[None] / 2)[0]) + np.abs(self.basis) @ ((high - low) / 2)

@@ -124,7 +124,7 @@ class _Scan:
 
 
 def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
-    """Return the margins (Q, n) of points (Q, n, d); of points at 0 only the first is queried."""
+    """Return the margins (Q, n) of points (Q, n, d). Of several points at 0, only the first is queried."""
     num_questions, num_points, dim = points.shape
     mask = np.abs(points).max(axis=2) > 1e-9
     mask[:, 0] = True

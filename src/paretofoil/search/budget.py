@@ -81,7 +81,7 @@ class Budget:
 
     @property
     def late(self) -> bool:
-        """Whether the time is over; the findings then say so."""
+        """Whether the time limit was reached; if so, the findings record it."""
         self.overtime = self.overtime or now() >= self.deadline
         return self.overtime
 

@@ -131,7 +131,7 @@ class Exact(Search):
     def _branch_and_bound(
         self, candidates: list[Allowance], incumbent: "_Incumbent", start: np.ndarray | None
     ) -> tuple[Allowance, Proof]:
-        """Return the first proof that closes and what it allows for; if none does, the one with the best bound."""
+        """Return the first complete proof and its allowance; if none is complete, the proof with the best bound."""
         question, best, boxes = incumbent.question, (candidates[0], Proof(0.0, 0, Stop.COMPLETE)), 0
         for number, allowed in enumerate(candidates):
             claim = allowed.claim(question, question.kappa)

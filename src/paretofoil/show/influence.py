@@ -159,7 +159,7 @@ def _shares(influence: Influence) -> str:
 
 
 def _alone(influence: Influence) -> str:
-    """Return what changing one objective alone does or, if nothing, changing several."""
+    """Return the effect of changing one objective alone; if it has none, the effect of changing several."""
     turning = [line for line in influence.alone if line.down is not None or line.up is not None]
     if turning:
         return " ".join(_turns(influence, line) for line in turning)

@@ -76,7 +76,7 @@ TITLE_LETTERS = 11
 
 
 def can_draw() -> bool:
-    """Tell whether figures can be drawn: matplotlib is installed."""
+    """Return whether matplotlib is installed, which figures need."""
     return find_spec("matplotlib") is not None
 
 

@@ -72,7 +72,7 @@ def paragraph(answer: Answer) -> str:
 
 
 def advice(answer: Answer) -> str:
-    """Return what to ask for to get the foil and what is asked for; empty if no attainable command was sought.
+    """Return the sentence about the attainable command; empty if none was searched for.
 
     "To make the agent choose down and get what you ask for, ask for 5 treasure in 7 steps: it then delivers exactly
     that."

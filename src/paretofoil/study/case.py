@@ -56,7 +56,7 @@ class CaseRule:
         return evenly(count, count if self.commands is None else self.commands)
 
     def pick_foils(self, policy: Policy, decision: Decision) -> list[int]:
-        """Return the chosen foils in the order of the actions; of equally probable foils the first.
+        """Return the chosen foils in the order of the actions. Of equally probable foils, the first are chosen.
 
         The policy is queried for each decision separately: rounding in a batch could change the order.
         """

@@ -49,7 +49,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How far a study is."""
+    """Progress of a study."""
 
     done: int
     """Number of finished questions, earlier runs included."""

@@ -192,7 +192,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
 
 
 def read_runs(path: str | Path) -> list[Run]:
-    """Return the runs of a study in their order; a run that was stopped at once has asked nothing."""
+    """Return the runs of a study in order. A run that was stopped immediately has no answers."""
     with _reading(path) as (connection, _):
         what, runs = f"the machine of a run of {path}", []
         for row in _select(connection, "run ORDER BY number"):
@@ -208,7 +208,7 @@ def read_rows(path: str | Path) -> list[Row]:
 
 
 def _read_rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
-    """Return all rows in their order. A row whose checksum is another one is an error; old files have no checksums."""
+    """Return all rows in order. Raise an error for a row with a wrong checksum; old files have no checksums."""
     rows = []
     for stored in _select(connection, "answer ORDER BY agent, search, front, 4, foil"):  # 4: step, once called time
         checksum = stored.pop("checksum", None)
@@ -231,7 +231,7 @@ def _select(connection: sqlite3.Connection, source: str) -> Iterator[dict[str, A
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, Any]]]:
-    """Yield a connection to a study's file, and what the file says about itself."""
+    """Yield a connection to a study's file, and the file's metadata."""
     path = Path(path)
     with _explain_errors(path), open_to_read(path, "a study's file") as connection:
         yield connection, _read_about(connection, path)

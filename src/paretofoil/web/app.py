@@ -142,7 +142,7 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 
 @router.get("/health", tags=["server"])
 async def health(server: ServerDep, response: Response) -> models.Health:
-    """Return the version, the number of jobs, and what is wrong."""
+    """Return the version, the number of jobs, and the problems of the workers."""
     problems, quick = server.jobs.problems, server.quick.process.problem
     failing = quick is not None or len(problems) == server.settings.num_workers
     response.status_code = 503 if failing else 200
@@ -273,7 +273,7 @@ async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)],
 
 
 async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
-    """Check a question at once and return its job."""
+    """Check a question immediately, and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
     job, ticket = server.jobs.submit(kind, server.agents.address(request.agent), fields)
     return _json(job.to_json(ticket), 200 if ticket is None else 202)

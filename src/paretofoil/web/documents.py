@@ -43,7 +43,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
 
 
 def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
-    """Return everything that the page knows of an agent."""
+    """Return the description of an agent for the page."""
     agent = store.agent(name)
     space = agent.space
     return {

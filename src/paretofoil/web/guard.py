@@ -130,7 +130,7 @@ def is_own_host(host: str, settings: Settings) -> bool:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """Return a receive function that gives the application the body that was read, then whatever else comes."""
+    """Return a receive function that replays the body that was read, then passes on later messages."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive_again() -> Message:

@@ -81,7 +81,7 @@ class JobQueue:
 
     @property
     def problems(self) -> list[str]:
-        """What is wrong with each worker that cannot run jobs."""
+        """The problem of each worker that cannot run jobs."""
         return [worker.problem for worker in self._workers if worker.problem is not None]
 
     async def close(self) -> None:

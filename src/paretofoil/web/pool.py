@@ -67,7 +67,7 @@ class WorkerProcess:
 
     @property
     def problem(self) -> str | None:
-        """Why no task can be run now; None if nothing is wrong."""
+        """The reason why no task can run now; None if tasks can run."""
         return None if self.is_ready else self._problem
 
     @property

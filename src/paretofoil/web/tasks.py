@@ -72,7 +72,7 @@ def _probabilities(agent: Agent, request: Request) -> Any:
 
 
 def _check_answer(agent: Agent, request: Request) -> Any:
-    """Return the request with its foil as a number. Raise what is wrong with it now, before it waits in the queue."""
+    """Return the request with its foil as a number. Raise errors now, before the request waits in the queue."""
     decision = _EPISODES.decision(agent, _spec(request), request["step"])
     foil = find_action(request["foil"], agent.actions, decision.valid_actions)
     if foil == decision.action:

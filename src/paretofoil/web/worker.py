@@ -20,7 +20,7 @@ PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
 
 
 def main(niceness: int, modules: Sequence[str]) -> None:
-    """Run tasks until stdin ends. Whatever else prints to stdout goes to stderr instead."""
+    """Run tasks until stdin ends. Output of other code to stdout is redirected to stderr."""
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     if hasattr(os, "nice"):

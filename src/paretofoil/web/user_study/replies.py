@@ -135,7 +135,7 @@ class Replies:
             return int(rows.fetchone()[0])
 
     def add(self, reply: Reply) -> None:
-        """Store a reply. The same reply is stored once, whatever its times; another one in its place is refused."""
+        """Store a reply, or raise Conflict if the step has a different one. Repeated equal replies are stored once."""
         with self._connection() as connection:
             place = (reply.number, reply.position)
             row = connection.execute(f"{_SELECT} WHERE number = ? AND position = ?", place).fetchone()
@@ -148,7 +148,7 @@ class Replies:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        """Yield the connection in a transaction. Whatever SQLite cannot do is an error of the store."""
+        """Yield the connection in a transaction. Errors of SQLite are raised as errors of the store."""
         try:
             with self._database.writing() as connection:
                 yield connection
