@@ -26,7 +26,9 @@ class LayeredPolicy:
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
         hidden = np.asarray(commands, dtype=self.precision)
         for (weight, bias), activation in zip(self._deployed, (*self.folded.activations, None), strict=True):
-            hidden = hidden @ weight.T + bias
+            with np.errstate(invalid="ignore"):  # OpenBLAS computes with unused parts of vectors, too
+                hidden = hidden @ weight.T + bias
+            assert not np.isnan(hidden).any()
             hidden = hidden if activation is None else ACTIVATIONS[activation](hidden)
         return hidden
 
