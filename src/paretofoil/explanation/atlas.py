@@ -1,6 +1,6 @@
 """Atlas: the outcome of every command, proven.
 
-The command space of two objectives is cut into cells, convex polygons of first commands whose episodes are equal so
+The command space of two objectives is cut into cells, convex polygons of initial commands whose episodes are equal so
 far. In the state that a cell reached, bounds show one of three things: one action is chosen under all its commands, and
 the cell makes a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
 
@@ -18,7 +18,7 @@ import numpy as np
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import Objective
 from paretofoil.core.display import show
-from paretofoil.core.errors import as_seed
+from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.options import Stop, as_seconds, now
 from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
 from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provable, require_deterministic
@@ -134,6 +134,10 @@ def atlas(
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
     require_deterministic(agent)
+    if as_whole(samples, "a number of samples") < 1:
+        raise InvalidInput.expected("at least 1 sample", samples)
+    if not 0.0 <= undecided <= 1.0:
+        raise InvalidInput.expected("an undecided share from 0 to 1", undecided)
     deadline = now() + as_seconds(seconds)
     if agent.space.dim == 2 and is_provable(agent):
         return _Partition(agent, deadline).run(undecided, progress)
@@ -165,29 +169,26 @@ class _Partition:
         self.done_area = 0.0
 
     def run(self, undecided: float, progress: Callable[[int, int], None] | None) -> Atlas:
-        corners = np.array([[x, y] for x, y in zip(*self._rectangle(), strict=True)])
+        (left, bottom), (right, top) = self.low, self.high
+        corners = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
         corners = np.concatenate([corners, np.repeat(corners[-1:], _CORNERS - 4, axis=0)])[None]
         pool = _Cells.of(Progress.start(2), corners)
         stop = Stop.PROVEN
         while len(pool):
-            left = self.total - self.done_area
-            if left <= undecided * self.total:
+            open_area = self.total - self.done_area
+            if open_area <= undecided * self.total:
                 break
             if now() >= self.deadline:
                 stop = Stop.OUT_OF_TIME
                 break
             if progress is not None:
-                progress(round(100 * (1.0 - left / self.total)), 100)
+                progress(round(100 * (1.0 - open_area / self.total)), 100)
             order = np.argsort(-pool.area)
             half = int(np.searchsorted(np.cumsum(pool.area[order]), pool.area.sum() / 2))
             take = min(max(half, _LEAST), _MOST)
             parts = [pool[order[take:]], *self._examine(pool[order[:take]])]
             pool = _Cells(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
         return self._atlas(pool, stop)
-
-    def _rectangle(self) -> tuple[list[float], list[float]]:
-        (left, bottom), (right, top) = self.low.tolist(), self.high.tolist()
-        return [left, right, right, left], [bottom, bottom, top, top]
 
     def _examine(self, cells: _Cells) -> list[_Cells]:
         """Step, cut or halve cells; return those that go on."""
@@ -268,8 +269,8 @@ class _Partition:
 
     def _advance(self, cells: _Cells, actions: np.ndarray) -> _Cells:
         """Step cells whose action is proven; record those whose episode ends, and return the others."""
-        some = cells.area > _EMPTY * self.total
-        cells, actions = cells[some], actions[some]
+        large = cells.area > _EMPTY * self.total
+        cells, actions = cells[large], actions[large]
         after, ends, final = self.episodes.advance(cells, actions)
         self.done.append((cells.corners[ends], after.collected[ends], final[ends]))
         self.done_area += float(cells.area[ends].sum())
@@ -286,8 +287,10 @@ class _Partition:
         order = np.argsort(-shares, kind="stable")
         outcomes = tuple(_outcome(self.agent, kinds[k, :2], bool(kinds[k, 2]), float(shares[k])) for k in order)
         numbers = np.argsort(order)[kind_of]
-        asked = _clip(*_clip(corners, achieved[:, None, 0] - corners[:, :, 0], achieved[:, None, 1] - corners[:, :, 1]))
-        delivers = float(_areas(asked[0]).sum() / self.total)
+        fulfilled = _clip(
+            *_clip(corners, achieved[:, None, 0] - corners[:, :, 0], achieved[:, None, 1] - corners[:, :, 1])
+        )
+        delivers = float(_areas(fulfilled[0]).sum() / self.total)
         return Atlas(
             self.agent.name,
             self.agent.space.command_objectives,

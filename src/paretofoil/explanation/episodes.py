@@ -1,12 +1,11 @@
 """Greedy episodes of whole sets of commands, in deterministic environments with finitely many states.
 
-There the greedy episode is a function of the first command alone: the remaining command is the first one minus what was
-collected. A set of commands that take the same actions is followed together, as long as bounds of the differences
-between actions show which one is chosen.
+There the greedy episode is a function of the initial command alone: the remaining command is the initial one minus the
+return collected so far. A set of commands is followed together, as long as bounds of the differences between actions
+show which action is chosen.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,15 +19,17 @@ from paretofoil.proof.branch_and_bound import Columns
 from paretofoil.proof.shares import Contest
 from paretofoil.proof.slack import probe_shares
 
-_SUBTRACTION = 1e-13
-"""More than the relative rounding error of a remaining command."""
+_SUBTRACTION = 2.0**-52
+"""More than the relative rounding error of a remaining command, per step."""
+_ROUNDING = 1e-13
+"""More than the relative rounding error of a bound."""
 
 
 def require_deterministic(agent: Agent) -> None:
     """Raise an error unless each command of the agent has one outcome."""
     if agent.space.simplex:
         raise InvalidInput.expected("an agent whose commands are returns", f"{agent.name}, which takes preferences")
-    if agent.environment.stochastic:
+    if agent.batch_env().stochastic:  # of a finite environment: what its table shows
         got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
         raise InvalidInput.expected("an agent in a deterministic environment", got)
 
@@ -49,20 +50,21 @@ class Progress(Columns):
     anchor_step: np.ndarray  # (B,) int
 
     @classmethod
-    def start(cls, dim: int, state: int = 0, step: int = 0, count: int = 1) -> "Progress":
-        states, steps = np.full(count, state), np.full(count, step)
-        return cls(states, steps, np.zeros((count, dim)), states - states - 1, steps)
+    def start(cls, dim: int) -> "Progress":
+        """Return the progress of one set of commands, at the start of the episode."""
+        zero = np.zeros(1, dtype=np.int64)
+        return cls(state=zero, step=zero, collected=np.zeros((1, dim)), anchor=zero - 1, anchor_step=zero)
 
 
 class EpisodesOfSets:
-    """Follows sets of commands."""
+    """Follows sets of commands through the states of an environment, for one agent."""
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.table: TransitionTable = tabulate(agent.environment)
         self._contests: dict[int, Contest] = {}
 
-    @cached_property
+    @property
     def num_actions(self) -> int:
         return self.table.masks.shape[1]
 
@@ -90,11 +92,13 @@ class EpisodesOfSets:
     ) -> tuple[np.ndarray, HalfSpaces]:
         """Return the valid actions of a state, and bounds of the differences between all ordered pairs of them.
 
-        The bounds are affine functions of the first command, over boxes low, high (B, d) of first commands of which
-        `collected` (B, d) was collected. Where one is negative, the first action of the pair is not chosen.
+        The bounds are affine functions of the initial command, over boxes low, high (B, d) of initial commands;
+        `collected` (B, d) is the return collected so far. Where a bound is negative, the first action of the pair is
+        not chosen.
         """
         valid = np.flatnonzero(self.table.masks[state])
-        off = _SUBTRACTION * (np.maximum(np.abs(low), np.abs(high)).max() + np.abs(collected).max())
+        steps = max(self.agent.environment.max_steps, 450)
+        off = _SUBTRACTION * steps * (np.maximum(np.abs(low), np.abs(high)).max() + np.abs(collected).max())
         least, most = low - collected - off, high - collected + off
         contest = self._contest(state, least.min(axis=0), most.max(axis=0))
         scaled = ((side - contest.low) / contest.scale for side in (least, most))
@@ -102,7 +106,7 @@ class EpisodesOfSets:
         slopes = bounds.slopes / contest.scale
         offsets = bounds.offsets - np.einsum("bpd,bd->bp", slopes, collected + contest.low)
         size = np.abs(bounds.offsets) + np.abs(slopes) @ (np.abs(contest.low) + np.abs(contest.scale))
-        return valid, HalfSpaces(slopes, offsets + np.abs(slopes).sum(axis=2) * off + 1e-13 * size)
+        return valid, HalfSpaces(slopes, offsets + np.abs(slopes).sum(axis=2) * off + _ROUNDING * size)
 
     def choices(self, state: int, commands: np.ndarray) -> np.ndarray:
         """Return the action (N,) that the policy chooses in a state under remaining commands (N, d)."""

@@ -143,7 +143,7 @@ def explain_outcome(agent: Agent, command: Any, goal: str, *, seconds: float = 1
 
 @dataclass(frozen=True, eq=False)
 class _Nodes(Progress):
-    """Boxes of initial commands; all commands of a box have followed the same path so far."""
+    """Boxes around the initial commands that follow a path; a box may contain other commands, too."""
 
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
@@ -155,11 +155,13 @@ class _Nodes(Progress):
         return cls(**{field.name: getattr(progress, field.name) for field in fields(Progress)}, **columns)
 
 
-Path = list[tuple[int, int, np.ndarray]]
+_Path = list[tuple[int, int, np.ndarray]]
 """The state, the action and the return collected before, of each step."""
 
 
 class _OutcomeSearch:
+    """The search for the closest command under which the episode of an agent meets a goal."""
+
     def __init__(self, agent: Agent, original: np.ndarray, goal: Goal, deadline: float) -> None:
         self.agent, self.original, self.goal, self.deadline, self.start = agent, original, goal, deadline, now()
         space = agent.space
@@ -271,6 +273,7 @@ class _OutcomeSearch:
         return Stop.PROVEN
 
     def _children(self, nodes: _Nodes) -> list[_Nodes]:
+        """Return the nodes after one more step of each possible action, and halves of boxes; settle the leaves."""
         self.boxes += len(nodes)
         children: list[_Nodes] = []
         leaves: list[tuple[float, int, np.ndarray, np.ndarray]] = []
@@ -319,15 +322,15 @@ class _OutcomeSearch:
         )
         return can
 
-    def _trace(self, last: int) -> Path:
+    def _trace(self, last: int) -> _Path:
         """Return the path that ends with a step."""
-        path: Path = []
+        path: _Path = []
         while last >= 0:
             last, state, action, collected = self.steps[last]
             path.append((state, action, collected))
         return path[::-1]
 
-    def _settle(self, path: Path, low: np.ndarray, high: np.ndarray) -> None:
+    def _settle(self, path: _Path, low: np.ndarray, high: np.ndarray) -> None:
         """Find the closest command that takes a path, among the commands of a box, or prove that none does."""
         low, high = low[None], high[None]
         while len(low):
@@ -348,7 +351,7 @@ class _OutcomeSearch:
                 return
             low, high = (np.concatenate(sides) for sides in _halves(low, high, self.scale))
 
-    def _narrow(self, path: Path, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _narrow(self, path: _Path, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the parts of boxes in which no step of the path is proven to go otherwise."""
         for state, action, collected in path:
             valid, bounds = self.episodes.bounds(state, low, high, np.broadcast_to(collected, low.shape))

@@ -10,13 +10,15 @@ from paretofoil.explanation.atlas import Atlas, Outcome
 from paretofoil.show.influence import tenths
 from paretofoil.show.landscape import as_shown, axis_label
 from paretofoil.show.numbers import number_of, proven, quantities
-from paretofoil.show.palette import GREY, INK, check_figure, save_figure
+from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, save_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
+COLOURS = (BLUE, ORANGE, GREEN, RED, "#cc79a7", SKY, "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
 """The colours of the outcomes on the front, in its order; they repeat."""
+OTHERS = ("#c4c8ce", "#d5d8dc", "#e4e6e9")
+"""The colours of other outcomes; neighbours usually differ."""
 LISTED = 12
 """Outcomes in the legend."""
 
@@ -67,8 +69,7 @@ def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
     shown = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
     shown.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
     colour_of = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(shown)}
-    greys = ("#c4c8ce", "#d5d8dc", "#e4e6e9")
-    colours = [colour_of.get(number, greys[number % len(greys)]) for number in range(len(atlas.outcomes))] + [INK]
+    colours = [colour_of.get(number, OTHERS[number % len(OTHERS)]) for number in range(len(atlas.outcomes))] + [INK]
     corners = np.stack([as_shown(o, atlas.cells[:, :, i]) for i, o in enumerate(atlas.objectives)], axis=2)
     faces = np.array(colours)[atlas.outcome_of]
     lines = np.where(atlas.outcome_of < 0, 0.0, 0.3)  # close the gaps between cells of one outcome
@@ -78,7 +79,7 @@ def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
         getattr(axes, f"set_{side}lim")(*ends)
         getattr(axes, f"set_{side}label")(axis_label(atlas.objectives[which]))
     handles = [Patch(color=colour_of[number], label=_label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
-    handles.append(Patch(color=greys[0], label="other outcomes"))
+    handles.append(Patch(color=OTHERS[0], label="other outcomes"))
     if atlas.undecided > 1e-6:
         handles.append(Patch(color=INK, label="undecided"))
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
@@ -92,7 +93,7 @@ def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":
     outcomes = atlas.outcomes[:LISTED]
     shares = np.array([outcome.share for outcome in outcomes])
     bounds = np.array([atlas.interval(outcome.share) for outcome in outcomes])
-    colours = ["#0072b2" if outcome.on_front else "#c4c8ce" for outcome in outcomes]
+    colours = [BLUE if outcome.on_front else OTHERS[0] for outcome in outcomes]
     places = np.arange(len(outcomes))
     errors = np.abs(bounds.T - shares) * 100
     axes.barh(places, 100 * shares, xerr=errors, color=colours, ecolor=INK, capsize=2)
