@@ -21,7 +21,8 @@ import paretofoil as pf
 from paretofoil.core.answer import Status
 from paretofoil.envs.episode import EXACT, greedy, run_episodes
 from paretofoil.explanation.atlas import Atlas
-from paretofoil.explanation.outcome import SAME, OutcomeAnswer, read_goal
+from paretofoil.explanation.outcome import OutcomeAnswer, read_goal
+from paretofoil.explanation.outcome_search import SAME
 
 TWO_OBJECTIVES = ["reward-line", "branch-path", "deep-sea-treasure", "deep-sea-treasure-early"]
 AGENTS = [*TWO_OBJECTIVES, "collect-two"]

@@ -10,7 +10,8 @@ from paretofoil.core.answer import Status
 from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.episode import greedy, run_episodes
-from paretofoil.explanation.outcome import GAP, read_goal
+from paretofoil.explanation.outcome import read_goal
+from paretofoil.explanation.outcome_search import GAP
 
 SEA = (Objective("treasure"), Objective("time", "steps", cost=True))
 

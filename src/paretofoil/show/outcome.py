@@ -1,7 +1,8 @@
 """Answers to outcome questions, in words."""
 
 from paretofoil.core.answer import Status
-from paretofoil.explanation.outcome import GAP, OutcomeAnswer
+from paretofoil.explanation.outcome import OutcomeAnswer
+from paretofoil.explanation.outcome_search import GAP
 from paretofoil.show.numbers import exact_quantity, listing, proven, quantities, region, rounded_down
 
 
