@@ -3,6 +3,7 @@
 Other packages add verbs by entry points of the group `paretofoil.commands`: a function annotated for typer, or an app.
 """
 
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib import import_module
@@ -117,6 +118,8 @@ def _global(
 
 def main() -> None:
     """Run the command line. Invalid input prints one line to standard error and exits with code 2."""
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # before NumPy is imported: matrices are small
+
     from paretofoil.cli.console import note
 
     for stream in (sys.stdout, sys.stderr):  # a terminal that knows ASCII only shows other characters as codes

@@ -8,7 +8,6 @@ import math
 from typing import Any, TypedDict
 
 import numpy as np
-from scipy.special import ndtri
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import Observed, Stepped, check_seeds, check_step, uniforms
@@ -185,6 +184,8 @@ class BatchMinecart:
         shape = (len(rows), FRAME_SKIP, YIELDS.shape[1])
         if not self.stochastic or not (actions == MINE).any():
             return np.zeros(shape)
+        from scipy.special import ndtri  # not needed for deterministic carts
+
         numbers = uniforms(self.seeds[rows], self.elapsed[rows], shape[1] * shape[2])
         return DEVIATION * ndtri(numbers).reshape(shape)
 

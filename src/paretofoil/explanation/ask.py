@@ -13,6 +13,7 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, now
 from paretofoil.core.policy import action_values, greedy_action, probabilities
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.verify import check, clearance, refuse_probabilities
 
 APART = 0.75
@@ -21,6 +22,7 @@ HARDLY = 0.05
 """An objective that changes by less than this share of the largest change does not count as changed."""
 
 
+@one_thread()
 def ask(
     questions: Sequence[Question],
     search: Search,

@@ -17,6 +17,7 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, sugges
 from paretofoil.core.policy import as_policy, is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.attainable import closest_known, find_attainable, issue, whole_command
 from paretofoil.explanation.flip_map import FlipMap
@@ -83,6 +84,7 @@ def explain(
 
 
 @suggest_arguments
+@one_thread()
 def explain_decision(
     subject: Subject,
     decision: Decision,
@@ -115,6 +117,7 @@ def explain_decision(
 
 
 @suggest_arguments
+@one_thread()
 def explain_episode(
     agent: Agent,
     episode: Episode | ArrayLike,

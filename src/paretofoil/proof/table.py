@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import nnls
 
 from paretofoil.core.policy import ValueTable
 from paretofoil.core.question import Question
@@ -39,6 +38,8 @@ class Polytope:
 
     def nearest(self) -> tuple[float, np.ndarray | None]:
         """Return a lower bound of the distance from 0, infinite if empty, and the nearest point (d,), if solved."""
+        from scipy.optimize import nnls  # takes 0.3 seconds to import, and only tables need it
+
         target = np.zeros(self.slopes.shape[1] + 1)
         target[-1] = 1.0
         try:

@@ -7,14 +7,13 @@ ball of the best answer so far.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits
 from paretofoil.core.question import QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.search.budget import Budget
+from paretofoil.search.sobol import sobol
 from paretofoil.search.trust_region import QueriedMargins, walk
 
 GROUP = 64
@@ -90,10 +89,10 @@ class _Scan:
 
     def __init__(self, dim: int, seed: int) -> None:
         self.dim = dim
-        self._sobol = qmc.Sobol(dim + 1, scramble=True, rng=np.random.default_rng(seed))
+        self._draw = sobol(dim + 1, seed)
 
     def _uniform(self, num_points: int) -> np.ndarray:
-        return np.clip(self._sobol.random(num_points), 1e-9, 1.0 - 1e-9)  # (n, d + 1)
+        return np.clip(self._draw(num_points), 1e-9, 1.0 - 1e-9)  # (n, d + 1)
 
     def first(self, batch: QuestionBatch, rows: np.ndarray, num_points: int) -> np.ndarray:
         """Return 0, points on the axes, the nearest front points, points halfway to them, and others: (Q, n, d)."""
@@ -113,6 +112,8 @@ class _Scan:
 
     def within(self, batch: QuestionBatch, rows: np.ndarray, radius: np.ndarray, num_points: int) -> np.ndarray:
         """Return points within a radius (Q,), or in the whole region where it is infinite: (Q, n, d)."""
+        from scipy.special import ndtri  # not needed for the first answer of a process
+
         low, high = batch.low[rows][:, None, :], batch.high[rows][:, None, :]
         uniform = self._uniform(num_points)
         everywhere = low + uniform[:, : self.dim] * (high - low)  # (Q, n, d)

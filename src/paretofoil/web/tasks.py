@@ -158,7 +158,7 @@ def _cell(answer: Answer) -> dict[str, Any]:
 
 
 def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
-    from paretofoil.explanation.influence import influence_episode  # it imports scipy.stats, which takes a second
+    from paretofoil.explanation.influence import influence_episode
 
     influences: list[Influence] = []
     episode = rollout(agent, request["command"], seed=request["seed"])

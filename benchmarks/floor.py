@@ -1,0 +1,122 @@
+"""Compare the time of answers between two checkouts, side by side in one run.
+
+    python benchmarks/floor.py BEFORE [AFTER] [--questions 40] [--rounds 3] [--agents NAME ...] [--parts PART ...]
+
+BEFORE and AFTER are folders of checkouts; AFTER is this one if omitted. Processes of both take turns, with one thread,
+and report CPU seconds. Parts: `answer` (one warm proven answer), `together` (many proven answers in one batch, as a
+study asks them), `explain` (one warm explanation, with rollouts and the proven range) and `cold` (one process of
+`paretofoil explain`). Prints the least seconds of all rounds, how many statuses differ, and the ratios of distances.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+AGENTS = ("deep-sea-treasure", "branch-path", "reward-line", "minecart", "collect-two")
+PARTS = ("answer", "together", "explain", "cold")
+COLD = ("deep-sea-treasure", "--command", "treasure=8,time=8", "--foil", "down")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path, nargs="?", default=Path(__file__).parents[1])
+    parser.add_argument("--questions", type=int, default=40)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--agents", nargs="+", default=AGENTS)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--child", choices=PARTS[:-1], help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(json.dumps(measure(options.child, options.agents[0], options.questions)))
+        return
+    print(
+        f"{'part':9} {'agent':20} {'before, ms':>11} {'after, ms':>10} {'times faster':>13} {'statuses':>9} distances"
+    )
+    for part in options.parts:
+        for agent in options.agents if part != "cold" else COLD[:1]:
+            compare(part, agent, options)
+
+
+def compare(part: str, agent: str, options: argparse.Namespace) -> None:
+    """Print one row of the table."""
+    checkouts, runs = (options.before, options.after), ([], [])  # type: tuple[Path, Path], tuple[list, list]
+    for _ in range(options.rounds):
+        for checkout, results in zip(checkouts, runs, strict=True):
+            results.append(
+                run_cold(checkout) if part == "cold" else run_child(checkout, part, agent, options.questions)
+            )
+    before, after = (min(run["seconds"] for run in results) for results in runs)
+    old, new = (results[0]["answers"] for results in runs)
+    changed = sum(one[0] != other[0] for one, other in zip(old, new, strict=True))
+    ratios = [b[1] / a[1] for a, b in zip(old, new, strict=True) if a[1] and b[1]]
+    spread = f"{min(ratios):.5f} to {max(ratios):.5f}" if ratios else "none"
+    times = f"{1e3 * before:11.1f} {1e3 * after:10.1f} {before / after:13.2f}"
+    print(f"{part:9} {agent:20} {times} {changed:3} of {len(old):3} {spread}", flush=True)
+
+
+def environment(checkout: Path) -> dict[str, str]:
+    """Return the environment of a process that imports a checkout, whose modules are compiled once."""
+    cache = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "floor-pycache")}
+    return {**os.environ, **cache, "PYTHONPATH": str(checkout / "src"), "OMP_NUM_THREADS": "1"}
+
+
+def run_child(checkout: Path, part: str, agent: str, questions: int) -> dict[str, Any]:
+    """Return the seconds and the answers of a process that imports a checkout."""
+    settings = ["--child", part, "--agents", agent, "--questions", str(questions)]
+    command = [sys.executable, __file__, str(checkout), *settings]
+    done = subprocess.run(command, env=environment(checkout), stdout=subprocess.PIPE, check=True)
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def run_cold(checkout: Path) -> dict[str, Any]:
+    """Return the CPU seconds of `paretofoil explain` in a new process."""
+
+    def spent() -> float:
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return usage.ru_utime + usage.ru_stime
+
+    command, before = [sys.executable, "-m", "paretofoil", "explain", *COLD, "--json"], spent()
+    done = subprocess.run(command, env=environment(checkout), stdout=subprocess.PIPE, check=True)
+    answers = json.loads(done.stdout)["answers"]
+    return {"seconds": spent() - before, "answers": [(a["status"], a["closest"]["distance"]) for a in answers]}
+
+
+def measure(part: str, name: str, count: int) -> dict[str, Any]:
+    """Return the CPU seconds of one answer, and the status and distance of each."""
+    from paretofoil.agents import load_agent
+    from paretofoil.explanation.ask import ask
+    from paretofoil.explanation.explain import explain
+    from paretofoil.search import Exact
+    from paretofoil.study.case import enumerate_cases, evenly, make_case_question
+
+    agent = load_agent(name)
+    cases = list(enumerate_cases(agent))
+    picked = [cases[i] for i in evenly(len(cases), count)]
+    questions = [make_case_question(agent, case, decision) for case, decision in picked]
+    foils = [(decision, question.foil) for (_, decision), question in zip(picked, questions, strict=True)]
+
+    def answer_all() -> list:
+        if part == "together":
+            return ask(questions, Exact())
+        if part == "explain":
+            return [explain(agent, decision, foil) for decision, foil in foils]
+        return [ask([question], Exact())[0] for question in questions]
+
+    ask(questions[:1], Exact())
+    began = time.process_time()
+    answers = answer_all()
+    seconds = (time.process_time() - began) / len(answers)
+    return {"seconds": seconds, "answers": [(a.status.value, a.closest and a.closest.distance) for a in answers]}
+
+
+if __name__ == "__main__":
+    main()
