@@ -127,17 +127,17 @@ def backwards(network: MarginNetwork, low: np.ndarray, high: np.ndarray) -> Half
 @contextmanager
 def before() -> Iterator[None]:
     """Use the bounds of the earlier version."""
-    forwards = MarginNetwork._upper_bounds
+    forwards = MarginNetwork.bound_together
 
     def in_small_chunks(network: MarginNetwork, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
         width = max(weight.shape[0] for weight in network.weights)
         return in_chunks(partial(backwards, network), low, high, width**2)
 
-    MarginNetwork._upper_bounds = in_small_chunks  # type: ignore[assignment,method-assign]
+    MarginNetwork.bound_together = in_small_chunks  # type: ignore[assignment,method-assign]
     try:
         yield
     finally:
-        MarginNetwork._upper_bounds = forwards  # type: ignore[method-assign]
+        MarginNetwork.bound_together = forwards  # type: ignore[method-assign]
 
 
 def measure(questions: list[Question], seconds: float) -> np.ndarray:

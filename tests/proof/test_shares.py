@@ -1,6 +1,6 @@
 """Proven shares: volumes never too large, planted regions found, and the deployed policy inside the intervals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import product
 from math import factorial, prod
@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from folded import KINDS, generate
 from networks import LayeredPolicy, random_layers
+from policies import random_pcn
 
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.options import Stop
-from paretofoil.core.policy import Activation, FoldedPolicy
+from paretofoil.core.policy import Activation, FoldedPolicy, Rounding
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.networks import MarginNetwork
-from paretofoil.proof.shares import Contest, ProvenShares, ShareEffort, prove_shares, share_below
+from paretofoil.proof.shares import Contest, ProvenShares, ShareEffort, prove_shares, share_below, stack_contests
 
 
 def exact_share(weights: list[Fraction], room: Fraction) -> Fraction:
@@ -264,3 +265,39 @@ def test_shares_allow_for_the_clearance_of_a_noisy_policy() -> None:
     found = prove_shares(batch, ShareEffort(undecided=0.05))
     assert found.slack == 0.02
     assert found.upper[0] >= 0.52  # where the first action is behind by the clearance at most
+
+
+@pytest.mark.parametrize("unit", [2.0**-53, 2.0**-24])
+def test_contests_of_many_states_are_bounded_together_as_one_by_one(unit: float) -> None:
+    generator, masks = np.random.default_rng(0), np.array([[1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
+    contests = {}
+    for state in (0, 1, 3):
+        folded = random_pcn(state, state_size=2).fold(generator.normal(size=2))
+        rounding = Rounding.of_layers(folded.weights, folded.biases, folded.activations, unit)
+        low, valid = generator.normal(size=2), tuple(np.flatnonzero(masks[state]).tolist())
+        contests[state] = Contest.of(replace(folded, rounding=rounding), valid, (low, low + np.array([1.0, 3.0])), 0.0)
+    stacks = stack_contests(contests, masks)
+    assert len(stacks) == (1 if unit < 1e-10 else 3)  # the bounds of single precision include its errors
+    states = generator.choice([0, 1, 3], size=150)
+    ends = generator.random((2, 150, 2))
+    low, high = (
+        np.array([contests[s].low + contests[s].scale * e for s, e in zip(states, part, strict=True)])
+        for part in (ends.min(axis=0), ends.max(axis=0))
+    )
+    pairs = np.tile(np.arange(9), (150, 1))
+    seen = 0
+    for stack in stacks:
+        for rows in stack.chunks(states):
+            bounds = stack.upper_bounds(states[rows], low[rows], high[rows], pairs[rows])
+            for i, row in enumerate(rows):
+                contest, able = contests[states[row]], np.flatnonzero(masks[states[row]])
+                sides = ((side[row] - contest.low) / contest.scale for side in (low, high))
+                alone = contest.upper_bounds(tuple(range(len(able))), *(side[None] for side in sides))
+                which = [3 * a + b for a in able for b in able if a != b]
+                middle = (low[row] + high[row]) / 2
+                at_middle = bounds.slopes[i, which] @ middle + bounds.offsets[i, which]
+                expected = alone.slopes[0] @ ((middle - contest.low) / contest.scale) + alone.offsets[0]
+                assert at_middle == pytest.approx(expected, abs=1e-9)
+                assert bounds.slopes[i, which] * contest.scale == pytest.approx(alone.slopes[0], abs=1e-9)
+                seen += 1
+    assert seen == 150

@@ -9,7 +9,6 @@ Where no proof is possible (other numbers of objectives, black-box policies), co
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -210,17 +209,15 @@ class _Partition:
         (B, A, 12). They are affine in the command, and minus infinity for actions that are not valid.
         """
         low, high, middle = cells.corners.min(axis=1), cells.corners.max(axis=1), cells.corners.mean(axis=1)
-        winner = np.zeros(len(cells), dtype=np.int64)
-        ahead, behind = np.full((2, len(cells), self.episodes.num_actions, _CORNERS), -np.inf)
-        for state in np.unique(cells.state).tolist():
-            rows = np.flatnonzero(cells.state == state)
-            winner[rows] = self.episodes.choices(state, middle[rows] - cells.collected[rows])
-            valid, bounds = self.episodes.bounds(state, low[rows], high[rows], cells.collected[rows])
-            heights = bounds.slopes @ cells.corners[rows].swapaxes(1, 2) + bounds.offsets[:, :, None]
-            for pair, (a, b) in enumerate(permutations(valid.tolist(), 2)):
-                mine, theirs = winner[rows] == b, winner[rows] == a
-                ahead[rows[mine], a] = heights[mine, pair]
-                behind[rows[theirs], b] = heights[theirs, pair]
+        winner = self.episodes.choices(cells.state, middle - cells.collected)
+        count = self.episodes.num_actions
+        mine = np.repeat(winner[:, None], count, axis=1)
+        each = np.broadcast_to(np.arange(count), mine.shape)
+        pairs = np.concatenate([each, mine], axis=1), np.concatenate([mine, each], axis=1)
+        leads = self.episodes.leads(cells.state, low, high, cells.collected, *pairs)
+        heights = leads.slopes @ cells.corners.swapaxes(1, 2) + leads.offsets[:, :, None]
+        ahead, behind = heights[:, :count], heights[:, count:]
+        ahead[np.arange(len(cells)), winner] = -1.0
         return winner, ahead, behind
 
     def _cut_between(

@@ -12,11 +12,11 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.policy import WhiteBoxPolicy, query
+from paretofoil.core.policy import WhiteBoxPolicy, greedy_actions, query
 from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns
-from paretofoil.proof.shares import Contest
+from paretofoil.proof.shares import Contest, ContestStack, stack_contests
 from paretofoil.proof.slack import probe_shares
 
 _SUBTRACTION = 2.0**-52
@@ -63,6 +63,9 @@ class EpisodesOfSets:
         self.agent = agent
         self.table: TransitionTable = tabulate(agent.environment)
         self._contests: dict[int, Contest] = {}
+        shape = len(self.table.final), agent.space.dim
+        self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)  # of the contest of each state
+        self._stacks: list[ContestStack] = []
 
     @property
     def num_actions(self) -> int:
@@ -87,48 +90,79 @@ class EpisodesOfSets:
         ends = final | loops | (step >= self.agent.environment.max_steps)
         return Progress(state, step, progress.collected + rewards, anchor, anchor_step), ends, final
 
+    def leads(
+        self,
+        state: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        collected: np.ndarray,
+        ahead: np.ndarray,
+        behind: np.ndarray,
+    ) -> HalfSpaces:
+        """Return upper bounds of the lead of some actions over others, as affine functions of the initial command.
+
+        Where a bound is negative, the first action is not chosen. An action that is not valid is behind all others.
+
+        Args:
+            state: (B,) the state that each set of commands reached.
+            low: (B, d) lower corners of boxes of initial commands.
+            high: (B, d) upper corners.
+            collected: (B, d) the return collected so far.
+            ahead: (B, K) the first actions.
+            behind: (B, K) the second ones.
+        """
+        size = np.maximum(np.abs(low), np.abs(high)).max(axis=1) + np.abs(collected).max(axis=1)
+        off = _SUBTRACTION * max(self.agent.environment.max_steps, 450) * size[:, None]
+        least, most = low - collected - off, high - collected + off
+        self._include(state, least, most)
+        pairs = ahead * self.num_actions + behind
+        slopes, offsets = np.zeros((*pairs.shape, low.shape[1])), np.zeros(pairs.shape)
+        for stack in self._stacks:
+            for rows in stack.chunks(state):
+                part = stack.upper_bounds(state[rows], least[rows], most[rows], pairs[rows])
+                slopes[rows], offsets[rows] = part.slopes, part.offsets
+        steep = np.abs(slopes)
+        reach = np.abs(offsets) + (steep @ (np.abs(collected) + size[:, None])[:, :, None])[:, :, 0]
+        offsets += steep.sum(axis=2) * off + _ROUNDING * reach - (slopes @ collected[:, :, None])[:, :, 0]
+        valid, other = (np.take_along_axis(self.table.masks[state], side, axis=1) for side in (ahead, behind))
+        compared = valid & other & (ahead != behind)
+        return HalfSpaces(slopes * compared[:, :, None], np.where(compared, offsets, np.where(valid, 1.0, -1.0)))
+
     def bounds(
         self, state: int, low: np.ndarray, high: np.ndarray, collected: np.ndarray
     ) -> tuple[np.ndarray, HalfSpaces]:
-        """Return the valid actions of a state, and bounds of the differences between all ordered pairs of them.
-
-        The bounds are affine functions of the initial command, over boxes low, high (B, d) of initial commands;
-        `collected` (B, d) is the return collected so far. Where a bound is negative, the first action of the pair is
-        not chosen.
-        """
+        """Return the valid actions of a state, and `leads` of all ordered pairs of them."""
         valid = np.flatnonzero(self.table.masks[state])
-        steps = max(self.agent.environment.max_steps, 450)
-        off = _SUBTRACTION * steps * (np.maximum(np.abs(low), np.abs(high)).max() + np.abs(collected).max())
-        least, most = low - collected - off, high - collected + off
-        contest = self._contest(state, least.min(axis=0), most.max(axis=0))
-        scaled = ((side - contest.low) / contest.scale for side in (least, most))
-        bounds = contest.upper_bounds(tuple(range(len(valid))), *scaled)
-        slopes = bounds.slopes / contest.scale
-        offsets = bounds.offsets - np.einsum("bpd,bd->bp", slopes, collected + contest.low)
-        size = np.abs(bounds.offsets) + np.abs(slopes) @ (np.abs(contest.low) + np.abs(contest.scale))
-        return valid, HalfSpaces(slopes, offsets + np.abs(slopes).sum(axis=2) * off + _ROUNDING * size)
+        pairs = np.nonzero(~np.eye(len(valid), dtype=bool))
+        ahead, behind = (np.broadcast_to(valid[side], (len(low), len(side))) for side in pairs)
+        return valid, self.leads(np.full(len(low), state), low, high, collected, ahead, behind)
 
-    def choices(self, state: int, commands: np.ndarray) -> np.ndarray:
-        """Return the action (N,) that the policy chooses in a state under remaining commands (N, d)."""
-        valid = np.flatnonzero(self.table.masks[state])
-        states = np.repeat(self.table.observations[state][None], len(commands), axis=0)
-        chosen: np.ndarray = valid[query(self.agent.policy, states, commands)[:, valid].argmax(axis=1)]
-        return chosen
+    def choices(self, state: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the action (N,) that the policy chooses in states (N,) under remaining commands (N, d)."""
+        scores = query(self.agent.policy, self.table.observations[state], commands)
+        return greedy_actions(scores, self.table.masks[state])
 
-    def _contest(self, state: int, least: np.ndarray, most: np.ndarray) -> Contest:
-        """Return the differences between the valid actions of a state, for remaining commands that include a box."""
-        contest = self._contests.get(state)
-        if contest is None or (least < contest.low).any() or (most > contest.low + contest.scale).any():
-            if contest is not None:
-                least, most = np.minimum(least, contest.low), np.maximum(most, contest.low + contest.scale)
-            width = np.maximum(most - least, 1e-6)
-            low, high = least - width / 4, most + width / 4
-            valid = tuple(np.flatnonzero(self.table.masks[state]).tolist())
-            policy: Any = self.agent.policy
-            folded = policy.fold(self.table.observations[state])
-            probes = low + probe_shares(len(low)) * (high - low)
-            states = np.repeat(self.table.observations[state][None], len(probes), axis=0)
-            off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
-            measured = float(np.ptp(off, axis=1).max())
-            contest = self._contests[state] = Contest.of(folded, valid, (low, high), measured)
-        return contest
+    def _include(self, state: np.ndarray, least: np.ndarray, most: np.ndarray) -> None:
+        """Let the contests of states (B,) include all remaining commands of boxes (B, d)."""
+        outside = ((least < self._least[state]) | (most > self._most[state])).any(axis=1)
+        outside &= self.table.masks[state].sum(axis=1) > 1  # else there is nothing to compare
+        if not outside.any():
+            return
+        for number in np.unique(state[outside]).tolist():
+            rows = state == number
+            low = np.minimum(least[rows].min(axis=0), self._least[number])
+            high = np.maximum(most[rows].max(axis=0), self._most[number])
+            width = np.maximum(high - low, 1e-6)
+            self._least[number], self._most[number] = low - width / 4, high + width / 4
+            self._contests[number] = self._contest(number, self._least[number], self._most[number])
+        self._stacks = stack_contests(self._contests, self.table.masks)
+
+    def _contest(self, state: int, low: np.ndarray, high: np.ndarray) -> Contest:
+        """Return the differences between the valid actions of a state, for remaining commands of a box."""
+        valid = tuple(np.flatnonzero(self.table.masks[state]).tolist())
+        policy: Any = self.agent.policy
+        folded = policy.fold(self.table.observations[state])
+        probes = low + probe_shares(len(low)) * (high - low)
+        states = np.repeat(self.table.observations[state][None], len(probes), axis=0)
+        off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
+        return Contest.of(folded, valid, (low, high), float(np.ptp(off, axis=1).max()))

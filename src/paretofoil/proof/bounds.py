@@ -64,7 +64,11 @@ class AffineForm:
 
     def affine(self, weight: np.ndarray, bias: np.ndarray) -> "AffineForm":
         """Return the form after an affine layer."""
-        return AffineForm(self.center @ weight.T + bias, _apply(self.slopes, weight.T), self.radius @ np.abs(weight).T)
+        return AffineForm(
+            times(self.center, weight) + bias,
+            _apply(self.slopes, weight.swapaxes(-1, -2)),
+            times(self.radius, np.abs(weight)),
+        )
 
     def widened(self, error: np.ndarray | float) -> "AffineForm":
         """Return the form of units that are off by an error (B, n) at most."""
@@ -140,8 +144,8 @@ def relax(
 
 def interval(weight: np.ndarray, bias: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the range of an affine layer over boxes low, high (B, n) of its inputs, by interval arithmetic."""
-    center = (low + high) / 2 @ weight.T + bias
-    radius = (high - low) / 2 @ np.abs(weight).T
+    center = times((low + high) / 2, weight) + bias
+    radius = times((high - low) / 2, np.abs(weight))
     return center - radius, center + radius
 
 
@@ -157,7 +161,8 @@ def substitute(
     `rows` (B, R, n) replaces the weight of the last layer, where it differs between boxes. `errors` are those of the
     relaxed layers, as `relax` returns them.
     """
-    slopes = weights[len(relaxed)][None] if rows is None else rows
+    last = weights[len(relaxed)] if rows is None else rows
+    slopes = last if last.ndim == 3 else last[None]
     offsets = np.zeros(slopes.shape[:2])
     for k, lines in reversed(list(enumerate(relaxed))):
         if lines.parallel:
@@ -168,7 +173,7 @@ def substitute(
             up, down = np.maximum(slopes, 0.0), np.minimum(slopes, 0.0)
             offsets = offsets + _rows(up, lines.offset_high) + _rows(down, lines.offset_low)
             slopes = up * lines.slope_high[:, None, :] + down * lines.slope_low[:, None, :]
-        offsets = offsets + slopes @ biases[k]
+        offsets = offsets + (slopes @ biases[k] if biases[k].ndim == 1 else _rows(slopes, biases[k]))
         if errors:
             offsets = offsets + _rows(np.abs(slopes), errors[k])
         slopes = _apply(slopes, weights[k])
@@ -187,8 +192,11 @@ def choose_relaxation(
     The closest lower line is usually best. But if a unit can only lower a margin, only the flat line shows that the
     margin does not rise. Saturated networks have many such units.
     """
-    closest, flat = bound(relaxed), [layer.flat_below() for layer in relaxed]
-    if level is None or all(new is old for new, old in zip(flat, relaxed, strict=True)):
+    closest = bound(relaxed)
+    if level is None:
+        return closest
+    flat = [layer.flat_below() for layer in relaxed]
+    if all(new is old for new, old in zip(flat, relaxed, strict=True)):
         return closest
     others = bound(flat)
     better = (others.highest(low, high) < level) & (closest.highest(low, high) >= level)
@@ -196,8 +204,15 @@ def choose_relaxation(
     return HalfSpaces(slopes, np.where(better, others.offsets, closest.offsets))
 
 
+def times(vectors: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the products (B, m) of vectors (B, n) with a weight (m, n), or with one weight each (B, m, n)."""
+    return vectors @ weight.T if weight.ndim == 2 else np.matmul(weight, vectors[:, :, None])[:, :, 0]
+
+
 def _apply(rows: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return (B, R, n) @ (n, m) as one product."""
+    """Return (B, R, n) @ (n, m) as one product, or with one weight each (B, n, m)."""
+    if weight.ndim == 3:
+        return np.matmul(rows, weight)
     return (rows.reshape(-1, rows.shape[-1]) @ weight).reshape(*rows.shape[:2], weight.shape[1])
 
 

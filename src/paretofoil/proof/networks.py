@@ -111,6 +111,13 @@ class MarginNetwork:
         rounding = self.rounding and self.rounding.of_outputs(keep)
         return replace(self, weights=weights, biases=biases, pads=pads, rounding=rounding)
 
+    def at(self, which: np.ndarray, rivals: np.ndarray) -> "MarginNetwork":
+        """Return networks (N,) of a stack, as a stack, each with the margins over some rivals (N, K)."""
+        parts = []
+        for layers in (self.weights, self.biases, self.pads):
+            parts.append((*(layer[which] for layer in layers[:-1]), layers[-1][which[:, None], rivals]))
+        return replace(self, weights=parts[0], biases=parts[1], pads=parts[2])
+
     def negated(self) -> "MarginNetwork":
         """Return the network with the signs of all margins changed."""
         weights, biases = (*self.weights[:-1], -self.weights[-1]), (*self.biases[:-1], -self.biases[-1])
@@ -123,13 +130,14 @@ class MarginNetwork:
         """
         width = max((weight.shape[0] for weight in self.weights[:-1]), default=1)
         numbers = width * max(low.shape[1], self.num_rivals)
-        return in_chunks(partial(self._upper_bounds, level=level), low, high, numbers)
+        return in_chunks(partial(self.bound_together, level=level), low, high, numbers)
 
     def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
         return -self.negated().upper_bounds(low, high).highest(low, high)
 
-    def _upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None) -> HalfSpaces:
+    def bound_together(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return upper bounds as `upper_bounds`, not in chunks; a stack of B networks has one box for each."""
         relaxed, last_error = self.relax(low, high)
 
         def bound(lines: list[Relaxation]) -> HalfSpaces:

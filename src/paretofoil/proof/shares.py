@@ -6,8 +6,10 @@ these parts is computed exactly (`share_below`).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,10 @@ from paretofoil.proof.slack import CAUTION, DERIVED_SLACK, RoundingKind, float32
 _SUMMING = 1e-9
 """More than the rounding error of a sum of volumes."""
 _ROUNDING = 2.0**-53
+_POSITION = 1e-14
+"""More than the relative rounding error of a position in the region."""
+_ROWS = 64
+"""Boxes of a stack that are bounded together: their arrays stay in the cache."""
 _SMALL_WEIGHT = 1e-7
 """Weights below the (d - 1)th root of this, relative to the largest, are replaced by their worst case."""
 _MOST_WEIGHTS = 8
@@ -157,8 +163,10 @@ class Contest:
 
         `some` are indices of valid actions. The first action of the pairs changes slowest.
         """
-        pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
-        network = self.network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
+        network = self.network
+        if len(some) < self.num_actions:
+            pairs = list(zip(*_pairs(tuple(range(self.num_actions))), strict=True))
+            network = network.only([pairs.index(pair) for pair in zip(*_pairs(some), strict=True)])
         bounds = network.upper_bounds(low - self.around, high + self.around)
         return HalfSpaces(bounds.slopes, bounds.offsets + np.abs(bounds.slopes) @ self.around + self.slack)
 
@@ -187,6 +195,80 @@ class Contest:
             share = np.minimum(share_below(bounds.slopes, bounds.offsets, low, high), 1.0 - 1e-15)
             beaten[:, first, second] = np.where(bounds.highest(low, high) < 0.0, 1.0, share)
         return beaten
+
+
+@dataclass(frozen=True, eq=False)
+class ContestStack:
+    """Contests at N of the S states, whose boxes are bounded together."""
+
+    place: np.ndarray  # (S,) int: where a state is in the stack; -1 if it is not
+    network: MarginNetwork
+    """Stacked, with A x A margins: the lead of each action over each other one."""
+    low: np.ndarray  # (N, d)
+    scale: np.ndarray  # (N, d)
+    around: np.ndarray  # (N, d)
+    slack: np.ndarray  # (N,)
+
+    def chunks(self, state: np.ndarray) -> list[np.ndarray]:
+        """Return the rows of those states (B,) that are in the stack, in chunks that stay in the cache."""
+        rows = np.flatnonzero(self.place[state] >= 0)
+        return np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(rows) else []
+
+    def upper_bounds(self, state: np.ndarray, low: np.ndarray, high: np.ndarray, pairs: np.ndarray) -> HalfSpaces:
+        """Return upper bounds of leads in states (B,) over boxes low, high (B, d) of commands.
+
+        `pairs` (B, K) are numbers of A x A. The bounds are functions of the command.
+        """
+        place = self.place[state]
+        origin, scale, around = self.low[place], self.scale[place], self.around[place]
+        least, most = (low - origin) / scale - around, (high - origin) / scale + around
+        if self.network.rounding is None:
+            bounds = self.network.at(place, pairs).bound_together(least, most)
+        else:
+            bounds = self.network.bound_together(least, most)
+            rows = np.arange(len(place))[:, None]
+            bounds = HalfSpaces(bounds.slopes[rows, pairs], bounds.offsets[rows, pairs])
+        size = (np.abs(bounds.slopes) @ (around + _POSITION * (np.abs(origin) / scale + 1.0))[:, :, None])[:, :, 0]
+        slopes = bounds.slopes / scale[:, None, :]
+        offsets = bounds.offsets + size + self.slack[place, None] - (slopes @ origin[:, :, None])[:, :, 0]
+        return HalfSpaces(slopes, offsets)
+
+
+def stack_contests(contests: Mapping[int, Contest], masks: np.ndarray) -> list[ContestStack]:
+    """Return stacks of the contests of states, whose valid actions are masks (S, A).
+
+    A contest whose bounds include the rounding errors of the policy is alone in its stack.
+    """
+    groups: dict[Any, list[int]] = {}
+    for state, contest in contests.items():
+        network = contest.network
+        shapes = tuple(weight.shape for weight in network.weights[:-1])
+        groups.setdefault((shapes, network.activations) if network.rounding is None else state, []).append(state)
+    stacks = []
+    for states in groups.values():
+        some = [contests[state] for state in states]
+        networks = [_among_all(contest.network, masks[state]) for state, contest in zip(states, some, strict=True)]
+        network = networks[0]
+        if network.rounding is None:
+            parts = (
+                tuple(map(np.stack, zip(*(getattr(n, name) for n in networks), strict=True)))
+                for name in ("weights", "biases", "pads")
+            )
+            weights, biases, pads = parts
+            network = replace(network, weights=weights, biases=biases, pads=pads)
+        place = np.full(len(masks), -1)
+        place[states] = np.arange(len(states))
+        columns = (
+            np.array([getattr(contest, name) for contest in some]) for name in ("low", "scale", "around", "slack")
+        )
+        stacks.append(ContestStack(place, network, *columns))
+    return stacks
+
+
+def _among_all(network: MarginNetwork, valid: np.ndarray) -> MarginNetwork:
+    """Return the network of a contest between valid actions (A,) with A x A margins; other pairs have any margin."""
+    pairs = np.outer(valid, valid) & ~np.eye(len(valid), dtype=bool)
+    return network.only((np.cumsum(pairs) - 1).clip(0).tolist())
 
 
 def _pairs(some: tuple[int, ...]) -> tuple[list[int], list[int]]:
