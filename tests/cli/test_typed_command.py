@@ -28,7 +28,7 @@ def test_a_range_of_a_cost_is_typed_positive(run):
 
 def test_a_range_without_the_command_is_an_error_in_typed_numbers(run):
     told = run(*EXAMPLE, "--command", "8,-8", "--range", "time=5:9", code=2)
-    assert "a --range of time that contains the command's 3, got time=5:9" in told.err
+    assert "a --range of time that contains the command's value 3, got time=5:9" in told.err
 
 
 @pytest.mark.parametrize("command", ["8,8", "treasure=8,time=-8"])

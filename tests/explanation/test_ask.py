@@ -79,7 +79,7 @@ def test_a_foil_that_the_policy_chooses_anyway_is_refused() -> None:
         ({"kappa": -1.0}, "kappa of at least 0, got -1"),
         ({"search": "guess"}, "a search among auto, exact"),
         ({"keep": ["gold"]}, "an objective among treasure, time, got 'gold'"),
-        ({"ranges": {"time": (0.6, 0.9)}}, "a range of time that holds the command's 0.5, got 0.6 to 0.9"),
+        ({"ranges": {"time": (0.6, 0.9)}}, "a range of time that contains the command's value 0.5, got 0.6 to 0.9"),
         ({"norm": "l3"}, "norm among l1, l2, linf"),
         ({"k": 0}, "k of at least 1"),
         ({"min_change": 2.0}, "min_change of at least 0 and at most 1, got 2"),
@@ -116,7 +116,7 @@ def test_logits_that_sum_to_one_here_are_logits_all_the_same() -> None:
 
 @pytest.mark.parametrize("subject", [torch.nn.Linear(2, 2), torch.nn.ReLU()])
 def test_a_torch_module_is_told_how_to_become_a_policy(subject: torch.nn.Module) -> None:
-    with pytest.raises(InvalidInput, match=r"got a torch module, of which pf\.from_torch makes one"):
+    with pytest.raises(InvalidInput, match=r"got a torch module \(convert it with pf\.from_torch\)"):
         explain(subject, **asked())  # type: ignore[arg-type]
 
 

@@ -119,7 +119,7 @@ WRONG: dict[str, tuple[Any, str]] = {
         "Its rows depend on each other: margins differ by up to",
     ),
     "promise": (Promising(np.eye(3, 2), np.zeros(3)), "It declares exact_rows, but its margins differ by up to"),
-    "a bare module": (Network(nn.Tanh()), "a torch module, of which pf.from_torch makes one"),
+    "a bare module": (Network(nn.Tanh()), "a torch module (convert it with pf.from_torch)"),
     "doubles": (lambda s, c: Network(nn.Tanh())(torch.tensor(s), torch.tensor(c)), "Convert both to float32 tensors."),
     "writes": (write_over, "It changes the arrays of states and commands in place"),
     "large batches": (only_in_small_batches, "It raised MemoryError"),

@@ -56,7 +56,7 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     (
         {"options": {"ranges": {"treasure": [20.0, 30.0]}}},
         422,
-        "expected a range of treasure that holds the command's 8",
+        "expected a range of treasure that contains the command's value 8",
     ),
     ({"options": {"ranges": {"treasure": [1.0]}}}, 422, "options.ranges.treasure"),
     ({"options": {"k": 0}}, 422, "options.k: expected"),

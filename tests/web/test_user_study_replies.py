@@ -255,7 +255,7 @@ def test_files_of_earlier_versions_are_read_and_continued(replies: Path, monkeyp
         ("UPDATE reply SET seconds = 'long'", "expected a number at seconds of a reply, got 'long'"),
         ("UPDATE reply SET seconds = 1e999", "at seconds of a reply"),
         ("UPDATE reply SET correct = 7", "at correct of a reply"),
-        ("UPDATE reply SET step = cast(x'ff' as TEXT)", "a damaged or another file"),
+        ("UPDATE reply SET step = cast(x'ff' as TEXT)", "a damaged file, or a file of another kind"),
         ("UPDATE reply SET ratings = '[1]'", "at ratings of a reply"),
         ("UPDATE reply SET ratings = '{'", "expected ratings as JSON"),
         ("UPDATE reply SET number = -1", "at number of a reply"),
@@ -362,7 +362,7 @@ def test_a_reply_that_makes_no_sense_is_refused_and_not_kept(
         ("choose", [1.0], "as reply"),
         ("steer", "down", "expected a command as reply"),
         ("steer", [1.0], "expected the command to have 2 numbers"),
-        ("end", "down", "expected ratings alone at the end"),
+        ("end", "down", "expected only ratings at the end"),
     ],
 )
 def test_each_kind_of_task_has_its_own_kind_of_reply(host: Visitor, kind: str, reply: Any, words: str) -> None:

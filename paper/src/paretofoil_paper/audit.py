@@ -73,7 +73,7 @@ class Audit:
 
     @property
     def grid_infeasible(self) -> set[Case]:
-        """The remaining failures for which the grid has no valid command, or none by proof."""
+        """The remaining failures that have no valid command on the grid, or are proven infeasible."""
         return self.left.intersection(self.grid).union(_infeasible(self.left, self.proofs)) - self.limited
 
     @property

@@ -49,11 +49,11 @@ class Budgets:
     stress: Search = field(default_factory=lambda: CFZoo.preset("stress"))
     """Answers every case of the stress test."""
     as_run: Search = field(default_factory=lambda: CFZooAsRun.preset("stress"))
-    """The same with the settings of the authors' code, in the paper's search region."""
+    """The search of the stress test with the settings of the authors' code, in the paper's search region."""
     thorough: Search = field(default_factory=lambda: CFZoo.preset("thorough"))
     """Repeats the failures of the stress test with a larger budget."""
     as_run_thorough: Search = field(default_factory=lambda: CFZooAsRun.preset("thorough"))
-    """The same with the settings of the authors' code."""
+    """Repeats the failures of `as_run` with a larger budget."""
     exact: Search = field(default_factory=Exact)
     """Proves whether a case is feasible."""
     runtime: tuple[int, ...] = tuple(BUDGET_RUNTIME)

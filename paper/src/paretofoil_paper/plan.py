@@ -84,7 +84,7 @@ class Plan:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """For the name of each agent its environment."""
+        """The environment of each agent, by the name of the agent."""
         return {self.load(environment).name: environment for environment in self.agents}
 
     @property
@@ -99,7 +99,7 @@ class Plan:
 
     @property
     def all_agents(self) -> list[str]:
-        """The agents of `as_run`, and those of expected returns that are not among them."""
+        """The agents of `as_run`, and the agents trained on expected returns."""
         return list(dict.fromkeys([*self.as_run.values(), *self.agents.values()]))
 
     def environment_of(self, row: Row) -> str:
@@ -140,7 +140,7 @@ class Plan:
         return read_rows(path)
 
     def recorded_rows(self, name: str, configuration: Mapping[str, Any]) -> list[Row]:
-        """Return the recorded rows of a study; refuse rows of another configuration (of the keys that are given)."""
+        """Return the recorded rows of a study; refuse rows whose configuration differs in one of the given keys."""
         path = self.out / "rows" / f"{name}.parquet"
         if not path.is_file():
             export = f"paretofoil study export {path.with_suffix('.sqlite')} --format parquet"

@@ -167,7 +167,7 @@ def pair_rows(first: Iterable[Row], second: Iterable[Row]) -> list[tuple[Row, Ro
     if mine.keys() != theirs.keys() or not mine:
         raise InvalidInput.expected(
             "two searches with the same cases",
-            f"{len(mine):,} and {len(theirs):,}, of which {len(mine.keys() & theirs.keys()):,} are the same",
+            f"{len(mine):,} and {len(theirs):,} cases with {len(mine.keys() & theirs.keys()):,} in common",
         )
     return [(row, theirs[case]) for case, row in mine.items()]
 

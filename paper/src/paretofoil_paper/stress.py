@@ -123,7 +123,7 @@ def _of_agent(rows: Iterable[Row], agent: str) -> list[Row]:
 
 
 def _our_cells(name: str, rows: list[Row], cut: Mapping[object, float] | None) -> tuple[Any, ...]:
-    """Return the cells of our agents; no distances without `cut`, since they cannot be averaged over environments."""
+    """Return the cells of our agents. Without `cut` (totals) they have no distances, which have different units."""
     success = Proportion(sum(row.found for row in rows), len(rows))
     rates = (name, success.cases, success.successes, success, rate_interval(rows))
     if cut is None:

@@ -30,15 +30,15 @@ class Agent:
     environment: envs.CatalogueEntry
     """The entry of the environment, or its name in the catalogue."""
     space: CommandSpace
-    """The range of commands. For a PCN: the range of the relabelled commands of the training."""
+    """The range of commands. For a PCN: the range of the commands that its training data was relabelled with."""
     front: np.ndarray
-    """(F, d): the nondominated returns that it learned to reach. Each can be issued as a command."""
+    """(F, d): the nondominated returns that the agent learned to reach. Each can be issued as a command."""
     achieved: np.ndarray | None = None
     """(F, d): the (mean) returns of greedy rollouts under each command of the front."""
     error: np.ndarray | None = None
     """(F, d): the standard errors of those means."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """How it was made: seed, configuration, steps, versions."""
+    """How the agent was trained or imported: seed, configuration, steps, versions."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "environment", envs.entry(self.environment))
@@ -183,7 +183,7 @@ def decision_in(agent: Agent, command: Sequence[float] | np.ndarray, step: int, 
 
 
 def rollouts(agent: Agent, commands: Sequence[Any] | np.ndarray, *, seed: int = 0) -> list[Episode]:
-    """Return one greedy episode per command. They are stepped together; each is the same as alone."""
+    """Return one greedy episode per command. They run in one batch, which does not change any episode."""
     if not len(commands):
         return []
     episodes = _run(agent, np.stack([as_command(agent, command) for command in commands]), seed)
@@ -204,7 +204,7 @@ def rollout_from(agent: Agent, decision: Decision, command: Sequence[float] | np
 
 
 def as_command(agent: Agent, command: Any) -> np.ndarray:
-    """Return the command as an array, or raise an error if the agent cannot be given it."""
+    """Return the command as an array, or raise an error if it is not a command of this agent."""
     return agent.space.checked(as_vector(command, "the command", agent.space.dim), "the command")
 
 
@@ -221,7 +221,7 @@ def _run(agent: Agent, commands: np.ndarray, seed: int, snapshot: Any = None) ->
 
 
 def _episode(agent: Agent, episodes: Episodes, row: int, since: Decision | None = None) -> Episode:
-    """Return one of the episodes; `since` is the decision at which they began, if it was not the start."""
+    """Return one of the episodes; `since` is the decision at which they began, None for the start."""
     length, first = int(episodes.lengths[row]), 0 if since is None else since.step
     before = np.zeros(episodes.commands.shape[2]) if since is None else since.collected
     commands, rewards = episodes.commands[row], episodes.rewards[row]

@@ -223,7 +223,7 @@ class Checkpoint:
     state: tuple[Layer, ...]
     """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
     command: tuple[Layer, ...]
-    """The layers of the command, likewise. The scaling of commands is part of the first."""
+    """The layers of the command, with the same activations. The first layer includes the scaling of commands."""
     head: tuple[Layer, ...]
     """The layers from the product of the two to the logits."""
     sha256: str
@@ -299,7 +299,7 @@ def _read_network(archive: _Archive, sha256: str) -> Checkpoint:
 
 
 def _read_factor(archive: _Archive, network: Call, size: int) -> np.ndarray:
-    """Return the factors (size,) of the commands: an attribute or a parameter of the network."""
+    """Return the scaling factors (size,) of commands, which are an attribute or a parameter of the network."""
     value = _attribute(network, "scaling_factor", None) or _attribute(network, "_parameters", {}).get("scaling_factor")
     factor = _read_tensor(archive, value, "scaling_factor").reshape(-1)
     if factor.size != size:
@@ -324,7 +324,8 @@ def _read_linear(archive: _Archive, part: Any, name: str) -> Layer:
     parameters = _attribute(part, "_parameters", {})
     weight, bias = (_read_tensor(archive, parameters.get(key), f"{name} {key}") for key in ("weight", "bias"))
     if weight.ndim != 2 or bias.shape != weight.shape[:1] or not weight.size:
-        raise InvalidInput.expected(f"a weight and a bias that fit in {name}", f"{weight.shape} and {bias.shape}")
+        got = f"shapes {weight.shape} and {bias.shape}"
+        raise InvalidInput.expected(f"a weight and a bias of matching shapes in {name}", got)
     with np.errstate(over="ignore"):  # the policy refuses what is not finite
         return weight.astype(np.float32), bias.astype(np.float32)
 

@@ -110,7 +110,7 @@ class FrontRows:
 
 
 def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontRows:
-    """Return the rows of a text file: a command, or a command and its return, separated by commas. # is a comment."""
+    """Return the rows of a text file: a command, or a command and its return, as numbers with commas between them."""
     path = Path(file)
     lines = read_bytes(path, "a front").decode(errors="replace").splitlines()
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]

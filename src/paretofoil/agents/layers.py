@@ -27,11 +27,11 @@ class Block:
     """The index of its first unit."""
     error: np.ndarray  # like before: how far rounding can move what each unit is made of (see `Symbol.error`)
     slip: float = 0.0
-    """How far the activation of the deployed module can be off, as a share of its size, which counts as 1 at least."""
+    """Largest error of the deployed activation, relative to its absolute value or to 1, whichever is larger."""
 
     @property
     def reads(self) -> np.ndarray:
-        """(1 + units so far, n): not 0 where a unit depends on an earlier one, if only by its rounding error."""
+        """(1 + units so far, n): not 0 where a unit depends on an earlier one, even if only by its rounding error."""
         return np.abs(self.before) + self.error
 
     @property
@@ -83,7 +83,7 @@ def _uses(coefficients: np.ndarray, blocks: Sequence[Block]) -> bool:
 
 
 def _needed(blocks: Sequence[Block], output: np.ndarray) -> list[Block]:
-    """Return the command and the blocks on which the output depends. A module may compute other outputs too."""
+    """Return the command and the blocks on which the output depends; a module may have blocks for other outputs."""
     command, *others = blocks
     readers, needed = [output], []
     for block in reversed(others):
@@ -154,7 +154,7 @@ class _Layers:
         self.errors.append(errors)
 
     def _affine_error(self, error: np.ndarray) -> np.ndarray:
-        """(1 + units so far, n) -> (n, 1 + outputs of the last layer), with a little more for the sums themselves."""
+        """Convert errors like `_affine`, enlarged a little to cover the rounding of the conversion itself."""
         return (1.0 + 1e-9) * (error.T @ np.abs(self.read[: len(error)]))
 
     def _affine(self, coefficients: np.ndarray) -> np.ndarray:

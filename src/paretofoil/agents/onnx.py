@@ -166,7 +166,7 @@ class OnnxNetwork(nn.Module):
 
 
 def _names_other_files(message: Any) -> bool:
-    """Return whether a tensor of a protobuf message, in subgraphs and functions as well, is in another file."""
+    """Return whether a protobuf message, with its subgraphs and functions, has a tensor in another file."""
     if getattr(message, "external_data", None) or getattr(message, "data_location", 0):
         return True
     parts = [value for kind, value in message.ListFields() if kind.type == kind.TYPE_MESSAGE]
@@ -190,7 +190,7 @@ Operation = Callable[[Sequence[Any], Attributes], Any]
 
 
 def _apply(node: Any, inputs: Sequence[Any], attributes: Attributes) -> tuple[Any, ...]:
-    """Return the outputs of a node of which an input depends on the command."""
+    """Return the outputs of a node that has an input which depends on the command."""
     name = node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
     if name not in OPERATIONS:
         raise NotWhiteBox(f"{name} of values that depend on the command")
@@ -204,7 +204,7 @@ def _simple(function: Callable[..., Any]) -> Operation:
 
 
 def _setting(inputs: Sequence[Any], attributes: Attributes, place: int, name: str) -> Any:
-    """Return a setting: an attribute in old files, an input in new ones; None if it is missing."""
+    """Return a setting, which is an attribute in old files and an input in new ones; None if it is missing."""
     value = inputs[place] if len(inputs) > place and inputs[place] is not None else attributes.get(name)
     if isinstance(value, Symbol):
         raise NotWhiteBox(f"{name} that depends on the command")

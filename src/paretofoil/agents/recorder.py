@@ -109,13 +109,13 @@ class Recording:
         return share / (1.0 - share) + 1e-14  # float64, in which the share itself is applied, rounds as well
 
     def round_to(self, dtype: torch.dtype) -> None:
-        """Take the coarser of two number formats: from then on it determines the rounding errors."""
+        """Use this number format for later rounding errors if it is coarser than the present one."""
         self.unit, self.smallest = max(self.unit, unit_roundoff(dtype)), max(self.smallest, smallest_number(dtype))
         self.largest = min(self.largest, torch.finfo(dtype).max)
         self.least_normal = max(self.least_normal, torch.finfo(dtype).tiny)
 
     def check_overflow(self, sizes: Tensor) -> None:
-        """Give up deriving errors if numbers with sizes (1 + units, ...) of their terms could overflow."""
+        """Stop deriving errors if numbers could overflow; `sizes` (1 + units, ...) are the sizes of their terms."""
         largest = torch.tensordot(self.sizes[: len(sizes)], sizes, dims=1)
         largest = float(largest[largest.isfinite()].max()) if largest.isfinite().any() else 0.0  # others are masks
         if largest > self.largest / 2 and not self.exact:
@@ -124,7 +124,7 @@ class Recording:
     def activate(self, activation: Activation, symbol: "Symbol", beyond: float = 0.0) -> "Symbol":
         """Return new units: the activation of each entry of a symbol.
 
-        `beyond` is the error of the module's own formula, apart from rounding.
+        `beyond` is the difference between the module's formula and the exact activation, without rounding errors.
         """
         slip = self.activation_roundings * min(self.unit, FLOAT32) + beyond
         slip += 4.0 * self.unit if self.unit > FLOAT32 else 0.0  # coarser formats compute in float32, and round
@@ -285,7 +285,7 @@ def _write(target: Any, result: Symbol, name: str) -> Symbol:
 
 
 def _deployed(symbol: Symbol) -> Tensor:
-    """A constant as the module itself has it."""
+    """Return the value of a constant symbol in the module's own precision."""
     return symbol.basis[0].to(symbol.recording.device, symbol.recording.dtype)
 
 
@@ -357,7 +357,7 @@ def _only_symbol(args: Arguments, kwargs: Named) -> Symbol:
 
 
 def _with_copies(symbol: Symbol, value: Any) -> Any:
-    """Return nested arguments in which a symbol stands once; in other places stands a copy, with errors of its own."""
+    """Return nested arguments in which repeated occurrences of a symbol are copies with their own errors."""
     places = iter(range(len(symbols_in(value))))
 
     def copied(tensor: Tensor) -> Tensor:
@@ -370,7 +370,7 @@ def _with_copies(symbol: Symbol, value: Any) -> Any:
 def _applied(
     function: Any, args: Arguments, kwargs: Named, symbol: Symbol, rows: Tensor, of_constant: Callable[[Tensor], Tensor]
 ) -> Any:
-    """Apply a function to each of the rows (R, *shape) in the place of a symbol, and to the row of each constant."""
+    """Call a function once per row of (R, *shape), with the row in place of the symbol; constants have one row."""
 
     def at(row: Tensor) -> Any:
         rest = _each((args, kwargs), lambda tensor: row if tensor is symbol else of_constant(tensor)[0])
@@ -387,7 +387,7 @@ def linear_in_all(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def add(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """A sum or a difference; constants take part in the constant alone."""
+    """Return a sum or a difference; constant tensors change only the constant."""
     recording = symbols_in((args, kwargs))[0].recording
     basis = _together(function, args, kwargs, _basis)
     factor = max(1.0, abs(float(kwargs.get("alpha", 1.0))))
@@ -447,7 +447,7 @@ def relu(x: Any) -> Any:
 
 
 def _off_by(x: Any, *limits: Any) -> Any:
-    """A symbol that may be off by as much more as limits that were made of the state."""
+    """Return a symbol with additional rounding errors: those of limits that were computed from the state."""
     for limit in limits:
         if isinstance(limit, Symbol):
             error = x.error.clone()
@@ -457,7 +457,7 @@ def _off_by(x: Any, *limits: Any) -> Any:
 
 
 def _known(limit: Any) -> Any:
-    """A limit that does not depend on the command, as a tensor in float64, or None."""
+    """Return a limit that does not depend on the command, as a tensor in float64, or None."""
     if isinstance(limit, Symbol) and not limit.is_constant:
         raise NotWhiteBox("clamp to bounds that depend on the command")
     return _basis(limit)[0] if isinstance(limit, Tensor) else limit
@@ -518,7 +518,7 @@ def extreme(pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
 
 
 def along(pick: Callable[[Any, Any], Any], x: Any, dim: int | Sequence[int] = (), keepdim: bool = False) -> Any:
-    """Return the extreme along an axis, by halving, as torch.amax and torch.amin."""
+    """Return the extreme along an axis, like torch.amax and torch.amin, by repeatedly comparing two halves."""
     if not isinstance(dim, int):
         if len(dim) != 1:
             raise NotWhiteBox("the largest or smallest number along more than one axis")
@@ -575,7 +575,7 @@ def _view(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Change the number format or the device; from then on the coarsest format determines rounding errors."""
+    """Change the number format or the device. Later rounding errors are those of the coarsest format so far."""
     symbol = args[0]
     kinds = [getattr(value, "dtype", value) for value in (*args[1:], *kwargs.values())]
     kinds += [torch.float32] if function is Tensor.float else []
@@ -592,7 +592,7 @@ def _cast(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _sum(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Sum; a number counts as a constant tensor, `alpha` does not."""
+    """Record a sum. A plain number is a constant tensor; `alpha` is a factor of the second tensor."""
     terms = [*args, kwargs.pop("other")] if "other" in kwargs else args
     tensors = tuple(
         term if isinstance(term, Tensor) else torch.tensor(float(term), dtype=torch.float64) for term in terms
@@ -621,7 +621,7 @@ def _quotient(function: Any, args: Arguments, kwargs: Named) -> Any:
         return linear_in_one(function, args, kwargs, terms=1)
     value, error = divisor.basis, divisor.error
     if not (value.abs() > 2.0 * error).all():
-        raise NotWhiteBox("a division by what may be 0")
+        raise NotWhiteBox("a division by a value that may be 0")
     inverse = Symbol(divisor.recording, 1.0 / value, error / (value.abs() * (value.abs() - error)))
     return args[0] * inverse
 
@@ -654,7 +654,7 @@ def _convolution(function: Any, args: Arguments, kwargs: Named) -> Any:
 
 
 def _einsum(function: Any, args: Arguments, kwargs: Named) -> Any:
-    """Contract tensors, in any order: the sums have as many terms as all contracted axes together."""
+    """Contract tensors, in any order. The number of terms is the product of the sizes of all contracted axes."""
     equation, tensors = args[0], args[1] if isinstance(args[1], list | tuple) else args[1:]
     inputs, _, output = equation.replace(" ", "").partition("->")
     sizes: dict[str, int] = {}

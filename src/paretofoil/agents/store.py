@@ -112,7 +112,7 @@ class AgentDocument(Document):
 
     @classmethod
     def from_dict(cls, values: Any) -> "AgentDocument":
-        """Read a document. Texts of the provenance may have several lines, all others are single lines."""
+        """Read a document. Texts may have several lines in the provenance, but nowhere else."""
         provenance = values.get("provenance") if isinstance(values, Mapping) else None
         if not isinstance(provenance, Mapping):
             return super().from_dict(values)
@@ -122,7 +122,7 @@ class AgentDocument(Document):
     def check(self) -> None:
         for name, value in self.environment.kwargs.items():
             if name in _RESERVED:
-                raise InvalidInput.expected("arguments of the environment itself", name)
+                raise InvalidInput.expected("only arguments of the environment's constructor", name)
             _check_argument(value)
 
 
@@ -160,7 +160,7 @@ def save_agent(agent: Agent, folder: str | Path) -> Path:
 
 
 def read_agent(folder: str | Path) -> Agent:
-    """Read an agent from its folder; the error of a wrong file names the file."""
+    """Read an agent from its folder; an error names the file that is wrong."""
     path = Path(folder)
     values = read_document(read_bytes(path / DESCRIPTION), f"{path / DESCRIPTION}")
     policy = _read_policy(path / WEIGHTS)

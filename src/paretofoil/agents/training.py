@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
-    """Return the settings for an environment. An environment that is slow to step gets fewer rollouts per mean."""
+    """Return the settings for an environment. A slow environment gets fewer rollouts per mean return."""
     slow = entry.batch is None and not entry.finite
     config = PRESETS.get(entry.name, TrainConfig(rollouts=20, candidates=4) if slow else TrainConfig())
     if explore == "plain":

@@ -14,8 +14,8 @@ from paretofoil.core.policy import QueryAtStates, ValueTable, as_numbers
 class TablePolicy:
     """A policy with several value vectors per action: the value of an action is the largest of w . vector.
 
-    Generalised policy improvement (GPI-LS, GPI-PD) has one vector for each weight of its support, a convex coverage set
-    one for each of its policies.
+    Generalised policy improvement (GPI-LS, GPI-PD) has one vector for each weight of its support. A convex coverage set
+    has one vector for each of its policies.
     """
 
     vectors: Callable[[np.ndarray], Any]
@@ -25,7 +25,7 @@ class TablePolicy:
     exact_rows: ClassVar[bool] = True  # each row is summed in the same order
 
     def table(self, state: np.ndarray) -> ValueTable:
-        """Return the values at a state. A proof needs a fixed table: they are computed twice and compared."""
+        """Return the values at a state. They are computed twice and compared, because a proof needs a fixed table."""
         vectors, again = (np.array(as_numbers(self.vectors(np.array(state)), "values")) for _ in range(2))
         if not np.array_equal(vectors, again, equal_nan=True):
             advice = "call eval() on the module before each call: some agents turn dropout on again"

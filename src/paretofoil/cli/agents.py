@@ -35,9 +35,9 @@ def agents(
 
 
 def new_folder(name: str, out: Path | None, *, overwrite: bool) -> Path:
-    """Return the folder of a new agent, before it is made; a name that cannot be stored is an error.
+    """Return the folder of a new agent, without creating it. Raise an error if its name cannot be stored.
 
-    A folder that holds an agent or a stopped training is an error without `overwrite`.
+    Without `overwrite`, also raise an error if the folder holds an agent or a stopped training.
     """
     from paretofoil.agents.store import DESCRIPTION, local_folder
 

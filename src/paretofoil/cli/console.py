@@ -19,7 +19,7 @@ notes = Console(stderr=True)
 
 
 def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
-    """Print text, parts of it with a style. Brackets are printed as they are, and lines wrap on a terminal only.
+    """Print text, parts of it with a style. Brackets are not markup, and lines wrap only on a terminal.
 
     Control characters, which could control the terminal, are printed as codes.
     """
@@ -29,7 +29,7 @@ def say(*parts: str | tuple[str, str], on: Console | None = None) -> None:
 
 
 def printable(text: str) -> str:
-    """Return a text with codes in place of control characters and of bytes that are no text."""
+    """Return a text with codes in place of control characters and of bytes that are not valid text."""
     return _CONTROL.sub(lambda match: repr(match[0])[1:-1], text)
 
 

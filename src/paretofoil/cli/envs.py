@@ -22,10 +22,12 @@ if TYPE_CHECKING:
 _ENVIRONMENT = "Name from `paretofoil envs`, Gymnasium id, or my_module:my-env-v0 of a module to import."
 _OBJECTIVES = (
     "Names of the objectives of an environment that is not in the catalogue, with a minus sign before costs: "
-    "ore,-fuel. If omitted, its attribute objective_names, or numbers."
+    "ore,-fuel. If omitted, the environment's attribute objective_names, or numbers."
 )
-_ACTIONS = "Names of its actions: dig,left,right. If omitted, its attribute action_names, or numbers."
-_MAX_STEPS = "Step limit of its episodes. If omitted, that of its registration."
+_ACTIONS = (
+    "Names of the actions of such an environment: dig,left,right. If omitted, its attribute action_names, or numbers."
+)
+_MAX_STEPS = "Step limit of the episodes of such an environment. If omitted, the one it is registered with."
 
 EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
 Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]
@@ -153,7 +155,7 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
 
 
 def _names(option: str, typed: str | None, own: "Sequence[str] | None", numbered: "Sequence[str]") -> list[str]:
-    """Return the names that were typed, or those of the environment itself, or its numbers."""
+    """Return the names that were typed, or else the environment's own names, or else numbers."""
     names = [name.strip() for name in typed.split(",")] if typed is not None else list(own or numbered)
     plain = {name.removeprefix("-").strip() for name in names}
     if not len(names) == len(plain) == len(numbered) or not all(name and name.isprintable() for name in plain):

@@ -15,7 +15,7 @@ _FRONT = (
     "Text file of the commands that the agent can reach: one per row, numbers separated by commas. "
     "If omitted, the points of the environment's own front that it reaches."
 )
-_RANGE = "Range of an objective's commands, as NAME=LOW:HIGH. Costs are positive. Repeatable."
+_RANGE = "Range of one objective in commands, as NAME=LOW:HIGH. Costs are positive. Repeatable."
 
 
 def import_agent(

@@ -66,7 +66,7 @@ def complete_objective(incomplete: str) -> list[str]:
 def _typed_agent() -> "list[Agent]":
     """Return the agent on the line that the shell completes, if there is one.
 
-    The line is read from the environment: arguments before an option without its value are not parsed.
+    The line is read from an environment variable, because typer does not parse a line whose last option has no value.
     """
     from paretofoil.agents.store import list_agents, load_agent
 
@@ -193,4 +193,4 @@ Address = Annotated[
     str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask or Ray cluster; a new local one if omitted.")
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Hide the progress display.")]
-Log = Annotated[Path | None, typer.Option(metavar="FILE", help="File to append a line to for each chunk of answers.")]
+Log = Annotated[Path | None, typer.Option(metavar="FILE", help="Log file; gets one line per chunk of answers.")]

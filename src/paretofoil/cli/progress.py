@@ -22,7 +22,7 @@ Bar = Callable[..., None]
 
 @contextmanager
 def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
-    """Yield a function that makes a bar by name, with a count, a text, and the elapsed and remaining time.
+    """Yield a function that makes a named progress bar with a count, a text, and the elapsed and remaining time.
 
     Bars are drawn on standard output, or on standard error if only that is a terminal, and removed at the end.
     """
@@ -68,9 +68,9 @@ def bars(quiet: bool = False) -> Iterator[Callable[[str], Bar]]:
 def study_bars(
     quiet: bool, log: Path | None = None, advice: str = ""
 ) -> Iterator[Callable[[str], "Callable[[StudyProgress], None]"]]:
-    """Yield a function that makes a bar for a study by name; `log` is a file for its log.
+    """Yield a function that makes a named progress bar for a study; `log` is the file of its log.
 
-    Ctrl-C prints the advice how to continue, and exits with code 130.
+    Ctrl-C prints how to continue, and exits with code 130.
     """
     from paretofoil.cli.console import say
 

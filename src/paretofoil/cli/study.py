@@ -38,7 +38,7 @@ def run(
     commands: Annotated[int | None, typer.Option(help="Maximum number of commands per front; all if omitted.")] = None,
     steps: Annotated[int | None, typer.Option(help="Maximum number of steps per episode; all if omitted.")] = None,
     foils: Annotated[
-        int | None, typer.Option(help="Maximum number of foils per decision, the most probable; all if omitted.")
+        int | None, typer.Option(help="Maximum number of foils per decision, most probable first; all if omitted.")
     ] = None,
     box: shared.Box = DEFAULTS.box,
     kappa: shared.Kappa = None,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
-_EXPLORE = "Exploration: plans (replay edited plans of good episodes), or plain (sampling only, as in the paper)."
+_EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
     "If omitted, expected with plans and realised with plain exploration."
@@ -32,7 +32,7 @@ def train(
     steps: Annotated[int | None, typer.Option(help="Number of environment steps of the exploration.")] = None,
     minutes: Annotated[float | None, typer.Option(help="Time limit of the exploration, in minutes.")] = None,
     horizon: Annotated[
-        bool, typer.Option("--horizon", help="Condition on the remaining steps too, as the original PCN.")
+        bool, typer.Option("--horizon", help="Also give the policy the remaining steps, like the original PCN.")
     ] = False,
     explore: Annotated[str, typer.Option(help=_EXPLORE)] = "plans",
     returns: Annotated[str | None, typer.Option(help=_RETURNS)] = None,

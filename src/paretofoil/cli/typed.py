@@ -48,7 +48,7 @@ def read_numbers(text: str, option: str) -> list[float]:
 
 
 def read_command(text: str, space: CommandSpace, option: str) -> np.ndarray:
-    """Return a command as returns. A command outside the training range is noted, one with a wrong sign is an error."""
+    """Return a command as returns. Print a note if it is outside the training range; refuse a wrong sign."""
     values = _by_name(text, space, option) if "=" in text else read_numbers(text, option)
     if len(values) != space.dim:
         names = ", ".join(space.names)
@@ -76,7 +76,7 @@ def read_ranges(
             typed = _turned(objective, float(command[space.index(objective.name)]))
             if not low <= typed <= high:
                 raise InvalidInput.expected(
-                    f"a --range of {objective.name} that contains the command's {typed:g}", text
+                    f"a --range of {objective.name} that contains the command's value {typed:g}", text
                 )
         if objective.name in ranges:
             raise InvalidInput.expected(f"one --range of {objective.name}", f"a second one: {text}")
@@ -108,7 +108,7 @@ def read_steps(text: str) -> list[int]:
 
 
 def _turned(objective: Objective, value: float) -> float:
-    """Convert a return to the form of the command line, or back: costs change their sign."""
+    """Convert a return to the form of the command line, or back: a cost changes its sign."""
     return 0.0 - value if objective.cost else value
 
 
@@ -132,13 +132,13 @@ def _by_name(text: str, space: CommandSpace, option: str) -> list[float]:
 
 
 def _inside(command: np.ndarray, space: CommandSpace) -> np.ndarray:
-    """Return which numbers (d,) lie within the agent's commands, up to rounding."""
+    """Return which numbers (d,) lie within the range of the agent's commands, up to rounding."""
     slack = 1e-9 * space.scale
     return (command >= space.low - slack) & (command <= space.high + slack)
 
 
 def _check_inside(command: np.ndarray, space: CommandSpace, option: str, text: str) -> None:
-    """Note what lies outside the agent's commands; positive costs that should be negative are an error."""
+    """Print a note about values outside the agent's commands; refuse positive costs that should be negative."""
     objectives, inside = space.command_objectives, _inside(command, space)
     if inside.all():
         return

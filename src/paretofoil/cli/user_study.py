@@ -34,7 +34,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="File of the replies (SQLite).")],
     out: Annotated[Path | None, typer.Option(help="File to write; standard output if omitted.")] = None,
 ) -> None:
-    """Write the replies as CSV, one line per step. This works while the study runs."""
+    """Write the replies as CSV, one line per screen. This works while the study runs."""
     check_web()
     from paretofoil.web.user_study.replies import replies_csv
 

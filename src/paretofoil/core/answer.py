@@ -32,15 +32,15 @@ class Counterfactual:
     """A command under which the policy chooses the foil."""
 
     command: np.ndarray
-    """In the units of the objectives."""
+    """The command, in the units of the objectives."""
     distance: float
     """Scaled distance from the original command: |D^-1 (R_cf - R_t)|."""
     margin: float
     """M_f: by how much the foil wins."""
     probabilities: np.ndarray
-    """Of the valid actions, 0 for the others."""
+    """Probability of each action; 0 for actions that are not valid."""
     values: np.ndarray | None = None
-    """Value of each action, if the policy is one of values."""
+    """Value of each action, if the policy returns action values."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,12 +61,12 @@ class QuestionRecord:
     """Margin by which the foil must win."""
     norm: Norm
     probabilities: np.ndarray
-    """Of the valid actions under the original command, 0 for the others."""
+    """Probability of each action under the original command; 0 for actions that are not valid."""
     low: np.ndarray
     high: np.ndarray
     """The search region."""
     values: np.ndarray | None = None
-    """Value of each action under the original command, if the policy is one of values."""
+    """Value of each action under the original command, if the policy returns action values."""
     agent: str = ""
     """Name of the agent; empty for a policy."""
     step: Count | None = None
@@ -80,13 +80,13 @@ class QuestionRecord:
     held: tuple[int, ...] = ()
     """Objectives with a range set by the user."""
     free: tuple[int, ...] = ()
-    """The only objectives that may change, in the search for a sparse answer; empty if all may."""
+    """The only objectives that may change, if a sparse answer was requested; empty if all may change."""
     preferences: bool = False
     """Whether commands are preferences: weights that sum to 1."""
 
     @property
     def later(self) -> bool:
-        """Whether steps were made before, so that the command is not one for the whole episode."""
+        """Whether the decision is after the first step: the command is then for the rest of the episode."""
         return bool(self.step) or self.collected is not None
 
 
@@ -147,7 +147,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """The largest distance by which another command could be closer; 0 if the search region has none."""
+        """How much closer another command could be, at most; 0 if no command in the search region is valid."""
         return 0.0 if np.isinf(self.lower) else self.upper - self.lower
 
     @property
@@ -233,9 +233,9 @@ class Consequence:
 
 @dataclass(frozen=True, eq=False)
 class Attainable:
-    """The closest command, among those rolled out, that makes the agent take the foil and is then delivered.
+    """The closest command of those rolled out that makes the agent take the foil and then deliver what it asks for.
 
-    If none was found, there may still be one.
+    If no such command was found, one may still exist.
     """
 
     num_rollouts: Count
@@ -243,7 +243,7 @@ class Attainable:
     command: np.ndarray | None = None
     """The command to issue at the decision; None, like all fields below, if none was found."""
     total: np.ndarray | None = None
-    """The same command for the whole episode: with the return collected before the decision."""
+    """The same command for the whole episode: `command` plus the return collected before the decision."""
     distance: float | None = None
     """Scaled distance from the original command."""
     deviation: float | None = None
@@ -300,9 +300,9 @@ class Live:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Document):
-    """The smallest change of the command that makes the policy choose the foil, or that there is none.
+    """The smallest change of the command that makes the policy choose the foil, or the result that none was found.
 
-    All of it was verified on the policy by the call that returned it.
+    The call that returned the answer verified it on the policy.
     """
 
     SCHEMA: ClassVar[str] = "paretofoil/answer/2"
@@ -313,16 +313,16 @@ class Answer(Document):
     question: QuestionRecord
     search: SearchRecord
     quoted: Counterfactual | None = None
-    """The command in short numbers: the one that is shown, rolled out and widened to a proven range."""
+    """The command in short numbers, which is shown and rolled out. The proven range is around it."""
     closest: Counterfactual | None = None
-    """The closest command found, before rounding: the one that proofs and tables of searches are about."""
+    """The closest command found, before rounding. Proofs and the tables of studies are about this one."""
     proof: Certificate | None = None
     """What is proven about `closest` and the search region."""
     proven_range: ProvenRange | None = None
     """Commands around the quoted one that are all proven to make the foil win."""
     rollouts: Rollouts | None = None
     alternatives: tuple["Answer", ...] = ()
-    """Further answers that change other objectives, or in other directions."""
+    """Further answers that change other objectives, or change them in other directions."""
     requested: Count = 1
     """Number of answers that were requested."""
     live: Live | None = field(default=None, metadata=UNSTORED)
@@ -382,7 +382,7 @@ class Answer(Document):
         return _from_schema_1(values)
 
     def check(self) -> None:
-        """Check that every number has its objective or action: sentences and figures look them up."""
+        """Check that every number has an objective or action, because sentences and figures look these up."""
         question, rollouts = self.question, self.rollouts or Rollouts()
         dim, num_actions = len(question.objectives), len(question.actions)
         parts = {
@@ -415,7 +415,7 @@ def _check_indices(name: str, indices: tuple[int, ...], count: int) -> None:
 
 
 def _from_schema_1(old: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an answer of the first schema, which was flat, in the current one."""
+    """Convert an answer of the first schema, which was flat, to the current schema."""
 
     def take(**names: str) -> dict[str, Any]:
         return {new: old[name] for new, name in names.items() if name in old}

@@ -37,7 +37,7 @@ class Objective:
     cost: bool = False
     """Whether rewards are negative costs, which are shown without their sign ("2 steps", not "-2 time")."""
     probability: bool = False
-    """Whether a return is a probability: a risk if it is a cost, a chance if not."""
+    """Whether a return is a probability: of something bad if the objective is a cost, else of something good."""
     natural_low: float | None = None
     """The smallest return of an episode, or of the rest of one, if it is known."""
     natural_high: float | None = None
@@ -195,11 +195,11 @@ class CommandSpace:
         return (command < self.low - slack) | (command > self.high + slack)
 
     def checked(self, commands: np.ndarray, what: str) -> np.ndarray:
-        """Return the commands (..., d); if they must be preferences, raise InvalidInput if they are not."""
+        """Return the commands (..., d). In a space of preferences, raise InvalidInput for other commands."""
         return as_preferences(commands, what) if self.simplex else commands
 
     def project(self, commands: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Return the nearest commands (N, d) of this shape within low, high (d,)."""
+        """Return the commands of this space within low, high (d,) that are nearest to the given ones (N, d)."""
         if not self.simplex:
             return np.clip(commands, low, high)
         return project(commands, *np.broadcast_arrays(low, high, commands)[:2])
@@ -216,7 +216,7 @@ _SUMS = 1e-12
 
 
 def as_preferences(weights: np.ndarray, what: str) -> np.ndarray:
-    """Return weights (..., d) that sum to 1 in float64, or raise InvalidInput if the given ones do not in float32."""
+    """Return the weights (..., d) scaled to sum to 1 in float64. Their sum must be 1 up to float32 rounding."""
     total = weights.sum(axis=-1, keepdims=True)
     if (np.abs(total - 1.0) > SUM_SLACK).any() or (weights < -SUM_SLACK).any():
         raise InvalidInput.expected(f"{what} to be weights of at least 0 that sum to 1", weights.tolist())

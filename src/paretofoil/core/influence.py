@@ -53,7 +53,7 @@ class SingleObjective:
     upper: Fraction
     """Proven bounds of the share of its range in which another action is chosen; 0 and 1 if nothing is proven."""
     sampled: Fraction
-    """The same share of evenly spaced values."""
+    """The share of evenly spaced values of the objective under which another action is chosen."""
     down: Switch | None
     up: Switch | None
     """The nearest switches below and above the command's value; None if none was found."""
@@ -74,7 +74,7 @@ class Scores:
     """The four scores of the paper's authors: the policy's probabilities against their mean over a fan of probes."""
 
     kl: float
-    """Kullback-Leibler divergence from the mean, in nats."""
+    """Kullback-Leibler divergence of the probabilities from their mean, in nats."""
     tv: float
     """Total variation: half the sum of absolute differences."""
     js: float
@@ -108,15 +108,15 @@ class Influence(Document):
     proven: bool
     """Whether anything is proven; the bounds of a black-box policy are 0 and 1."""
     alone: tuple[SingleObjective, ...]
-    """One for each objective that has a range here."""
+    """The effect of each objective that can vary in the search region."""
     nearest: Nearest | None
     scores: Scores
     stop: Stop
     boxes: Count
     slack: float
-    """Allowed difference between margins of the deployed policy and of its float64 version ..."""
+    """Allowed difference between margins of the deployed policy and of its float64 version."""
     deviation: float
-    """... and the largest one that was measured."""
+    """The largest such difference that was measured."""
     assumed: float
     """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
     seconds: float
@@ -167,7 +167,7 @@ class Influence(Document):
         return {**super().upgrade(values), "assumed": values.get("slack")}
 
     def check(self) -> None:
-        """Every action must have a name, every number its objective, and shares must be possible together."""
+        """Check that every action has a name and every number an objective, and that the shares are consistent."""
         valid = [share.action for share in self.shares]
         switches = [switch.action for line in self.alone for switch in (line.down, line.up) if switch is not None]
         actions = [*valid, *switches, *([] if self.nearest is None else [self.nearest.action])]
@@ -179,7 +179,8 @@ class Influence(Document):
         commands = [self.command, self.low, self.high, *([] if self.nearest is None else [self.nearest.command])]
         commands += [] if self.collected is None else [self.collected]
         if any(command.size != dim for command in commands):
-            raise InvalidInput.expected(f"commands of {dim} numbers", [command.size for command in commands])
+            sizes = [command.size for command in commands]
+            raise InvalidInput.expected(f"commands of {dim} numbers", f"commands of {sizes} numbers")
         if any(line.objective >= dim for line in self.alone):
             raise InvalidInput.expected(f"objectives from 0 to {dim - 1}", [line.objective for line in self.alone])
         bounds = [(s.lower, s.upper) for s in self.shares] + [(line.lower, line.upper) for line in self.alone]
@@ -189,7 +190,7 @@ class Influence(Document):
         if (total := sum(share.lower for share in self.shares)) > 1 + 1e-9:
             raise InvalidInput.expected("lower bounds of shares that sum to at most 1", total)
         if (sampled := sum(share.sampled for share in self.shares)) != self.samples:
-            raise InvalidInput.expected(f"shares of {self.samples} sampled commands", sampled)
+            raise InvalidInput.expected(f"counts of sampled commands with the sum {self.samples}", sampled)
         if self.inert and self.share_of(self.chosen).lower < 1:
             own = self.share_of(self.chosen).lower
             raise InvalidInput.expected("a chosen action with a share of 1 where no command matters", own)

@@ -51,7 +51,7 @@ class Document:
 
     SCHEMA: ClassVar[str]
     EARLIER: ClassVar[Mapping[str, Mapping[str, str]]] = {}
-    """Earlier schemas that can be read. For each, its names of fields with their current names."""
+    """Earlier schemas that can be read, each with a map from its field names to the current ones."""
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": self.SCHEMA, **self.derived(), **plain_fields(self)}
@@ -98,7 +98,7 @@ class Document:
         return {name: kind for name, kind in kinds.items() if isinstance(kind, type) and issubclass(kind, Document)}
 
     def check_all(self) -> None:
-        """Check the documents inside this one, and then this one."""
+        """Check the nested documents first, then this one."""
         for name in self._inner():
             for value in getattr(self, name):
                 value.check_all()

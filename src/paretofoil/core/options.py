@@ -229,11 +229,11 @@ class Limits:
             raise InvalidInput.expected(f"a limit of at most {MAX_QUERIES:,} queries", self.queries)
 
     def deadline(self, num_questions: int = 1) -> float:
-        """Return the time on the clock of `now` when this many questions that start now must be done."""
+        """Return the deadline of this many questions that start now, as a value of `now()`."""
         return inf if self.seconds is None else now() + self.seconds * num_questions
 
     def fewer_queries(self, queries: int | None) -> int | None:
-        """Return the smaller of this limit of queries and another."""
+        """Return the smaller one of this limit on queries and another limit."""
         return min((limit for limit in (self.queries, queries) if limit is not None), default=None)
 
 
@@ -241,12 +241,12 @@ NO_LIMITS = Limits()
 
 
 def as_seconds(value: Any) -> float:
-    """Return a limit of time as a number, or raise InvalidInput."""
+    """Return a time limit as a number, or raise InvalidInput."""
     if not isinstance(value, SupportsFloat) or not 0 < float(value) < inf:
         raise InvalidInput.expected("a limit of more than 0 seconds", value if isinstance(value, Real) else repr(value))
     return float(value)
 
 
 def now() -> float:
-    """Return the time on the clock of all deadlines, in seconds."""
+    """Return the time in seconds, on the clock that all deadlines use."""
     return time.perf_counter()

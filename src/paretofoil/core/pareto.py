@@ -7,18 +7,19 @@ little for NumPy.
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.json import brief
 
 PAIRWISE = 256
 """Up to this many points, all pairs are compared at once, which is faster."""
 
 
 def as_points(points: object) -> np.ndarray:
-    """Return points (n, d) as float64; an empty list has none."""
+    """Return points (n, d) as float64; an empty list gives no points."""
     array = np.array(points, dtype=np.float64)
     if array.size == 0:
         return array.reshape(0, array.shape[-1] if array.ndim == 2 else 0)
     if array.ndim != 2 or not np.isfinite(array).all():
-        raise InvalidInput.expected("points of finite numbers, shape (n, d)", f"shape {array.shape}")
+        raise InvalidInput.expected("points of finite numbers, shape (n, d)", brief(array.tolist()))
     return array
 
 

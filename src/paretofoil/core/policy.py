@@ -11,11 +11,11 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words
 
 IMPOSSIBLE = -1e30
-"""Stands for the log-probability of an action that cannot happen, so that margins stay numbers."""
+"""Used in place of a log-probability of -infinity, so that margins stay finite."""
 Activation = Literal["sigmoid", "tanh", "relu", "elu", "softplus", "silu"]
 QueryAtStates = Callable[[np.ndarray | slice, np.ndarray], np.ndarray]
-"""(rows (N,) or a slice of them, commands (N, d)) -> (N, num_actions) at the states of those rows: log-probabilities,
-or logits, which differ from them by a number for each row; only differences within a row count."""
+"""(numbers of states (N,) or a slice, commands (N, d)) -> scores (N, num_actions) at these states. Scores are
+log-probabilities, or logits: only differences within a row matter."""
 
 
 @runtime_checkable
@@ -38,7 +38,7 @@ class PolicyAtStates(Protocol):
 
 @runtime_checkable
 class ExactRows(Protocol):
-    """A policy that promises a row the same bits in any batch, so that its noise need not be measured (optional)."""
+    """Optional: a policy whose result for a row never depends on the batch, so that its noise need not be measured."""
 
     exact_rows: bool
 
@@ -55,11 +55,11 @@ class CallablePolicy:
 
 
 def as_policy(subject: Any) -> Policy:
-    """A policy itself, or the policy that a function is."""
+    """Return a policy unchanged, or a plain function as a policy."""
     if isinstance(subject, Policy):
         return subject
     if hasattr(subject, "forward") and hasattr(subject, "named_parameters"):
-        got = "a torch module, of which pf.from_torch makes one"
+        got = "a torch module (convert it with pf.from_torch)"
         raise InvalidInput.expected("a policy with log_probs(states, commands), or a function of NumPy arrays", got)
     if callable(subject):
         return CallablePolicy(subject)
@@ -67,7 +67,7 @@ def as_policy(subject: Any) -> Policy:
 
 
 def as_numbers(output: Any, what: str) -> np.ndarray:
-    """Return what a policy returned as an array of real numbers, or raise an error that names it."""
+    """Return the output of a policy as an array of real numbers; errors call it `what`."""
     try:
         numbers = np.asarray(output)
     except (TypeError, ValueError, RuntimeError) as error:  # rows of different lengths, tensors with gradients
@@ -80,7 +80,7 @@ def as_numbers(output: Any, what: str) -> np.ndarray:
 
 
 def as_scores(output: Any, commands: np.ndarray) -> np.ndarray:
-    """Return what a policy returned under commands (N, d) as scores (N, num_actions), or raise an error."""
+    """Return the output of a policy under commands (N, d) as scores (N, num_actions), or raise an error."""
     scores, count = as_numbers(output, "log-probabilities"), len(commands)
     if scores.dtype == np.float16:
         scores = scores.astype(np.float32)  # its sums overflow, and IMPOSSIBLE is none of its numbers
@@ -158,9 +158,9 @@ def action_values(policy: Policy, scores: np.ndarray) -> np.ndarray | None:
 class Rounding:
     """Bounds on the rounding errors of the deployed policy, layer by layer.
 
-    What the deployed layer k gives to its activation differs from W_k h + b_k, for the deployed inputs h, by at most
-    terms_k |h| + constants_k. The deployed activation is off by at most activations_k times its size (of a SiLU: the
-    size of its input), or times 1 if that is larger.
+    The input of activation k in the deployed policy differs from W_k h + b_k by at most terms_k |h| + constants_k,
+    where h is the deployed input of layer k. The error of the deployed activation is at most activations_k times its
+    absolute value (for a SiLU: that of its input), or activations_k if that value is below 1.
     """
 
     terms: tuple[np.ndarray, ...]  # each (outputs, inputs), not negative
@@ -169,12 +169,12 @@ class Rounding:
     unit: float
     """The unit roundoff of the number format: the largest relative error of one rounding."""
     reach: np.ndarray | None = None
-    """The largest sizes (d,) of commands for which it holds: larger ones may overflow. None: all."""
+    """The largest absolute values (d,) of commands for which the bounds hold without overflow; None for no limit."""
     needs_all_actions: bool = False
-    """Whether it holds only if all actions are valid: small probabilities underflow."""
+    """Whether the bounds hold only if all actions are valid, because small probabilities underflow."""
 
     def of_layer(self, k: int, sizes: np.ndarray) -> np.ndarray:
-        """Return the largest error (N, outputs) of layer k for inputs of these sizes (N, inputs)."""
+        """Return the largest error (N, outputs) of layer k for inputs with absolute values `sizes` (N, inputs)."""
         return sizes @ self.terms[k].T + self.constants[k]
 
     def first_layer(self) -> "Rounding":
@@ -196,7 +196,7 @@ class Rounding:
         return replace(self, terms=terms, constants=constants)
 
     def of_differences(self, first: np.ndarray, second: np.ndarray) -> "Rounding":
-        """Return the errors of the differences of outputs, given by their numbers."""
+        """Return the errors of differences of outputs; `first` and `second` are the numbers of the outputs."""
         terms, constants = (
             (*parts[:-1], parts[-1][first] + parts[-1][second]) for parts in (self.terms, self.constants)
         )
@@ -235,13 +235,13 @@ class FoldedPolicy:
     """Why its arithmetic is not known."""
 
     def differences(self, first: np.ndarray, second: np.ndarray) -> "FoldedPolicy":
-        """Return the differences of outputs, given by their numbers, as a policy."""
+        """Return a policy whose outputs are differences of outputs, given by their numbers `first` and `second`."""
         weights, biases = ((*parts[:-1], parts[-1][first] - parts[-1][second]) for parts in (self.weights, self.biases))
         rounding = self.rounding and self.rounding.of_differences(first, second)
         return replace(self, weights=weights, biases=biases, rounding=rounding)
 
     def within(self, low: np.ndarray, high: np.ndarray, num_valid: int) -> "FoldedPolicy":
-        """Return the policy for commands within low, high (d,): without its rounding, where that does not hold."""
+        """Return the policy for commands within low, high (d,), without `rounding` if that does not hold for all."""
         rounding = self.rounding
         if rounding is None:
             return self
@@ -252,7 +252,8 @@ class FoldedPolicy:
         else:
             return self
         if rounding.is_coarse:
-            raise InvalidInput.expected("a question that a policy in half precision can answer", unknown)
+            expected = "a question for which the rounding errors of half precision are known"
+            raise InvalidInput.expected(expected, f"one for which {unknown}")
         return replace(self, rounding=None, unknown=unknown)
 
     def errors(self, commands: np.ndarray) -> np.ndarray:
@@ -278,7 +279,7 @@ class FoldedPolicy:
         return np.concatenate([commands[:, :0], *self._forward(commands)[:-1]], axis=1)
 
     def _forward(self, commands: np.ndarray) -> list[np.ndarray]:
-        """Return the sums of each layer; those of the last are the logits."""
+        """Return the output of each affine layer, before its activation; the last output is the logits."""
         sums = [commands @ self.weights[0].T + self.biases[0]]
         for weight, bias, activation in zip(self.weights[1:], self.biases[1:], self.activations, strict=True):
             sums.append(ACTIVATIONS[activation](sums[-1]) @ weight.T + bias)
@@ -287,7 +288,7 @@ class FoldedPolicy:
 
 @runtime_checkable
 class WhiteBoxPolicy(Protocol):
-    """A policy whose inside may be looked at, so that answers can be proven (optional)."""
+    """Optional: a policy whose computation can be bounded, so that answers can be proven."""
 
     def fold(self, state: np.ndarray) -> FoldedPolicy: ...
 
@@ -301,11 +302,11 @@ class ValuedPolicy(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ValueTable:
-    """What actions are worth at one state under preferences w: the most of w . vectors, over each action's vectors."""
+    """Action values at one state under preferences w: for each action, the largest w . vector of its vectors."""
 
     vectors: np.ndarray  # (num_actions, vectors, d)
     unit: float = 2.0**-53
-    """What rounding can do to a number, relatively, in the precision that the agent itself computes in."""
+    """The unit roundoff of the precision in which the agent computes."""
 
     @property
     def rounding(self) -> float:
@@ -320,34 +321,34 @@ class ValueTable:
             raise InvalidInput.expected(expected, brief(self.vectors.tolist()))
 
     def values(self, preferences: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, num_actions): what each action is worth."""
+        """Return the action values: (N, d) -> (N, num_actions)."""
         return np.einsum("avd,nd->nav", self.vectors, preferences).max(axis=2)
 
 
 @runtime_checkable
 class TabularPolicy(Protocol):
-    """A policy that is a table at each state, so that answers are exact (optional)."""
+    """Optional: a policy that has a table of values at each state, so that answers are exact."""
 
     def table(self, state: np.ndarray) -> ValueTable: ...
 
 
 @dataclass(frozen=True, eq=False)
 class FoldedValues:
-    """What actions are worth at one state under preferences w: w . values, which are a network of w themselves."""
+    """Action values at one state under preferences w: w . Q(w), where a network computes Q from w."""
 
     network: FoldedPolicy
-    """(N, d) -> (N, num_actions x d): what the first action yields of each objective, then the second, ..."""
+    """(N, d) -> (N, num_actions x d): the value of each objective for the first action, then for the second, ..."""
 
     def values(self, preferences: np.ndarray) -> np.ndarray:
-        """(N, d) -> (N, num_actions): what each action is worth."""
-        told = self.network.logits(preferences).reshape(len(preferences), -1, preferences.shape[1])
-        worth: np.ndarray = (told * preferences[:, None, :]).sum(axis=2)
-        return worth
+        """Return the action values: (N, d) -> (N, num_actions)."""
+        by_objective = self.network.logits(preferences).reshape(len(preferences), -1, preferences.shape[1])
+        values: np.ndarray = (by_objective * preferences[:, None, :]).sum(axis=2)
+        return values
 
 
 @runtime_checkable
 class WhiteBoxValues(Protocol):
-    """A policy of values that depend on the preferences, whose inside may be looked at (optional)."""
+    """Optional: a policy whose action values depend on the preferences by a computation that can be bounded."""
 
     def fold_values(self, state: np.ndarray) -> FoldedValues: ...
 
@@ -359,7 +360,7 @@ def is_white_box(policy: Policy) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Branch:
-    """Affine layers, each with an activation behind it."""
+    """Affine layers, each followed by an activation."""
 
     weights: tuple[np.ndarray, ...]  # each (outputs, inputs)
     biases: tuple[np.ndarray, ...]  # each (outputs,)
@@ -388,7 +389,7 @@ class UnfoldedPolicy:
 
 @runtime_checkable
 class JointWhiteBoxPolicy(Protocol):
-    """A policy whose inside may be looked at for whole sets of states (optional)."""
+    """Optional: a policy whose computation can be bounded for whole sets of states."""
 
     def unfold(self) -> UnfoldedPolicy: ...
 

@@ -47,13 +47,13 @@ class Question:
     high: np.ndarray = None  # type: ignore[assignment]
     """The search region: by default the smallest box that contains the command space and the command."""
     norm: Norm = "l2"
-    """Norm of scaled changes; l2 in the paper."""
+    """Norm that measures scaled changes; l2 in the paper."""
     kept: tuple[int, ...] = ()
     """Objectives that must not change: the search region has no width there."""
     held: tuple[int, ...] = ()
-    """Objectives with a range set by the user, which is that of the search region."""
+    """Objectives whose range in the search region was set by the user."""
     trained: CommandSpace | None = None
-    """The commands that the policy was trained on, if the space is another box."""
+    """The box of the commands that the policy was trained on, if it differs from the space."""
 
     def __post_init__(self) -> None:
         state = np.asarray(self.state, dtype=np.float32)
@@ -144,20 +144,20 @@ class QuestionBatch:
         self.kappa, self.clearance = self.kappa + clearance, self.clearance + clearance
 
     def project(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the changes nearest to z (N, d) within the search region of each row's question, rows (N,)."""
+        """Return the changes nearest to z (N, d) in the search regions of questions, given by number (N,)."""
         if self._plane is not None:
             return self._plane.changes_to(rows, self._plane.commands_at(rows, z))
         return np.clip(z, self.low[rows], self.high[rows])
 
     def holds(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return which of the changes z (N, d) lie inside the search regions of the questions rows (N,)."""
+        """Return which changes z (N, d) lie inside the search regions of their questions, given by number (N,)."""
         inside = ((z >= self.low[rows]) & (z <= self.high[rows])).all(axis=1)
         if self._plane is not None:
             inside &= (np.abs(self.project(rows, z) - z) <= NOISE).all(axis=1)
         return inside
 
     def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the commands (N, d) after scaled changes z (N, d) of the questions rows (N,)."""
+        """Return the commands (N, d) after scaled changes z (N, d) of questions, given by number (N,)."""
         if self._plane is not None:
             return self._plane.commands_at(rows, z)
         return self.commands[rows] + z * self.scale[rows]
@@ -169,7 +169,7 @@ class QuestionBatch:
         return (commands - self.commands[rows]) / self.scale[rows]
 
     def margins(self, rows: np.ndarray, z: np.ndarray, phase: str) -> np.ndarray:
-        """Return the margins M_f (N,) after scaled changes z (N, d) of the questions rows (N,); one query each."""
+        """Return the margins M_f (N,) after scaled changes z (N, d) of questions, given by number; one query each."""
         return self.margins_at(rows, self.commands_at(rows, z), phase)
 
     def margins_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
@@ -183,7 +183,7 @@ class QuestionBatch:
         return np.concatenate([self.margins_at(rows[part], commands[part], phase) for part in parts])
 
     def scores_at(self, rows: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """Return the scores (N, num_actions) at commands (N, d) of the questions rows (N,); one query each."""
+        """Return the scores (N, num_actions) at commands (N, d) of questions, given by number; one query each."""
         self._counts[phase] += np.bincount(rows, minlength=self.num_questions)
         return self._query(rows, commands)
 

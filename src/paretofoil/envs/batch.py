@@ -188,7 +188,7 @@ class _Explorer:
         return self.index[key]
 
     def try_action(self, state: int, action: int, number: float) -> tuple[int, np.ndarray, bool]:
-        """Return the next state, the reward, and whether the step drew a random number (this one)."""
+        """Return the next state, the reward, and whether the step drew a random number. Such a draw gives `number`."""
         set_attributes(self.env, self.states[state])
         generator = self.env.np_random = _FixedGenerator(number)
         raw, reward, terminated, _, _ = self.env.step(action)

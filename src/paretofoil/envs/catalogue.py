@@ -47,7 +47,7 @@ class CatalogueEntry:
     mask: Callable[[Any], np.ndarray] | None = None
     """Unwrapped environment -> valid actions. The default is its own `action_masks()`, or all actions."""
     idle: int | None = None
-    """The action that does nothing, in an environment that moves on by itself. An invalid action must do the same."""
+    """The action that does nothing, if the state changes by itself. An invalid action must have the same effect."""
     reference: tuple[float, ...] | None = None
     """The reference point of the hypervolume: worse than every return that matters."""
     paper_box: tuple[tuple[float, ...], tuple[float, ...]] | None = None
@@ -159,7 +159,7 @@ def is_catalogued(item: CatalogueEntry) -> bool:
 
 
 def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
-    """Return the Gymnasium environment without a wrapper of ours, with the step limit of the catalogue."""
+    """Return the Gymnasium environment without wrappers of this package, with the step limit of the catalogue."""
     item = entry(name)
     rendering = {} if render_mode is None else {"render_mode": render_mode}  # not every environment accepts it
     return _make_gymnasium(item.gym_id, max_episode_steps=item.max_steps, **rendering, **item.kwargs)
@@ -234,7 +234,7 @@ _allowed: set[str] = {"paretofoil"}
 
 
 def allow(module: str) -> None:
-    """Allow environments to import this module; `--allow-import` on the command line.
+    """Allow this module to be imported for an environment, like `--allow-import` on the command line.
 
     Making the environment "module:id" imports the module, which runs its code. Such an id may come from somebody else's
     file. A module is therefore imported only if the catalogue names it, if it is imported already, or if it is allowed.

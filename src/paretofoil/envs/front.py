@@ -45,7 +45,7 @@ def exhaustive_front(table: TransitionTable, max_steps: int, gamma: float = 1.0)
 
 
 def _front_from(table: TransitionTable, state: int, after: list[np.ndarray], gamma: float) -> np.ndarray:
-    """Return the front of a state, given the fronts (n, d) of all states with one step less."""
+    """Return the front of a state, given the fronts (n, d) of all states with one step fewer left."""
     candidates = []
     for action in np.flatnonzero(table.masks[state]):
         reward, next_state = table.rewards[state, action], table.next_states[state, action]

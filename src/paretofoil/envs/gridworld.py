@@ -44,7 +44,7 @@ class Layout:
     walls: frozenset[Cell] = frozenset()
     items: tuple[Item, ...] = ()
     payments: tuple[float, ...] = ()
-    """The rewards of the first, second, ... item; the last of them ends the episode. If empty, every item pays 1."""
+    """The rewards of the first, second, ... item; the last of them ends the episode. If empty, each item pays 1."""
     exits: Mapping[Cell, tuple[float, ...]] = field(default_factory=dict)
     """The reward of each cell that ends the episode."""
     shapes: tuple[str, ...] = ()

@@ -106,7 +106,7 @@ def _grid_world(
 
 
 def _fruit_tree(name: str, depth: int, box_high: tuple[float, ...]) -> CatalogueEntry:
-    """Return a fruit tree; `box_high` has the largest amount of each nutrient in any fruit: the paper's box."""
+    """Return a fruit tree. `box_high`, the paper's box, has the largest amount of each nutrient in any fruit."""
     return CatalogueEntry(
         name=name,
         gym_id="mo_gymnasium:fruit-tree-v0",

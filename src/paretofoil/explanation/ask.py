@@ -57,7 +57,7 @@ class _Caller:
     phrases: Sequence[str] | None
 
     def ask(self, questions: Sequence[Question], free: Sequence[tuple[int, ...]] | None = None) -> list[Answer]:
-        """Return verified answers; `free` are the only objectives that each question may change, if not all may."""
+        """Return verified answers; `free` names the only objectives that may change, or is None if all may change."""
         started = now()
         batch = QuestionBatch(questions)
         batch.keep_clear(clearance(batch))  # first, because it refuses random policies
@@ -90,7 +90,7 @@ def action_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
 def _record(
     question: Question, scores: np.ndarray, names: tuple[str, ...], phrases: tuple[str, ...], free: tuple[int, ...]
 ) -> QuestionRecord:
-    """Return the stored part of a question; `scores` (num_actions,) are the policy's under the original command."""
+    """Return the stored part of a question; `scores` (num_actions,) are those under the original command."""
     chosen, policy = greedy_action(scores, question.valid_actions), question.policy
     if chosen == question.foil:
         expected = "a foil that the policy does not choose"
@@ -111,7 +111,7 @@ def _record(
 
 
 def _best_over_subsets(question: Question, options: Options, caller: _Caller) -> Answer:
-    """Return the best answer, and different ones, over every set of objectives that may change: at most 63 for 6."""
+    """Search every set of objectives that may change (63 sets for 6 objectives); return the best distinct answers."""
     movable = np.flatnonzero(question.high > question.low).tolist()
     answers: list[Answer] = []
     fewest = 2 if question.space.simplex else 1  # weights sum to 1, so none can change alone
@@ -134,10 +134,10 @@ def _best_over_subsets(question: Question, options: Options, caller: _Caller) ->
 
 
 def _distinct(question: Question, answers: list[Answer], *, sparse: bool) -> list[Answer]:
-    """Return the best answers, without those that are variations of a better one.
+    """Return the best answers, without variations of a better one.
 
-    With `sparse`, those that change the fewest objectives come first. Otherwise the first is the one that may change
-    all objectives.
+    With `sparse`, the answers that change the fewest objectives come first. Otherwise the first answer is that of the
+    search in which all objectives may change.
     """
 
     def rank(answer: Answer) -> tuple[int, float]:
@@ -152,7 +152,7 @@ def _distinct(question: Question, answers: list[Answer], *, sparse: bool) -> lis
 
 
 def _differ(question: Question, one: Answer, other: Answer) -> bool:
-    """Return whether two answers lie apart, and change other objectives or in other directions."""
+    """Return whether two answers are far apart and differ in the objectives that they change or in the directions."""
     apart = question.space.distance(one.command, other.command, question.norm)  # type: ignore[arg-type]
     far = apart >= APART * min(_distance(one), _distance(other))
     return bool(far and (_pattern(question, one) != _pattern(question, other)).any())
@@ -165,14 +165,14 @@ def _pattern(question: Question, answer: Answer) -> np.ndarray:
 
 
 def _allow(question: Question, objectives: Sequence[int]) -> Question:
-    """Return the question with every other objective locked."""
+    """Return the question with all objectives locked except the given ones."""
     free = np.isin(np.arange(question.space.dim), objectives)
     low, high = np.where(free, question.low, question.command), np.where(free, question.high, question.command)
     return replace(question, low=low, high=high)
 
 
 def _without_small_changes(answer: Answer, min_change: float, caller: _Caller) -> Answer:
-    """Return an answer without small changes: lock them, the smallest first, as long as there is an answer."""
+    """Return an answer without small changes: lock these objectives, the smallest first, while an answer remains."""
     while answer.live is not None and answer.found:
         question = answer.live.question
         free = np.flatnonzero(question.high > question.low).tolist()

@@ -81,7 +81,7 @@ def issue(
 ) -> list[IssuedCommand]:
     """Roll out commands (N, d) together; each has the same random numbers.
 
-    `stop` returns which of the remaining commands (n, d) are not followed any further.
+    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask.
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
@@ -142,9 +142,9 @@ def find_attainable(agent: Agent, decision: Decision, question: Question, quoted
 
 
 def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
-    """Return the command to issue at the start of the episode for this one to remain at the decision.
+    """Return the command to issue at the start, such that the given command remains at the decision.
 
-    A horizon decreases by 1 per step, and stops at 1. Preferences remain as they are.
+    A horizon decreases by 1 per step, and stops at 1. Preferences do not change during an episode.
     """
     if agent.space.simplex:
         return command
@@ -174,7 +174,7 @@ class _Effort:
     repeats: int = 1
     """Rollouts of each candidate in a stochastic environment."""
     confirming: tuple[int, ...] = (1,)
-    """Rollouts that confirm a command: few first, which refute most."""
+    """Numbers of rollouts that confirm a command, in stages; the first, small stage refutes most commands."""
 
 
 def _effort(agent: Agent) -> _Effort:
@@ -194,7 +194,7 @@ class _AttainableSearch:
     question: Question
 
     def candidates(self, quoted: np.ndarray) -> np.ndarray:
-        """Return the first candidates (N, d): the front and its returns, the closest first; then the other kinds."""
+        """Return the first candidates (N, d): the front and the returns achieved under it, then other kinds."""
         question, space, effort = self.question, self.question.space, _effort(self.agent)
         generator, reach = np.random.default_rng(0), NEAR * space.scale
         front = np.concatenate([question.front, self._achieved()])
@@ -209,7 +209,7 @@ class _AttainableSearch:
         return self._inside(np.concatenate([front, short]))
 
     def _achieved(self) -> np.ndarray:
-        """Return the commands (F, d) that ask for the returns which the agent achieves under its front."""
+        """Return the commands (F, d) that ask for the returns achieved by the agent under its front commands."""
         achieved, front = self.agent.achieved, self.agent.front
         if achieved is None:
             return front[:0]
@@ -251,7 +251,7 @@ class _AttainableSearch:
     def closest_first(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Iterator[np.ndarray]:
         """Yield the commands that deliver: the quoted one, then the others by their distance.
 
-        The outcome of a command comes before it, if it delivers as well: it is then delivered exactly.
+        If the outcome of such a command, issued as a command, delivers exactly that outcome, it comes first.
         """
         delivering = {one.command.tobytes(): one for one in issued if self.delivers(one)}
         if quoted.tobytes() in delivering:
@@ -274,7 +274,7 @@ class _AttainableSearch:
         return space.scale[: len(self.agent.environment.objectives)]
 
     def deviations(self, command: np.ndarray, outcome: Consequence) -> np.ndarray:
-        """Return how much each objective misses the command, as a share of its range."""
+        """Return the difference between the outcome and the command for each objective, as a share of its range."""
         return np.abs(outcome.achieved - self.total(command)[: len(self._ranges)]) / self._ranges
 
     def delivers(self, one: IssuedCommand) -> bool:

@@ -42,7 +42,7 @@ class PolicyReport:
 
 
 def check_policy(policy: Any, states: Any, commands: Any = None, *, space: CommandSpace | None = None) -> PolicyReport:
-    """Query a policy in several ways and return a report of what is wrong with it. Nothing is raised.
+    """Query a policy in several ways and return a report of its problems. No error is raised.
 
     Args:
         policy: An object with `log_probs(states, commands)`, or a function of states and commands.

@@ -47,7 +47,7 @@ def explain(
     seed: int = 0,
     options: Options = DEFAULTS,
 ) -> Answer:
-    """Return the smallest change of the command that makes the agent choose the foil, or that there is none.
+    """Return the smallest change of the command that makes the agent choose the foil, or a proof that none exists.
 
     Args:
         subject: An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same.
@@ -205,7 +205,7 @@ def _roll_out(answers: list[Answer], decision: Decision, agent: Agent) -> dict[b
 def _reaches(episode: Episode, decision: Decision) -> bool:
     """Return whether an episode reaches the state of a decision at its step.
 
-    A decision that no episode made has no step: it is reached if the same return was collected before.
+    A decision outside of an episode has no step. It counts as reached if the same return was collected before it.
     """
     same = [np.array_equal(other.state, decision.state) for other in episode]
     if decision.step:
@@ -223,8 +223,8 @@ def _complete(
 ) -> Answer:
     """Return an answer and its alternatives with proven ranges and rollouts.
 
-    An attainable command may change everything that the question allows; that of an alternative, only the objectives of
-    the alternative. The answer gets the closest of them all.
+    The attainable command of an alternative changes only the objectives of the alternative; that of the answer may
+    change all that the question allows. The answer gets the closest of all these commands.
     """
     others = [_complete(a, a.live.question, decision, agent, options, outcomes) for a in answer.alternatives if a.live]
     answer = replace(_with_place(answer, decision, agent), alternatives=tuple(map(_without_empty_search, others)))

@@ -1,4 +1,4 @@
-"""Flip maps: for every step of an episode and every foil, the change of the command that it needs."""
+"""Flip maps: the change of the command for every foil at every step of an episode."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class FlipMap(EpisodeReport):
     answers: tuple[Answer, ...]
 
     def distances(self) -> np.ndarray:
-        """Return the distances (num_steps, num_actions); infinite if none was found, NaN if there is no question."""
+        """Return the distances (num_steps, num_actions): infinite if none was found, NaN if there is no question."""
         distances = np.full((len(self.taken), len(self.actions)), np.nan)
         for step, answer in zip(self.steps, self.answers, strict=True):
             distances[step, answer.question.foil] = np.inf if answer.quoted is None else answer.quoted.distance

@@ -162,7 +162,7 @@ def influence_episode(
 
 @dataclass(frozen=True, eq=False)
 class _Bounds:
-    """What is proven about the shares of the valid actions, and how."""
+    """The proven bounds of the shares of the valid actions, and the assumptions of the proof."""
 
     lower: np.ndarray  # (A,)
     upper: np.ndarray  # (A,)
@@ -253,7 +253,7 @@ class _Computation:
         return self._rounded(Nearest(commands[best], int(actions[best]), float(distances[best])))
 
     def _rounded(self, nearest: Nearest) -> Nearest:
-        """Return the nearest command with as few digits as the policy allows."""
+        """Return the nearest command, rounded to as few digits as still change the action."""
         space, decimals = self.question.space, 1 - np.floor(np.log10(self.question.space.scale)).astype(int)
         if space.simplex:
             return nearest
@@ -344,7 +344,7 @@ def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
 
 
 def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Switch | None:
-    """Return the first switch along values (N,), which lead away from the command's."""
+    """Return the first switch along values (N,), which are ordered by their distance from the command's value."""
     question = batch.questions[0]
     actions = actions_at(batch, with_value(question, i, values), "alone")
     hits = np.flatnonzero(actions != chosen)
@@ -363,7 +363,7 @@ def _switch(batch: QuestionBatch, chosen: int, i: int, values: np.ndarray) -> Sw
 
 
 def _rounded_switch(batch: QuestionBatch, chosen: int, i: int, switch: Switch, end: float) -> Switch:
-    """Return a value slightly farther away, up to the end, with as few digits as the policy allows."""
+    """Return the value with as few digits as the policy allows, rounded away from the command, at most to `end`."""
     question, value = batch.questions[0], switch.value
     away = value - question.command[i]
     first = -math.floor(math.log10(abs(away)))

@@ -41,7 +41,7 @@ class Counterexample:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Never:
-    """For each state in which an action is valid: a proof that no command leads to it, or a counterexample."""
+    """For each state in which an action is valid: a proof that no command makes it chosen, or a counterexample."""
 
     agent: str
     action: str
@@ -49,7 +49,7 @@ class Never:
     preferences: bool
     """Whether commands are weights that sum to 1."""
     visited: int
-    """Number of states that were examined; there is nothing to prove where the action is not valid."""
+    """Number of states that were examined, including those in which the action is not valid."""
     width: float
     """Width of the box around each state, as a share of the range of each of its numbers; 0 for the states alone."""
     low: np.ndarray
@@ -173,15 +173,15 @@ def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> 
 
 @dataclass(frozen=True, eq=False)
 class _Setting:
-    """A claim about one decision, and the states and commands of its points."""
+    """A claim about one decision, with functions that convert points of its search region."""
 
     network: MarginNetwork | ProductNetwork | JointNetwork
     low: np.ndarray
     high: np.ndarray
     claims: Callable[[float], list[tuple[float, Claim]]]
-    """For a slack that covers the measured deviation: the rounding error that each claim assumes, and the claim."""
+    """Slack that covers the measured deviation -> pairs of an assumed rounding error and the claim under it."""
     inside: Callable[[np.ndarray], np.ndarray]
-    """Return the nearest points of the search region: proofs extend a little beyond it."""
+    """Return the nearest points of the search region, because proofs extend a little beyond it."""
     unpack: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     """Return the states and commands of points of the search region."""
 
@@ -225,7 +225,7 @@ class _Prover:
         return False, example
 
     def _chosen(self, decision: Decision, states: np.ndarray, commands: np.ndarray) -> Counterexample | None:
-        """Return the first of states (N, S) and commands (N, d) at which the policy chooses the action."""
+        """Return the first pair of states (N, S) and commands (N, d) at which the policy chooses the action."""
         states = states.astype(np.float32)
         scores = self._scores(decision, states, commands)
         hits = np.flatnonzero(scores.argmax(axis=1) == decision.valid_actions.index(self.action))
@@ -246,7 +246,7 @@ class _Prover:
         return slack_for(float(off.max()), clearance(QuestionBatch([self._question(decision)])))
 
     def _question(self, decision: Decision) -> Question:
-        """Return the question which command makes the action win in this state, by any margin."""
+        """Return the question: which command makes the action win in this state, by any margin?"""
         middle = self.space.project((self.low + self.high)[None] / 2, self.low, self.high)[0]
         valid, policy = decision.valid_actions, self.agent.policy
         return Question(policy, decision.state, middle, self.action, valid, self.space, kappa=0.0)

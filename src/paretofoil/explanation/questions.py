@@ -61,7 +61,7 @@ def make_questions(
     }
     if options.box == "paper":
         if agent is None:
-            raise InvalidInput.expected("an agent, whose environment has the paper's box", f"the policy {policy!r}")
+            raise InvalidInput.expected("an agent, because box='paper' needs its environment", f"the policy {policy!r}")
         values |= {"space": agent.paper_space, "trained": space}
     else:
         low, high = reachable_region(space, decision.command, decision.collected)
@@ -71,7 +71,7 @@ def make_questions(
 
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:
-    """Return the remaining commands R_j - R_col of a front of full returns; preferences are not spent."""
+    """Return the remaining commands R_j - R_col of a front of full returns; return preferences unchanged."""
     returns = as_points(() if front is None else front, "a front of points", space.dim)
     return returns if space.simplex else returns - decision.collected
 
@@ -86,10 +86,10 @@ def default_kappa(policy: Policy, decision: Decision) -> float:
 
 
 def reachable_region(space: CommandSpace, command: np.ndarray, collected: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the lowest and highest commands of the space that can still be fulfilled, the command itself included.
+    """Return the box of commands of the space that can still be fulfilled, enlarged to contain the command itself.
 
-    The remaining return and the whole return, which includes what was collected, must lie within the natural limits
-    of each objective. Preferences are not returns: each of them is possible.
+    The remaining return, and the whole return including the collected one, must lie within the natural limits of each
+    objective. Preferences are not returns: all of them are possible.
     """
     if space.simplex:
         return space.low, space.high
@@ -107,14 +107,14 @@ def restrict(question: Question, keep: Sequence[str | int], ranges: Mapping[str,
         low[i] = high[i] = question.command[i]
     for i, (lowest, highest) in zip(held, ranges.values(), strict=True):
         if not lowest <= question.command[i] <= highest:
-            expected = f"a range of {space.names[i]} that holds the command's {question.command[i]:g}"
+            expected = f"a range of {space.names[i]} that contains the command's value {question.command[i]:g}"
             raise InvalidInput.expected(expected, f"{lowest:g} to {highest:g}")
         low[i], high[i] = max(low[i], lowest), min(high[i], highest)
     return replace(question, low=low, high=high, kept=kept, held=held)
 
 
 def find_action(action: str | int, names: Sequence[str] | None, valid_actions: Sequence[int] = ()) -> int:
-    """Return the number of an action that is given by name or number; it must be one of the valid actions, if given."""
+    """Return the number of an action, given by name or number. It must be among `valid`, unless that is None."""
     number = _by_name(action, names) if isinstance(action, str) else as_whole(action, "an action by name or number")
     if number < 0 or (names is not None and number >= len(names)):
         limit = f" to {len(names) - 1}" if names is not None else ""
@@ -146,8 +146,8 @@ def make_decision(
 ) -> Decision:
     """Return the decision that is given, or the one in a state under a command.
 
-    An agent knows which actions are valid in a state and starts rollouts there. A policy does not: its decision has no
-    snapshot, and -1 as its action.
+    An agent knows which actions are valid in a state, and can start rollouts there. A policy alone cannot: its decision
+    has no snapshot, and the action -1.
     """
     if decision is not None:
         if any(value is not None for value in (state, command, collected, valid_actions)):

@@ -115,7 +115,7 @@ def _flips(batch: QuestionBatch, row: int, scores: np.ndarray) -> bool:
 
 
 def scores_in_batches(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
-    """Return the scores (N, num_actions) at a command (d,), queried alone and in each place of small batches."""
+    """Return the scores (N, num_actions) at a command (d,), queried alone and at each position of small batches."""
     sizes = (1,) if exact_rows(batch) else BATCHES
     each = [batch.scores_at(np.full(size, row), np.repeat(command[None], size, axis=0), "verify") for size in sizes]
     return np.concatenate(each)
@@ -131,7 +131,7 @@ def sure_margin(batch: QuestionBatch, row: int, scores: np.ndarray) -> float:
 
 
 def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
-    """Return the command in the shortest numbers under which the foil still wins by kappa.
+    """Return the command rounded to the fewest digits with which the foil still wins by kappa.
 
     Each changed objective is rounded down or up, at one resolution after the other. Objectives that did not change keep
     their number. If no rounded command is confirmed, the command itself is returned.
@@ -172,9 +172,9 @@ def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> n
 
 
 def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarray) -> np.ndarray:
-    """Return the command with each of some objectives rounded down or up to its decimals (d,), in every way: (N, d).
+    """Return all ways to round some objectives of the command down or up to their decimals (d,): (N, d).
 
-    If there are many objectives, only those that lie most between two short numbers are rounded both ways.
+    If there are many objectives, only those farthest from a short number are rounded both ways.
     """
     unit = 10.0 ** -decimals.astype(float)
     down = np.floor(command / unit)
@@ -195,7 +195,7 @@ def _round_each(command: np.ndarray, objectives: np.ndarray, decimals: np.ndarra
 def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) -> np.ndarray:
     """Return rounded preferences (N, d) that sum to 1: round all changed weights but one, which gets the remainder.
 
-    The rest is as short as the others, unless an unchanged number is longer.
+    The remainder has as few digits as the others, unless an unchanged number has more.
     """
     ways = []
     for rest in changed:
@@ -210,12 +210,12 @@ def _round_preferences(command: np.ndarray, changed: np.ndarray, decimals: int) 
 
 
 def clearance(batch: QuestionBatch) -> float:
-    """Return by how much searches keep clear of kappa; 0 for a policy whose rows are exact."""
+    """Return how far above kappa searches must stay because of noise; 0 for a policy without noise."""
     return 0.0 if exact_rows(batch) else CAUTION * measure_noise(batch)
 
 
 def exact_rows(batch: QuestionBatch) -> bool:
-    """Return whether the policy promises a row the same bits in any batch."""
+    """Return whether the policy promises that its result for a row never depends on the batch."""
     policy = batch.questions[0].policy
     return isinstance(policy, ExactRows) and policy.exact_rows
 
@@ -242,7 +242,7 @@ def measure_noise(batch: QuestionBatch, seed: int = 0) -> float:
 
 
 def _differences(*margins: np.ndarray) -> np.ndarray:
-    """Return the largest differences between margins (N,) of the same commands, without those of impossible actions."""
+    """Return the largest differences between margins (N,) of the same commands; ignore impossible actions."""
     possible = np.max(np.abs(margins), axis=0) < -IMPOSSIBLE / 2
     return np.ptp(margins, axis=0)[possible]
 

@@ -22,7 +22,7 @@ Plan = tuple[int, ...]
 
 
 def keep_realised(replay: Replay, episodes: Episodes, config: TrainConfig) -> None:
-    """Keep the best episodes under their realised returns."""
+    """Keep the episodes with the best realised returns."""
     rows, lengths = _usable(episodes, config)
     labels = _rounded(episodes.returns)
     no_error = np.zeros(labels.shape[1])
@@ -45,7 +45,7 @@ class Estimator:
     rng: np.random.Generator
 
     def keep_expected(self, replay: Replay, episodes: Episodes, codes: np.ndarray) -> int:
-        """Keep the best plans under their mean returns; return the number of environment steps of the estimates."""
+        """Keep the plans with the best mean returns; return the number of environment steps for estimating these."""
         rows, lengths = _usable(episodes, self.config)
         returns = _rounded(episodes.returns)
         labels = np.array([d.label for d in replay.demonstrations]).reshape(-1, 1, returns.shape[1])  # (n, 1, d)
@@ -70,7 +70,7 @@ class Estimator:
     def refresh(self, replay: Replay, numbers: Sequence[int], times: int = 1) -> int:
         """Estimate some labels again, with `times` as many rollouts; return the number of environment steps.
 
-        New estimates remove luck, and they account for the policy, which acts after the end of a plan and has improved.
+        New estimates correct lucky ones. They also use the current policy, which acts after the end of a plan.
         """
         total = 0
         for number in numbers:
@@ -110,7 +110,7 @@ class Estimator:
 
 
 def _plan(episodes: Episodes, row: int, length: int, codes: np.ndarray) -> Plan:
-    """Return the actions of an episode without loops, and the rest of its plan, for episodes that take longer."""
+    """Return the actions of an episode without loops, followed by the rest of its plan, for longer episodes."""
     actions = erase_loops(
         episodes.observations[row, :length], episodes.rewards[row, :length], episodes.actions[row, :length]
     )

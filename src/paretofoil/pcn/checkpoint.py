@@ -77,7 +77,7 @@ class Header:
 def write_checkpoint(
     path: Path, arrays: Mapping[str, np.ndarray], header: Header, generator: Mapping[str, Any]
 ) -> None:
-    """Write the file atomically: a crash leaves the old one."""
+    """Write the file atomically: after a crash, the old file remains."""
     contiguous = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
     text = json.dumps({"schema": SCHEMA, **asdict(header), "generator": generator}, allow_nan=False)
     write_whole(path, save(contiguous, metadata={_HEADER: text}))
@@ -113,7 +113,7 @@ def read_checkpoint(path: Path, environment: str = "") -> tuple[dict[str, np.nda
 
 
 def _read_generator(path: Path, state: Any) -> np.random.Generator:
-    """Return the random generator of a stored state; its numbers exceed those of other documents."""
+    """Return the random generator of a stored state, whose numbers exceed the limit of other documents."""
     generator = np.random.default_rng(0)
     try:
         generator.bit_generator.state = state
@@ -125,7 +125,7 @@ def _read_generator(path: Path, state: Any) -> np.random.Generator:
 
 
 def check_learner(path: Path, ours: Mapping[str, np.ndarray], stored: Mapping[str, np.ndarray]) -> None:
-    """Raise an error unless the stored arrays are those of our network and, if there are any, of its optimiser."""
+    """Raise an error unless the stored arrays fit the network, and its optimiser if one is stored."""
     expected = {name: (array.dtype, array.shape) for name, array in ours.items() if name.startswith("network.")}
     got = {name: (array.dtype, array.shape) for name, array in stored.items()}
     if _sizes(expected) != _sizes(got):

@@ -7,7 +7,7 @@ from typing import Any, Literal, get_args
 from paretofoil.core.errors import InvalidInput, as_seed
 
 Explore = Literal["plans", "plain"]
-"""The source of new episodes: edited plans of good episodes, or sampling only, as in the authors' code."""
+"""The source of new episodes: good episodes with edited actions, or sampling only, as in the authors' code."""
 Returns = Literal["expected", "realised"]
 """The label of an episode in a stochastic environment: the mean over repeated rollouts, or its own return."""
 _MOST = {"steps": 1e12, "hidden": 10_000, "batch_size": 1e6, "updates": 1e6, "polish_updates": 1e6, "capacity": 1e6}
@@ -22,7 +22,7 @@ _FRACTIONS = {"random_share", "restart_share", "mutate_share", "front_share", "p
 
 @dataclass(frozen=True)
 class TrainConfig:
-    """All settings of a training. Episodes that are not random, restarts or mutations follow a new command."""
+    """All settings of a training. The episodes that are neither random, restarts nor mutations follow a new command."""
 
     episodes: int = 64
     """Episodes per iteration."""
@@ -53,9 +53,9 @@ class TrainConfig:
     horizon: bool = False
     """Condition on the remaining steps as well, as in the original PCN."""
     explore: Explore = "plans"
-    """"plans": replay edited plans of good episodes; "plain": only sample under new commands."""
+    """"plans": repeat good episodes with edited actions; "plain": only sample under new commands."""
     returns: Returns = "expected"
-    """In stochastic environments: "expected" labels are means over rollouts, "realised" ones returns of one episode."""
+    """Labels in stochastic environments: "expected" (means over rollouts) or "realised" (returns of one episode)."""
     rollouts: int = 500
     """Rollouts per mean return, in stochastic environments."""
     candidates: int = 16
@@ -163,7 +163,7 @@ REALISED: dict[str, TrainConfig] = {
 
 
 def _plain(steps: int, batch_size: int, updates: int, warmup: int, rate: float, **others: Any) -> TrainConfig:
-    """Return settings of the authors' loop: ten episodes per command, no favoured episodes, no polish."""
+    """Return the settings of the authors' training: ten episodes per command, uniform sampling, no polish."""
     settings: dict[str, Any] = {"cooling": 0.1, "capacity": warmup, **others}
     return TrainConfig(
         steps=steps,

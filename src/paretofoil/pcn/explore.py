@@ -123,10 +123,10 @@ def _new_commands(front: np.ndarray, num: int, size: int, rng: np.random.Generat
 
 
 def plain_plans(config: TrainConfig, replay: Replay, shape: tuple[int, int, int], rng: np.random.Generator) -> Plans:
-    """Return the authors' exploration, a baseline: sampled episodes under a command of the front, one objective raised.
+    """Return the authors' exploration, a baseline: episodes under a front command with one objective raised.
 
-    It is raised by at most its standard deviation over the replay. After the warm-up only the policy acts: plans are
-    not replayed. The paper does not describe its exploration.
+    The objective is raised by at most its standard deviation over the replay. After the warm-up the policy chooses all
+    actions: no plan is replayed. The paper does not describe its exploration.
     """
     steps, _, actions = shape
     front, returns = replay.front_commands, np.array([d.label for d in replay.demonstrations])

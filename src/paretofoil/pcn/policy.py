@@ -37,7 +37,7 @@ class PCNPolicy:
     state: Layers
     """The layers of the state, with a ReLU between any two, and a sigmoid after the last."""
     command: Layers
-    """The layers of the command, likewise."""
+    """The layers of the command, with the same activations."""
     head: Layers
     """The layers from the product of the two to the logits, with a ReLU between any two."""
 
@@ -133,7 +133,7 @@ class PCNPolicy:
         return inputs, commands, tuple(_pad(*layer, pad_inputs=True) for layer in self.head)
 
     def _embed(self, states: np.ndarray) -> np.ndarray:
-        """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 belongs to the other sigmoid."""
+        """Return sigmoid(Ws s + bs) / 2, (N, padded hidden); the factor 1 / 2 is that of the command's sigmoid."""
         states = _rows(states, self.state_size, "states")
         if len(states) == 1:
             return self._embed(np.concatenate([states, states]))[:1]

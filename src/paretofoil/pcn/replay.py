@@ -114,9 +114,9 @@ class Ranking(NamedTuple):
         )
 
     def unique(self) -> np.ndarray:
-        """Return one row per label: that with the smallest error (to a factor of two), the shortest, the newest.
+        """Return one row per label: that with the smallest error; of similar ones the shortest, then the newest.
 
-        Preferring new rows among equal ones lets exploration leave local optima.
+        Errors are similar if they differ by less than a factor of two. Preferring new rows helps to leave local optima.
         """
         precision = np.floor(np.log2(self.errors.sum(axis=1) + 1e-9))
         order = np.lexsort((-np.arange(len(self.labels)), self.lengths, precision))
@@ -139,7 +139,7 @@ class Ranking(NamedTuple):
         return np.flatnonzero(~(not_worse & ~not_worse.T).any(axis=1))
 
     def _not_worse(self) -> np.ndarray:
-        """Return (n, n) bool [i, j]: whether j is in no objective worse than i by more than the error."""
+        """Return (n, n) bool [i, j]: whether j is at least as good as i in every objective, up to the error."""
         tolerance = EQUAL * np.hypot(self.errors[:, None], self.errors[None]) + 10.0**-DECIMALS
         return (self.labels[None] >= self.labels[:, None] - tolerance).all(axis=2)
 
@@ -178,7 +178,7 @@ class Replay:
         return Samples(**columns, owners=np.repeat(np.arange(len(ds)), [len(d.actions) for d in ds]))
 
     def choose(self, new: Ranking) -> tuple[list[int], list[int]]:
-        """Return the indices of the own demonstrations to keep, and of the new ones to add."""
+        """Return the indices of the present demonstrations to keep, and of the new ones to add."""
         own = len(self.demonstrations)
         if own:
             new = Ranking(*map(np.concatenate, zip(Ranking.of(self.demonstrations), new, strict=True)))

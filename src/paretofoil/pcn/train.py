@@ -100,7 +100,7 @@ class Trainer:
         checkpoint: Path | None = None,
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
-        """Train to the end, or until Ctrl-C or SIGTERM: the iteration is then completed, and the checkpoint saved."""
+        """Train to the end, or until Ctrl-C or SIGTERM, which complete the iteration and save the checkpoint."""
         with _interruptible() as received, one_thread():
             last_save = time.monotonic()
             while not (self.finished or received):
@@ -303,7 +303,7 @@ class Trainer:
 
 @contextmanager
 def _interruptible() -> Iterator[list[int]]:
-    """Yield a list that holds the signal after the first Ctrl-C or SIGTERM; the second acts as usual."""
+    """Yield a list to which the first Ctrl-C or SIGTERM is added; a second one acts as usual."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
         yield received

@@ -1,9 +1,9 @@
 """Sound linear bounds of networks over many boxes of inputs at once (CROWN, Zhang et al. 2018).
 
-1. A forward pass carries an affine form of the input for each unit (`AffineForm`, B x d x n numbers, where substituting
-   each layer backwards would need B x n x n). Its intervals give the relaxation of each activation (`relax`).
-2. The outputs are substituted backwards through the relaxed layers (`substitute`): one half-space of the inputs per
-   box and output. Where it excludes the level, the network does not reach it.
+1. A forward pass computes an affine form of each unit (`AffineForm`: B x d x n numbers; backward substitution of each
+   layer would need B x n x n). The intervals of these forms give the relaxation of each activation (`relax`).
+2. The outputs are substituted backwards through the relaxed layers (`substitute`). The result is one half-space of
+   inputs per box and output: outside of it, the output stays below the level.
 
 All numbers are float64, and bounds are moved outwards by pads that cover the rounding errors.
 """
@@ -41,7 +41,7 @@ class HalfSpaces:
 def in_chunks(
     bounds: Callable[[np.ndarray, np.ndarray], HalfSpaces], low: np.ndarray, high: np.ndarray, numbers: int
 ) -> HalfSpaces:
-    """Return bounds over boxes low, high (B, d), computed in chunks of boxes of `numbers` numbers each."""
+    """Return bounds over boxes low, high (B, d), computed in chunks; a box takes `numbers` numbers of memory."""
     step = max(1, _CHUNK // numbers)
     places = [slice(s, s + step) for s in range(0, max(len(low), 1), step)]
     parts = [bounds(low[place], high[place]) for place in places]
@@ -71,7 +71,7 @@ class AffineForm:
         )
 
     def widened(self, error: np.ndarray | float) -> "AffineForm":
-        """Return the form of units that are off by an error (B, n) at most."""
+        """Return the form of units with an additional error of at most (B, n)."""
         return AffineForm(self.center, self.slopes, self.radius + error)
 
     def interval(self) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +106,7 @@ class Relaxed:
     form: AffineForm
     """The form of the last activation's input."""
     size: np.ndarray | None
-    """The largest size (B, n) of each input of the last layer."""
+    """The largest absolute value (B, n) of each input of the last layer."""
 
 
 def relax(
@@ -114,7 +114,8 @@ def relax(
 ) -> Relaxed:
     """Return the relaxation of each activation for inputs of a form.
 
-    With the rounding errors of the deployed policy, and the largest size (B, d) of each input, bounds hold for it, too.
+    Given its rounding errors and the largest absolute value (B, d) of each input, bounds also hold for the deployed
+    policy.
     """
     relaxed: list[Relaxation] = []
     errors: list[np.ndarray] = []
@@ -187,7 +188,7 @@ def choose_relaxation(
     high: np.ndarray,
     level: float | None,
 ) -> HalfSpaces:
-    """Return the bounds of relaxed layers, or of flat lower lines of ReLUs where only these stay below the level.
+    """Return the bounds of relaxed layers. Use flat lower lines of ReLUs where only these stay below the level.
 
     The closest lower line is usually best. But if a unit can only lower a margin, only the flat line shows that the
     margin does not rise. Saturated networks have many such units.
@@ -235,7 +236,7 @@ class Facets:
         return z @ self.slopes.T + self.offsets
 
     def append_to(self, bounds: HalfSpaces, level: float) -> HalfSpaces:
-        """Return the bounds of margins with the facets as further rivals, whose margins reach the level inside."""
+        """Return the bounds of margins with the facets as further rivals. Their margins reach the level inside."""
         shape = (len(bounds.slopes), *self.slopes.shape)
         return HalfSpaces(
             np.concatenate([bounds.slopes, np.broadcast_to(self.slopes, shape)], axis=1),

@@ -66,13 +66,13 @@ class Effort:
     """Largest distance by which a point may be closer than the incumbent."""
     max_boxes: int
     deadline: float = np.inf
-    """On the clock of `now`."""
+    """A value of `now()`."""
     share: float = np.inf
-    """The gap as a share of the incumbent's distance; the smaller of both counts."""
+    """The gap as a share of the incumbent's distance; the smaller of the two gaps applies."""
     batch: int = AT_ONCE
     """Maximum number of boxes that are split together."""
     allowance: float = 0.0
-    """Subtracted from the lower bound later: the gap is reduced by it, at most to half."""
+    """Will be subtracted from the lower bound. The gap is therefore reduced by it, at most by half."""
 
     def goal(self, best: float) -> float:
         """Return the lower bound to reach for an incumbent at distance `best`."""
@@ -132,9 +132,9 @@ def branch_and_bound(
     best: float = np.inf,
     hopeless: Callable[[], bool] = lambda: False,
 ) -> Proof:
-    """Split the boxes with the least lower bounds until none can hold a point closer than best - gap.
+    """Split the boxes with the smallest lower bounds until none can hold a point closer than best - gap.
 
-    `hopeless` tells that a closer point cannot be queried any more: no proof closes then.
+    `hopeless` returns whether no closer point can be queried any more: the proof then cannot be completed.
     """
     low, high = claim.low[None], claim.high[None]
     pool = Boxes(low, high, np.zeros(1), np.zeros(1, dtype=np.int64), low)[:0]

@@ -107,7 +107,7 @@ def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarra
 
 
 def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
-    """Find the nearest point of each half-space, moving along its largest slopes first; return the farthest of them."""
+    """Return the distance and the nearest point of the farthest half-space of each box; largest slopes move first."""
     start = np.clip(0.0, low, high)
     end = np.where(slopes > 0, high[:, None, :], low[:, None, :])  # (B, K, d)
     room = np.abs(end - start[:, None, :])
@@ -128,7 +128,7 @@ def _nearest_l1(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
 
 
 def _nearest_linf(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray) -> Nearest:
-    """Solve each half-space alone: the least radius of a cube that reaches it, interpolated between breakpoints."""
+    """Return the distance and the nearest point of the farthest half-space of each box, for cubes around 0."""
     start = np.clip(0.0, low, high)
     least = np.abs(start).max(axis=1)
     ends = np.sort(np.maximum(np.concatenate([np.abs(low), np.abs(high)], axis=1), least[:, None]), axis=1)

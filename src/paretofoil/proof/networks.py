@@ -57,7 +57,7 @@ class MarginNetwork:
     activations: tuple[Activation, ...]
     pads: tuple[np.ndarray, ...]  # of each layer (outputs,): more than the rounding errors of its bounds
     rounding: Rounding | None = None
-    """The rounding errors of the deployed policy, which bounds then include; None if they hold for real numbers."""
+    """The rounding errors that bounds include; None if bounds hold for exact arithmetic only."""
     origin: np.ndarray | None = None  # (d,): the command at z = 0, and
     basis: np.ndarray | None = None  # (d, d): what z adds to it; both go with the rounding
     unknown: str = ""
@@ -205,7 +205,7 @@ def margin_network(folded: FoldedPolicy, question: Question, outputs_per_action:
 def moved_network(
     folded: FoldedPolicy, origin: np.ndarray, basis: np.ndarray, scale: np.ndarray | None, reach: np.ndarray
 ) -> MarginNetwork:
-    """Return a policy, whose logits are margins, at the commands origin + basis z, with terms up to `reach` (d,).
+    """Return the network of a policy whose logits are margins, at commands origin + basis z with terms up to `reach`.
 
     If the basis is diagonal, `scale` (d,) is its diagonal.
     """
@@ -217,7 +217,7 @@ def moved_network(
 
 
 def command_reach(question: Question) -> np.ndarray:
-    """Return the largest sum of the sizes of the terms of each number (d,) of a command of the region."""
+    """Return the largest sum of absolute terms for each number (d,) of a command in the region."""
     size = np.abs(question.command)
     if not question.space.simplex:
         return size + np.maximum(question.command - question.low, question.high - question.command)
@@ -229,7 +229,7 @@ def command_reach(question: Question) -> np.ndarray:
 def rounding_pads(
     weights: Sequence[np.ndarray], biases: Sequence[np.ndarray], reach: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Return pads that cover the rounding errors of each layer: operations times the sum of the sizes of all terms.
+    """Return pads that cover the rounding errors of each layer: operations times the sum of all absolute terms.
 
     The terms are those before the command is folded in: far from 0 they cancel, but their rounding errors remain.
     """
@@ -245,10 +245,10 @@ def rounding_pads(
 
 
 def relaxed_size(size: np.ndarray) -> np.ndarray:
-    """Return a bound of the terms of a relaxed activation, whose input has terms of a size.
+    """Return a bound on the terms of a relaxed activation, given the size of the terms of its input.
 
-    Lines have slopes up to 1, and offsets up to 2 and half the size. Those of a SiLU are up to 1.1 steep, where their
-    offsets are small.
+    The lines have slopes up to 1, and offsets up to 2 plus half the size. The lines of a SiLU have slopes up to 1.1,
+    but small offsets there.
     """
     return 1.5 * size + 2.0
 
@@ -257,13 +257,13 @@ def relaxed_size(size: np.ndarray) -> np.ndarray:
 class ProductNetwork:
     """The margins over each rival (K) as a function of the scaled change z: w . gains(z) for w = command + basis z.
 
-    In a box, w is its value at the center plus what the position in the box adds. The first times the network is one
-    network, and is substituted backwards. The second is small: it multiplies the affine form of the network, and the
-    quadratic part is bounded.
+    In a box, w is its value at the center plus a deviation that depends on the position. The center times the network
+    is one network, and is substituted backwards. The deviation is small: it multiplies the affine form of the network,
+    and the quadratic part is bounded.
     """
 
     gains: MarginNetwork
-    """K x d outputs: how much more the foil yields of each objective than the first rival, then the second, ..."""
+    """K x d outputs: the foil's value of each objective minus that of the first rival, then of the second, ..."""
     command: np.ndarray  # (d,)
     basis: np.ndarray  # (d, d)
     pad: np.ndarray  # (K,): more than the rounding errors of the products
@@ -356,7 +356,7 @@ class ProductNetwork:
         return self._by_rival(self.gains.largest_error(low, high)[None])[0] @ largest + self.pad
 
     def _quadratic(self, form: AffineForm, radius: np.ndarray) -> np.ndarray:
-        """Return the largest product (B, rivals) of what the position in a box adds to the weights and to the gains."""
+        """Return the largest product (B, rivals) of the deviations of the weights and of the gains in a box."""
         size = len(self.basis)
         slopes = form.slopes.reshape(len(radius), size, self.num_rivals, size)
         both = np.einsum("ij,blki->bkjl", self.basis, slopes) * radius[:, None, :, None]
@@ -412,7 +412,7 @@ class JointNetwork:
     policy: UnfoldedPolicy
     """Its logits are the margins."""
     pads: tuple[tuple[np.ndarray, ...], ...]
-    """Of the layers of the state, of the command and of the head: more than the rounding errors of their bounds."""
+    """Pads of the layers of the state, of the command and of the head, which exceed the rounding errors of bounds."""
 
     @property
     def num_rivals(self) -> int:

@@ -70,7 +70,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
 
 
 def _widen_box(batch: QuestionBatch, row: int, allowed: Allowance, point: np.ndarray, limits: Ends) -> Ends | None:
-    """Return the largest box around a point (d,) that can be proven with an allowance, if there is any."""
+    """Return the largest box around a point (d,) that can be proven with an allowance; None if there is none."""
     level = batch.questions[row].kappa + allowed.slack
     if allowed.rounding == "measured":
         if allowed.slack < _LEAST_SLACK:
@@ -107,7 +107,7 @@ class _BoxGrowth:
         self.shares[:20] = np.round(self.shares[:20])
 
     def from_corner(self, point: np.ndarray) -> Ends:
-        """Return the largest box with a corner at the point, towards rising margins, in proportion to the limits."""
+        """Return the largest box that extends from the point towards rising margins, in proportion to the limits."""
         steps = np.eye(len(point)) * 1e-3
         around = np.clip(np.concatenate([point + steps, point - steps]), self.low, self.high)
         margins = self._margins(around).reshape(2, -1)
@@ -252,13 +252,13 @@ class _WeightGrowth:
         return self._farthest((command, command), limits, _SHARES)
 
     def _slopes(self) -> np.ndarray:
-        """Return how much the margin gains (d,) from each weight, taken from all others in equal parts."""
+        """Return the slope (d,) of the margin in each weight, when all other weights decrease equally."""
         steps = _WEIGHT_STEP * (np.eye(len(self.command)) - 1.0 / len(self.command))
         up, down = (self.scores.margins(self.command + sign * steps) for sign in (1.0, -1.0))
         return up - down
 
     def _farthest(self, ends: Ends, limits: Ends, shares: np.ndarray) -> Ends:
-        """Return the ends moved towards their limits by the largest of the shares that is proven."""
+        """Move the ends towards their limits by the largest of the given shares that is proven."""
         for share in shares if any((a != b).any() for a, b in zip(ends, limits, strict=True)) else ():
             low, high = (end + share * (limit - end) for end, limit in zip(ends, limits, strict=True))
             if self._plausible(low, high) and self._proves(low, high):
@@ -278,7 +278,7 @@ class _WeightGrowth:
         return all(_empty(allowances(region, rival, 0.0)[0].claim(region, -self.level)) for rival in rivals)
 
     def _proves_by_table(self, table: ValueTable, low: np.ndarray, high: np.ndarray) -> bool:
-        """Return whether one vector of the foil is worth more than all vectors of the rivals, everywhere."""
+        """Return whether one vector of the foil has a larger value than all vectors of the rivals, everywhere."""
         others = table.vectors[list(self.scores.rivals)].reshape(-1, len(low))
         error = _TABLE_ROUNDING * float(np.abs(table.vectors).max()) + table.rounding
         return any(
@@ -308,5 +308,5 @@ def _width(ends: Ends) -> float:
 
 
 def _reachable(low: np.ndarray, high: np.ndarray) -> Ends:
-    """Return the ranges without values that no weights within them that sum to 1 have."""
+    """Return the ranges without values that cannot occur: no weights within the ranges that have them sum to 1."""
     return np.maximum(low, 1.0 - (high.sum() - high)), np.minimum(high, 1.0 - (low.sum() - low))

@@ -37,7 +37,7 @@ class Relaxation:
         return self.offset_low if self.parallel else np.zeros_like(self.offset_low)
 
     def widened(self, error: np.ndarray) -> "Relaxation":
-        """Return the relaxation of an activation that is off by an error (B, n) at most; a ReLU never is."""
+        """Return the relaxation of an activation with an error of at most (B, n); a ReLU has none."""
         if not self.parallel:
             return self
         return replace(self, offset_low=self.offset_low - error, offset_high=self.offset_high + error)
@@ -59,7 +59,7 @@ def output_range(activation: Activation, least: np.ndarray, most: np.ndarray) ->
 
 
 def _relax_sigmoid(low: np.ndarray, high: np.ndarray) -> Relaxation:
-    """Relax with the slope of the chord; lines of a slope touch where the derivative is that slope, at +t and -t."""
+    """Relax with the slope of the chord. Lines of this slope touch the curve at +t and -t."""
     at_low, at_high = ACTIVATIONS["sigmoid"](low), ACTIVATIONS["sigmoid"](high)
     width = high - low
     wide = width > _SMALL_WIDTH
@@ -90,7 +90,7 @@ def _relax_relu(low: np.ndarray, high: np.ndarray) -> Relaxation:
 
 
 def _relax_convex(low: np.ndarray, high: np.ndarray, activation: Activation, touch: Touch) -> Relaxation:
-    """Relax a convex activation: above through an end, below where the derivative is the slope."""
+    """Relax a convex activation: the upper line passes through an end, the lower line is a tangent."""
     slope, ends = _chord(low, high, activation, (_LEAST_SLOPE, 1.0 - _LEAST_SLOPE))
     x, bottom = touch(slope)
     below = np.where((low < x) & (x < high), np.minimum(ends.min(axis=0), bottom), ends.min(axis=0))
@@ -139,7 +139,7 @@ def _relax_silu(low: np.ndarray, high: np.ndarray) -> Relaxation:
 
 
 class _SiluTable:
-    """Where lines of many slopes touch silu, and their offsets: below it in the middle, above it left of the middle."""
+    """The points where tangents of many slopes touch silu, and their offsets: of lower and of upper tangents."""
 
     minimum = 1.2784645427610738
     """silu is smallest at minus this."""

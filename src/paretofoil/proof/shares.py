@@ -42,9 +42,9 @@ class ShareEffort:
     """Undecided share of the region to reach."""
     max_boxes: int = 1_000_000
     deadline: float = np.inf
-    """On the clock of `now`."""
+    """A value of `now()`."""
     inert: bool = True
-    """Continue until all is decided while only one action is known to be chosen: the command may have no influence."""
+    """Continue until all is decided, as long as only one action is known to be chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class ProvenShares:
     deviation: float
     """Largest measured difference."""
     rounding: RoundingKind
-    """Whether the slack and the bounds cover the rounding errors of the policy, or these are only measured."""
+    """Whether the slack and the bounds cover derived rounding errors of the policy, or only measured ones."""
     leaves: Leaves
     """The boxes of the region."""
 
@@ -362,7 +362,7 @@ def share_below(slopes: np.ndarray, offsets: np.ndarray, low: np.ndarray, high: 
 
 
 def _share_of_cube(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Return a lower bound (N,) of the share of the unit cube with weights (N, d) . x < room (N,), all positive."""
+    """Return a lower bound (N,) of the share of the unit cube with weights (N, d) . x < room (N,), weights > 0."""
     weights = -np.sort(-weights, axis=1)
     largest = np.maximum(weights[:, :1], 1e-300)
     weights, room = weights / largest, room / largest[:, 0]
@@ -377,7 +377,7 @@ def _share_of_cube(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
 
 
 def _by_corners(weights: np.ndarray, room: np.ndarray) -> np.ndarray:
-    """Return the same for weights (N, k) none of which is small; the smaller of the two sides is computed."""
+    """Return the share of the cube for weights (N, k), none of which is small, from the smaller of its two parts."""
     count, total = weights.shape[1], weights.sum(axis=1)
     mirrored = room > total / 2
     side = np.clip(np.where(mirrored, total - room, room), 0.0, None)

@@ -1,9 +1,9 @@
-"""What proofs allow for the rounding of the deployed policy.
+"""The allowance of proofs for the rounding of the deployed policy.
 
 Where the arithmetic of a policy is known, its rounding errors are derived: bounded over the whole search region if they
 are tiny there (float64), or box by box as part of the bounds. Where that is too wide to settle a question, or the
-arithmetic is not known, the difference between policy and network is measured at probes, and proofs hold for a slack of
-several times as much. Such a proof rests on an assumption, which its certificate states.
+arithmetic is not known, the difference between policy and network is measured at probes. Proofs then hold for a slack
+of several times this difference. Such a proof rests on an assumption, which its certificate states.
 """
 
 from dataclasses import dataclass
@@ -39,15 +39,15 @@ RoundingKind = Literal["derived", "measured"]
 
 @dataclass(frozen=True, eq=False)
 class Allowance:
-    """What a proof allows for the difference between the deployed policy and its network."""
+    """The largest difference between the deployed policy and its network for which a proof holds."""
 
     rounding: RoundingKind
     network: Network
-    """Its bounds include derived errors, box by box, where there are any."""
+    """The network of the proof. Its bounds include derived errors, box by box, if these are known."""
     slack: float
     """The largest other difference, in margins."""
     around: np.ndarray
-    """How far (d,) a command may be off, in scaled changes, beside that."""
+    """The largest additional error (d,) of a command, in scaled units."""
     why_measured: str = ""
     """Why the rounding errors are not derived."""
 
@@ -80,10 +80,10 @@ class Allowance:
 
 
 def allowances(question: Question, network: Network, measured: float, clearance: float = 0.0) -> list[Allowance]:
-    """Return what a proof may allow for, the best first.
+    """Return the possible allowances of a proof, the best first.
 
-    `measured` is the slack for the measured deviation, and `clearance` that for the noise of the policy: if the policy
-    is noisier than its rounding can be, its arithmetic is not what it says.
+    `measured` is the slack for the measured deviation, and `clearance` that for the noise of the policy. If the noise
+    exceeds the derived rounding errors, the declared arithmetic is wrong and the errors are not used.
     """
     exact, none = network.with_rounding(None), np.zeros(question.space.dim)
     errors = network.largest_error(*question.room)
@@ -126,8 +126,8 @@ def _scaled_rounding(question: Question) -> np.ndarray:
 def float32_rounding(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """Return the largest rounding error (n,) of the inputs of a float32 policy, for inputs between low and high (n,).
 
-    The inputs are rounded, and the terms of the first layer's sums. Where the policy is steep, this is a large
-    difference of margins, but a small one of inputs.
+    The inputs and the terms of the first layer's sums are rounded. Where the policy is steep, such errors change
+    margins a lot, but are small as a change of the inputs.
     """
     largest = np.maximum(np.abs(low), np.abs(high))
     return (2 + largest.size) * _FLOAT32 * largest

@@ -1,7 +1,7 @@
 """Tables of values: the preferences under which the foil wins are a union of polytopes, one per vector of the foil.
 
-In a polytope, one vector of the foil is worth more than every vector of every rival. Its nearest point is a
-least-distance problem (Lawson and Hanson 1974, ch. 23): a small non-negative least-squares problem, whose multipliers
+In a polytope, one vector of the foil has a larger value than every vector of every rival. Finding its nearest point is
+a least-distance problem (Lawson and Hanson 1974, ch. 23): a small non-negative least-squares problem, whose multipliers
 prove the distance.
 """
 
@@ -37,7 +37,7 @@ class Polytope:
         return np.inf if empty.any() else max(0.0, float(away.max(initial=0.0)))
 
     def nearest(self) -> tuple[float, np.ndarray | None]:
-        """Return a lower bound of the distance from 0, infinite if empty, and the nearest point (d,), if solved."""
+        """Return a lower bound of the distance from 0 (infinite if empty), and the nearest point (d,) if solved."""
         from scipy.optimize import nnls  # takes 0.3 seconds to import, and only tables need it
 
         target = np.zeros(self.slopes.shape[1] + 1)
@@ -60,9 +60,9 @@ class Polytope:
 
 
 def polytopes(table: ValueTable, question: Question, level: float) -> list[Polytope]:
-    """Return a polytope for each vector of the foil: it is worth more than all rivals by at least the level.
+    """Return a polytope for each vector of the foil: the changes under which it beats all rivals by the level.
 
-    They are sorted by their simple bounds.
+    The polytopes are sorted by `simple_bound`.
     """
     others = table.vectors[question.rivals].reshape(-1, question.space.dim)
     unsorted = [_polytope(vector, others, question, level) for vector in table.vectors[question.foil]]

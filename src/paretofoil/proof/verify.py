@@ -21,7 +21,7 @@ class Verification:
     """The result of checks of a certificate."""
 
     samples: int
-    """Number of sampled commands that are invalid according to the certificate."""
+    """Number of sampled commands that the certificate excludes."""
     violations: int
     """Number of samples that are valid on the policy; one is enough to refute the certificate."""
     worst: float

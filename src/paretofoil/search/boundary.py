@@ -85,7 +85,7 @@ _PLANS = (
 
 
 class _Scan:
-    """Points to evaluate: one Sobol sequence for all questions, mapped to their regions."""
+    """The points to evaluate: one Sobol sequence for all questions, mapped to their search regions."""
 
     def __init__(self, dim: int, seed: int) -> None:
         self.dim = dim
@@ -136,9 +136,9 @@ def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
 def _promising(
     budget: Budget, points: np.ndarray, margins: np.ndarray, start: np.ndarray, num_walks: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return starts of walks, apart from each other: questions, points and margins.
+    """Return starts of walks that are far apart: questions, points and margins.
 
-    The score of an invalid point is its distance and a price of the missing margin, at the rate of the best answer.
+    The score of an invalid point is its distance plus a penalty for the missing margin, at the rate of the best answer.
     """
     batch, kappa = budget.batch, budget.batch.kappa[budget.rows][:, None]
     missing = np.maximum(kappa - margins, 0.0)

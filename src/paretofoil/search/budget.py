@@ -26,7 +26,7 @@ class Closest:
         return np.isfinite(self.distance)
 
     def offer(self, rows: np.ndarray, changes: np.ndarray, margins: np.ndarray) -> None:
-        """Keep those of the changes (N, d) of questions rows (N,) that are valid and closer than before."""
+        """Keep changes (N, d) that are valid and closer than before. `rows` (N,) are the numbers of the questions."""
         valid = margins >= self.level[rows]
         if not valid.any():
             return
@@ -58,7 +58,7 @@ class Budget:
         rows: np.ndarray | None = None,
         most: int | None = None,
     ) -> None:
-        """Take the questions rows (Q,) of a batch, here numbered 0 to Q - 1, with at most `most` queries each."""
+        """Select questions of a batch by their numbers `rows` (Q,), with at most `most` queries each."""
         self.batch = batch
         self.rows = np.arange(batch.num_questions) if rows is None else rows
         self.deadline = limits.deadline(len(self.rows))
@@ -86,9 +86,9 @@ class Budget:
         return self.overtime
 
     def ask(self, who: np.ndarray, z: np.ndarray, phase: str, mask: np.ndarray | None = None) -> np.ndarray:
-        """Return the margins (N,) of changes z (N, d) of questions who (N,).
+        """Return the margins (N,) of changes z (N, d). `who` (N,) are the numbers of the questions.
 
-        They are -inf outside the mask (N,), and where no query is left.
+        Margins are -inf where the mask (N,) is False, and where no query is left.
         """
         margins = np.full(len(who), -np.inf)
         affordable = self._afford(who, mask)
@@ -99,7 +99,7 @@ class Budget:
         return margins
 
     def ask_at(self, who: np.ndarray, commands: np.ndarray, phase: str) -> np.ndarray:
-        """Return the margins (N,) at commands (N, d), which may lie outside the search region and are no answers."""
+        """Return the margins (N,) at commands (N, d) that may lie outside the search region and cannot be answers."""
         margins = np.full(len(who), -np.inf)
         affordable = self._afford(who)
         if len(affordable):

@@ -41,16 +41,16 @@ class Exact(Search):
     """Branch and bound over boxes of commands, with sound linear bounds of the policy at the state."""
 
     gap: float = 1e-3
-    """Stop when no valid command can be closer than the answer by more than this scaled distance ..."""
+    """Stop when no valid command can be closer than the answer by more than this scaled distance."""
     share: float = 0.01
-    """... and by more than this share of the answer's distance."""
+    """The gap as a share of the answer's distance; the smaller of the two gaps applies."""
     max_boxes: int = 400_000
     """Maximum number of boxes of a proof; the gap is reported if it is not closed."""
     seed: int = 0
     """Seed of the warm start."""
     slack: float = SLACK
-    """Least allowance for the difference between the deployed policy and its float64 network, in margins. Answers keep
-    it, proofs allow for it. It is raised if queries at random commands show a larger difference."""
+    """Smallest allowance for the difference between the deployed policy and its float64 network, in margins. Answers
+    exceed kappa by it, and proofs hold up to it. It grows if queries at random commands show a larger difference."""
     start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
     """Search of the warm start; None starts from the front and random commands."""
 
@@ -90,7 +90,7 @@ class Exact(Search):
     def _prove(
         self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, seconds: float, queries: int
     ) -> Finding:
-        """Prove one question from its warm start, which took so many seconds and queries."""
+        """Prove one question from its warm start; `seconds` and `queries` are what the warm start took."""
         began = now()
         deadline = np.inf if limits.seconds is None else began + limits.seconds - seconds
         question = batch.questions[row]
@@ -175,7 +175,7 @@ def _status(closed: bool, lower: float, upper: float, tolerance: float) -> Proof
 
 
 def _stop(proof: Proof, certificate: Certificate, *, cut: bool) -> Stop:
-    """Return why the search stopped; refused queries and an open gap of the certificate are reasons, too."""
+    """Return why the search stopped. Refused queries and a gap that is not closed count as reasons."""
     if proof.stop is Stop.OUT_OF_BOXES and cut:
         return Stop.OUT_OF_QUERIES
     return Stop.COMPLETE if proof.closed and certificate.status == "gap" else proof.stop
@@ -184,7 +184,8 @@ def _stop(proof: Proof, certificate: Certificate, *, cut: bool) -> Stop:
 class _Incumbent:
     """The closest change that is valid on the deployed policy.
 
-    Changes with a margin of kappa and the slack (`safe`) are preferred: others (`bare`) must be closer by `worth`.
+    Changes with a margin of at least kappa plus the slack (`safe`) are preferred. Others (`bare`) must be closer by
+    `worth` to replace them.
     """
 
     def __init__(self, budget: Budget, safe: Claim, bare: Claim, deviation: float, effort: Effort) -> None:
@@ -202,7 +203,7 @@ class _Incumbent:
         return float(self.budget.distance[0])
 
     def undecidable(self, claim: Claim) -> bool:
-        """Return whether rounding errors keep a proof from closing: a point at the goal cannot be excluded."""
+        """Return whether rounding errors prevent a complete proof, because a point at the goal cannot be excluded."""
         if self.scaled_change is None:
             return False
         point = (self.scaled_change * self.effort.goal(self.distance) / self.distance)[None]
@@ -330,7 +331,7 @@ def _table_deviation(batch: QuestionBatch, row: int, table: ValueTable) -> float
 
 
 def _difference(deployed: np.ndarray, exact: np.ndarray) -> float:
-    """Return the largest difference of margins (N,); 0 if there are no rivals, so that they are infinite."""
+    """Return the largest difference of margins (N,); 0 if there are no rivals, because margins are then infinite."""
     return float(np.abs(deployed - exact).max()) if np.isfinite(exact).all() else 0.0
 
 

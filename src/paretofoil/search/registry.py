@@ -105,7 +105,7 @@ def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "S
 
 
 def choose_limits(search: "str | Search", limits: Limits) -> Limits:
-    """Return the limits of a question: "auto" has a time limit if none is given, other searches have not."""
+    """Return the limits of a question. If no time limit is given, "auto" has a default one, other searches none."""
     if search != AUTO or limits.seconds is not None:
         return limits
     return replace(limits, seconds=AUTO_SECONDS)

@@ -34,7 +34,7 @@ class Oracle(ABC):
     sees_ahead: ClassVar[bool]
     """Whether aims are linearised before they are tried, because evaluations cost no queries."""
     memory: ClassVar[tuple[tuple[int, int], ...]]
-    """For each step in turn: the slots for the half-spaces of the point before it, and of a failed aim."""
+    """For each step, the slots that store the half-spaces of the previous point and of a failed aim, in rotation."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray, level: np.ndarray, norm: Norm) -> None:
         self.low, self.high = low, high  # (N, d)
@@ -46,7 +46,7 @@ class Oracle(ABC):
 
     @abstractmethod
     def margins(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Return the margins (n, K) at changes z (n, d) of walks rows (n,); -inf where no query is left."""
+        """Return the margins (n, K) at changes z (n, d) of walks, given by number (n,); -inf where no query is left."""
 
     @abstractmethod
     def linearise(self, rows: np.ndarray, z: np.ndarray, trust: np.ndarray, margins: np.ndarray | None) -> Linear:
@@ -137,7 +137,7 @@ class _Walks:
         return np.where(self.least >= self.oracle.level, length(self.z, self.oracle.norm), np.inf)
 
     def step(self, before: int, failed: int) -> None:
-        """Try points between here and the aims, move to the best, and linearise there or, without one, at the aim."""
+        """Try points up to the aims and move to the best. Linearise there or, if none is better, at the aim."""
         rows = np.flatnonzero((self.trust > self.oracle.shortest) & self.oracle.open())
         if not len(rows):
             return
@@ -177,7 +177,7 @@ class _Walks:
         return np.clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the aims (n, d) with the smallest change that makes their linearisation valid (curved boundaries)."""
+        """Return the aims (n, d), moved as little as possible to be valid by a linearisation there."""
         low, high, level = self.oracle.low[rows], self.oracle.high[rows], self.oracle.level[rows, None]
         _, change = nearest(slopes, level + self.oracle.above - margins, low - aims, high - aims, self.oracle.norm)
         return np.clip(aims + change, low, high)

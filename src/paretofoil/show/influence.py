@@ -116,7 +116,7 @@ def tenths(low: float, high: float) -> tuple[str, str]:
 
 
 def _commands(influence: Influence) -> str:
-    """Return what shares are shares of."""
+    """Return the words for the set of commands that shares refer to."""
     if not influence.preferences:
         return "command in the search region"
     whole = not influence.low.any() and bool((influence.high == 1).all())
@@ -206,7 +206,7 @@ def _instead(influence: Influence, i: int, new: float) -> str:
 
 
 def figure_influence(profile: InfluenceProfile, path: str | Path | None = None) -> "Figure":
-    """Draw a bar for each step: at its foot the chosen action, above it the actions of other commands."""
+    """Draw a bar for each step: the share of the chosen action at the bottom, those of the other actions above."""
     check_figure(path)
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -250,7 +250,10 @@ def _draw_bar(axes: "Axes", place: int, influence: Influence) -> None:
 
 
 def stacked(influence: Influence) -> list[tuple[Share, float]]:
-    """Return the shares and their heights, which sum to 1: estimates within what is proven, the chosen action first."""
+    """Return each share with the height of its bar, the chosen action first. Heights sum to 1.
+
+    A height is the sampled share, clipped to the proven bounds.
+    """
     best = [min(max(share.sampled / influence.samples, share.lower), share.upper) for share in influence.shares]
     whole = sum(best) or 1.0
     pairs = [(share, height / whole) for share, height in zip(influence.shares, best, strict=True)]

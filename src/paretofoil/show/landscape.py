@@ -44,7 +44,7 @@ class Landscape(Document):
     EARLIER: ClassVar = {"paretofoil/landscape/2": {}}  # it had a field more
 
     objectives: tuple[Objective, ...]
-    """Those of the command, in its order."""
+    """The objectives of the command, in its order."""
     command: np.ndarray
     """The original command, R_t."""
     through: np.ndarray
@@ -77,11 +77,11 @@ class Landscape(Document):
         return f"<Landscape over {names}: {len(self.x)} x {len(self.y)} margins>"
 
     def check(self) -> None:
-        """The axes must be objectives of the command, and the margins lie over them."""
+        """Check that the axes are objectives of the command, and that the margins have the shape of the grid."""
         dim = len(self.objectives)
         sizes = [vector.size for vector in (self.command, self.through, self.scale)]
         if any(size != dim for size in sizes):
-            raise InvalidInput.expected(f"commands and scales of {dim} numbers", sizes)
+            raise InvalidInput.expected(f"commands and scales of {dim} numbers", f"{sizes} numbers")
         if not (self.scale > 0).all():
             raise InvalidInput.expected("scales above 0", self.scale.tolist())
         if not (0 <= self.p < dim and 0 <= self.q < dim and self.p != self.q):
@@ -146,7 +146,7 @@ def _changes(question: Question, shown: Sequence[Answer]) -> np.ndarray:
 
 
 def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, int]:
-    """Return the two objectives that the answers change most, before those that may not change."""
+    """Return the two objectives that the answers change most; objectives that may not change come last."""
     total = _changes(question, answers).sum(axis=0) + 1e-6 * (question.high > question.low)
     if total.size < 2:
         raise InvalidInput.expected("a question with at least two objectives, for a landscape", "one objective")
@@ -155,7 +155,7 @@ def two_objectives(question: Question, answers: Sequence[Answer]) -> tuple[int, 
 
 
 def as_shown(objective: Objective, numbers: np.ndarray) -> np.ndarray:
-    """Return numbers of one objective in the user's sign: -2 of a cost is 2."""
+    """Return numbers of one objective with the sign that users see: a cost of -2 becomes 2."""
     return 0.0 - numbers if objective.cost else numbers  # not -numbers, which would label an axis -0
 
 

@@ -31,7 +31,7 @@ def quantity(objective: Objective, number: float, low: float = -math.inf, high: 
 
 
 def quantities(objectives: Sequence[Objective], numbers: np.ndarray, *others: np.ndarray) -> str:
-    """Return a whole command or outcome: "8 treasure in 2 steps"; `others` are those by which `tidy` judges it."""
+    """Return a whole command or outcome: "8 treasure in 2 steps"; `tidy` compares it with `others`."""
     tidied = tidy(numbers, *(other[: len(numbers)] for other in others))
     return listing([(o, quantity(o, float(n))) for o, n in zip(objectives, tidied, strict=True)])
 
@@ -122,7 +122,7 @@ def region(
 ) -> str:
     """Return a search region: "7 to 9 treasure in 1 to 3 steps"; empty if it has no width.
 
-    It holds the command as `quantity` rounds it. `here` is put behind the ranges.
+    The region contains the command as `quantity` rounds it. `here` is added after the ranges.
     """
     spans, (low, high) = [], (tidy(low, high), tidy(high, low))
     for i, objective in enumerate(objectives):
@@ -135,9 +135,9 @@ def region(
 
 
 def inward(low: float, high: float, quoted: float | None = None, digits: int = 2) -> tuple[str, str]:
-    """Return the two ends of a range in few digits, rounded inwards, but so that they hold the quoted number.
+    """Return the two ends of a range in few digits, rounded inwards, but with the quoted number still inside.
 
-    The digits are those of its width. An end that is short already keeps its digits.
+    The number of digits follows from the width of the range. An end that is short already keeps its digits.
     """
     if high <= low:
         return short(low), short(high)
@@ -153,12 +153,12 @@ def inward(low: float, high: float, quoted: float | None = None, digits: int = 2
 
 
 def rounded_down(number: float, digits: int = DIGITS) -> str:
-    """Round down: what is proven below the number is proven below the text."""
+    """Round down, so that a lower bound stays true as text."""
     return short(float(Context(prec=digits, rounding=ROUND_FLOOR).create_decimal(repr(number))))
 
 
 def rounded_up(number: float, digits: int = DIGITS) -> str:
-    """Round up, and to at least 0.01: "at most" stays true."""
+    """Round up, and to at least 0.01, so that "at most" stays true."""
     return short(float(Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(max(number, 0.01)))))
 
 
@@ -171,14 +171,14 @@ def short(number: float, digits: int = DIGITS) -> str:
 
 
 def proven(assumed: float = 0.0, margin: float = 0.0) -> str:
-    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if it does."""
+    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if any."""
     words = ["proven", f"for a margin of {exact(margin)}" if margin > 0 else ""]
     words += [f"assuming rounding errors below {rounded_down(assumed, 1)}, as measured"] if assumed > 0 else []
     return ", ".join(word for word in words if word)
 
 
 def beside(old: float, new: float, write: Callable[[float], str] = short) -> str:
-    """Return the old number in as many digits as show how the new one differs."""
+    """Return the old number with as many digits as are needed to see the difference from the new one."""
     return next((text for text in _precise(old, write) if abs(float(text) - old) <= 0.05 * abs(new - old)), repr(old))
 
 
@@ -220,7 +220,7 @@ def join(words: Sequence[str]) -> str:
 
 
 def unchanged_steps(settled: Sequence[int], how: str, unsure: Sequence[int], preferences: bool) -> list[str]:
-    """Return at which steps no command changes the action, how that is proven, and at which it is not proven."""
+    """Return the steps at which no command changes the action: those with a proof, and those without."""
     lines = []
     if settled:
         which = "preferences change" if preferences else "command in the search region changes"
@@ -242,7 +242,7 @@ def action_name(name: str) -> str:
 
 
 def tidy(numbers: np.ndarray, *others: np.ndarray) -> np.ndarray:
-    """Set to 0 what rounding left of sums, judged by the largest number of each objective."""
+    """Set rounding errors of sums to 0; they are small compared with the largest number of their objective."""
     size = np.abs(np.stack([numbers, *others])).max(axis=0)
     return np.where(np.abs(numbers) <= NOISE * size, 0.0, numbers)
 
@@ -253,7 +253,7 @@ def amount(objective: Objective, number: float) -> float:
 
 
 def never_negative(objective: Objective) -> bool:
-    """Return whether the least of it is none, so that "no treasure" and "over budget" make sense.
+    """Return whether the smallest amount of an objective is 0, so that "no treasure" and "over budget" make sense.
 
     The rewards of a cost are negative, unless its limits say otherwise.
     """
@@ -329,7 +329,7 @@ def _name(objective: Objective) -> str:
 
 
 def _signed(objective: Objective, text: str) -> str:
-    """Return a number, or by how much more than that was collected already."""
+    """Return a number; if it is negative, return how much more than asked for was already collected."""
     if text.startswith("-") and never_negative(objective):
         return f"{grouped(text[1:])} {_excess(objective)}"
     return grouped(text)
@@ -340,7 +340,7 @@ def _excess(objective: Objective) -> str:
 
 
 def _tenths(number: float) -> str:
-    """Return one decimal, or more where that would round to 0 or 100."""
+    """Return a number with one decimal, or with more where one decimal would give 0 or 100."""
     text = f"{number:.1f}".removesuffix(".0")
     return clean(number) if float(text) in (0, 100) else text
 

@@ -95,7 +95,7 @@ def check_figure(path: str | Path | None) -> None:
 def step_figure(
     num_steps: int, title: str, handles: Sequence[Any], *, cell: float, margin: float, height: float
 ) -> tuple["Figure", list[tuple["Axes", range]]]:
-    """Return a figure of an episode, and its bands: a panel for the steps of each. Sizes are in inches."""
+    """Return a figure of an episode with one panel per band of steps, and the bands. Sizes are in inches."""
     from matplotlib.figure import Figure
 
     bands = [range(start, min(start + BAND, num_steps)) for start in range(0, max(num_steps, 1), BAND)]

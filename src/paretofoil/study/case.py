@@ -40,7 +40,7 @@ class CaseRule:
     steps: int | None = None
     """Maximum number of steps of an episode, from its start."""
     foils: int | None = None
-    """Maximum number of foils per decision: the most probable valid actions."""
+    """Maximum number of foils per decision, most probable first."""
     box: Box = DEFAULTS.box
     """Search region: commands that can still be fulfilled, or the paper's whole box."""
 

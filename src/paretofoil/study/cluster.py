@@ -31,7 +31,7 @@ class WorkersFailed(ChildProcessError):
 
 
 class EngineFailure(Exception):
-    """A failure that costs all running items: the engine must be started again. The text is the reason."""
+    """A failure that loses all running items: the engine must be started again. The text is the reason."""
 
 
 class ItemFailure:
@@ -73,7 +73,7 @@ def run_on_cluster(
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield results as they are finished. An item whose worker failed is started again, after all others.
 
-    The number of workers is looked at every `LOOK` seconds; none for `PATIENCE` seconds is an error.
+    The workers are counted every `LOOK` seconds. It is an error if there are none for `PATIENCE` seconds.
     """
     waiting, running = deque(items), dict[int, int]()
     threads, last_worker, last_look = 0, time.monotonic(), float("-inf")
@@ -143,7 +143,7 @@ def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 class _Dask:
-    """Items as tasks of a Dask cluster: how many it can work on now, `start` one, `wait` for a result or a failure.
+    """Items as tasks of a Dask cluster: return how many fit, `start` one, and `wait` for a result or a failure.
 
     Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
     up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
@@ -175,8 +175,8 @@ class _Dask:
     async def _fetch(self, number: int, future: Any) -> None:
         """Fetch a result in Dask's thread.
 
-        Dask recomputes a result whose worker fails before it is fetched. Without workers that takes for ever, and
-        nothing else may wait for it.
+        Dask recomputes a result whose worker fails before the result is fetched. Without workers this never ends, and
+        must not block anything else.
         """
         try:
             self._finished.put((number, await future, None, "finished"))
@@ -272,7 +272,7 @@ def _call(work: Callable[[Item], Result], item: Item) -> Result:
 
 @contextmanager
 def _raise_as(kind: type[Exception], prefix: str) -> Iterator[None]:
-    """Turn any error into one of this kind: the libraries raise many, plain Exception among them.
+    """Turn any error into one of this kind, because the libraries raise many kinds, even a plain Exception.
 
     A local cluster that does not start is an `EngineFailure` and tried again: Ray allows its daemons only 30 s.
     """

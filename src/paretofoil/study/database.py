@@ -97,7 +97,7 @@ def check_whole(connection: sqlite3.Connection, path: Path) -> None:
     """Raise an error if pages of the file are damaged."""
     [first, *_] = [str(line) for (line,) in connection.execute("PRAGMA quick_check(1)")]
     if first != "ok":
-        raise InvalidInput.expected(f"{path} as it was written", f"a damaged file ({brief_words(first)})")
+        raise InvalidInput.expected(f"{path} to be intact", f"a damaged file ({brief_words(first)})")
 
 
 def has_tables(connection: sqlite3.Connection, statements: str) -> bool:

@@ -165,14 +165,14 @@ def answer_chunk(chunk: Chunk) -> list[Row]:
 
 
 def _without_timings(value: Any) -> Any:
-    """Return the JSON value with every `seconds` 0, so that it is the same in every run."""
+    """Return the JSON value with every `seconds` set to 0, so that it is the same in every run."""
     if isinstance(value, dict):
         return {key: 0.0 if key == "seconds" else _without_timings(item) for key, item in value.items()}
     return [_without_timings(item) for item in value] if isinstance(value, list) else value
 
 
 def _check_engine(engine: str, workers: int | None, address: str | None) -> int:
-    """Return the number of workers; one per core that this process may use if None. Wrong settings are an error."""
+    """Return the number of workers: by default one per core that this process may use. Refuse wrong settings."""
     if engine not in get_args(EngineName):
         raise InvalidInput.expected(f"an engine among {', '.join(get_args(EngineName))}", repr(engine))
     if address is not None and engine == "local":
@@ -194,9 +194,9 @@ def run_all(
     workers: int | None = None,
     address: str | None = None,
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield (index, result) of each item as they are finished, in any order. Items of failed workers are retried.
+    """Yield (index, result) of each item when it is finished, in any order. Items of failed workers are retried.
 
-    Close the generator to leave it early: the workers run until then.
+    To stop early, close the generator: this stops the workers.
     """
     count = _check_engine(engine, workers, address)
     left, failures = dict(enumerate(items)), FailureCounter()
@@ -218,13 +218,13 @@ def run_all(
 
 
 def _suspects_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
-    """Move the first `count` items, one of which may have killed its worker, to the end, the first to the very end."""
+    """Move the first `count` items, one of which may have killed its worker, to the end in reverse order."""
     numbers = list(left)
     return {number: left[number] for number in (*numbers[count:], *reversed(numbers[:count]))}
 
 
 def _on_one_thread(work: Callable[[Item], Result], item: Item) -> Result:
-    """Do the work on one thread, in a worker: rows must not depend on the number of threads."""
+    """Do the work of a worker on one thread, because rows must not depend on the number of threads."""
     with one_thread():
         return work(item)
 
@@ -250,7 +250,7 @@ def _numbered(work: Callable[[Item], Result], number: int, item: Item) -> tuple[
 
 
 def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone: workers of a killed study would wait for work for minutes."""
+    """End this worker when its parent is gone. Otherwise workers of a killed study would wait for minutes."""
 
     def watch() -> None:
         while os.getppid() == parent:

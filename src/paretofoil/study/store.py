@@ -65,7 +65,7 @@ class Row:
     answer: str
     """The whole answer as JSON, with all timings set to 0."""
     seconds: NonNegative
-    """Wall time: an equal share of that of its chunk."""
+    """Wall time: the time of its chunk divided by the number of questions."""
 
     @property
     def found(self) -> bool:
@@ -93,9 +93,9 @@ class Run:
     asked: Count
     """Number of questions that this run finished."""
     seconds: NonNegative
-    """Wall time until the last of them was written."""
+    """Wall time until the last of these questions was written."""
     machine: dict[str, Any]
-    """Versions and hardware of the process that wrote them."""
+    """Versions and hardware of the process that wrote the rows."""
 
 
 COLUMNS = (
@@ -213,7 +213,7 @@ def _read_rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
     for stored in _select(connection, "answer ORDER BY agent, search, front, 4, foil"):  # 4: step, once called time
         checksum = stored.pop("checksum", None)
         if checksum is not None and checksum != _checksum(tuple(stored.values())):
-            raise InvalidInput.expected(f"{path} as it was written", f"a row that was changed: {brief(stored)}")
+            raise InvalidInput.expected(f"{path} to be unchanged", f"a row that was changed: {brief(stored)}")
         rows.append(read_row(stored, path))
     return rows
 
@@ -238,7 +238,7 @@ def _reading(path: str | Path) -> Iterator[tuple[sqlite3.Connection, dict[str, A
 
 
 def _read_about(connection: sqlite3.Connection, path: Path) -> dict[str, Any]:
-    """Return schema, configuration and sources of a file, which is refused unless it is a study's."""
+    """Return schema, configuration and sources of a study's file; refuse any other file."""
     check_whole(connection, path)
     schema = next((name for tables, name in SCHEMAS.items() if has_tables(connection, tables)), None)
     if schema is None:

@@ -29,7 +29,7 @@ class Study:
 
     agents: tuple[Agent, ...]
     searches: Mapping[str, Search]
-    """By the label that rows and tables use."""
+    """The searches by label, which rows and tables use."""
     rule: CaseRule = STRESS
     seed: int = 0
     """Seed of the environments; each search has its own."""
@@ -43,7 +43,7 @@ class Study:
     def __post_init__(self) -> None:
         names = [agent.name for agent in self.agents]
         if not names or len(set(names)) != len(names):
-            raise InvalidInput.expected("at least one agent, with different names", names)
+            raise InvalidInput.expected("at least one agent, each with its own name", names)
         if not self.searches:
             raise InvalidInput.expected("at least one search", dict(self.searches))
 
@@ -125,7 +125,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], 
     if missing:
         raise InvalidInput(
             f"expected agents that were loaded by name or folder, got {brief(missing)}, defined in Python; "
-            "call run_study with the same study there"
+            "call run_study with the same study in that program"
         )
     study = make_study(
         [sources[name] for name in stored.agents],
@@ -140,7 +140,7 @@ def restore_study(configuration: Mapping[str, Any], sources: Mapping[str, str], 
 
 
 def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str | Path) -> None:
-    """Raise an error that names the first difference of two configurations: their rows must not be mixed."""
+    """Raise an error that names the first difference of two configurations, whose rows must not be mixed."""
     part, old, new = "", stored, current
     while isinstance(old, Mapping) and isinstance(new, Mapping):
         key = next((key for key in {**old, **new} if old.get(key) != new.get(key)), None)
@@ -154,7 +154,7 @@ def check_same(stored: Mapping[str, Any], current: Mapping[str, Any], path: str 
 
 
 def describe_search(search: Any) -> dict[str, Any]:
-    """Return the class and the fields of a search as JSON values; searches and settings inside it likewise."""
+    """Return the class and the fields of a search as JSON values, including nested searches and settings."""
     if not is_dataclass(search) or isinstance(search, type):
         raise InvalidInput.expected("a search that is a dataclass, whose fields are its settings", repr(search))
     values = {field.name: getattr(search, field.name) for field in fields(search)}
@@ -177,7 +177,7 @@ def restore_search(description: Mapping[str, Any]) -> Any:
     if name not in classes:
         raise InvalidInput(
             f"expected a registered search, got {brief(name)}, defined in Python; "
-            "call run_study with the same study there"
+            "call run_study with the same study in that program"
         )
     kind: Any = classes[name]
     hints = get_type_hints(kind)

@@ -91,7 +91,7 @@ class Table:
         return "\n".join([*lines, r"\end{table}"]) + "\n"
 
     def to_csv(self) -> str:
-        """Return CSV with numbers in full; each part of a cell has a column of its own."""
+        """Return CSV with unrounded numbers. A cell of several numbers, such as an interval, fills several columns."""
         parts = [self._parts(number) for number in range(len(self.columns))]
         file = io.StringIO()
         writer = csv.writer(file, lineterminator="\n")
@@ -106,7 +106,7 @@ class Table:
         return file.getvalue()
 
     def _parts(self, number: int) -> tuple[str, ...]:
-        """Return the parts of a column's cells: those of the cell with most parts."""
+        """Return the names of the numbers in a column's cells: those of the cell with the most numbers."""
         return max((getattr(row[number], "PARTS", ("",)) for row in self.rows), key=len, default=("",))
 
     def to_json(self) -> str:
@@ -158,7 +158,7 @@ def _line(cells: Iterable[str]) -> str:
 
 
 def _markdown(words: str) -> str:
-    """Escape what would end a cell, or begin an HTML tag or a link's address."""
+    """Escape characters that would end a cell, or begin an HTML tag or the address of a link."""
     escaped = re.sub(r"[\\|]|(?<=\])\(", r"\\\g<0>", " ".join(words.splitlines()))
     return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", escaped)
 

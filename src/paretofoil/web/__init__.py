@@ -1,1 +1,1 @@
-"""The page and its HTTP interface: a door to the same library calls as the command line's (`paretofoil serve`)."""
+"""The web page and its HTTP interface (`paretofoil serve`): they make the same library calls as the command line."""

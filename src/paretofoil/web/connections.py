@@ -22,7 +22,7 @@ REQUEST_SECONDS = 300.0
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection with time limits. If there are too many, the one that waits longest for a request is closed."""
+    """A connection with time limits. Of too many connections, the one that has been idle longest is closed."""
 
     _idle_since: float | None = None
     """When it began to wait for a request; None while it has one."""
@@ -64,7 +64,7 @@ class LimitedProtocol(H11Protocol):
         self._timer = None if seconds is None else self.loop.call_later(seconds, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP as the guard refuses: JSON, with the security headers."""
+        """Refuse data that is not HTTP with the same response as the guard: JSON and the security headers."""
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             headers = {**HEADERS, "Content-Type": "application/json", "Connection": "close"}
             body = json.dumps({"error": f"expected an HTTP request, got another one ({msg})"}).encode()

@@ -175,5 +175,5 @@ def response_to(error: Exception, scope: Scope) -> JSONResponse:
 
 
 async def respond(request: Request, error: Exception) -> JSONResponse:
-    """Return the response to an error that FastAPI would respond to otherwise. The guard sees all others."""
+    """Return the response to an error that FastAPI would handle itself. The guard handles all other errors."""
     return response_to(error, request.scope)

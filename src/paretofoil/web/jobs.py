@@ -91,7 +91,7 @@ class JobQueue:
         await asyncio.gather(*(worker.close() for worker in self._workers))
 
     def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> tuple[Job, str | None]:
-        """Return the job of a request and the ticket that cancels it; None if the job is done.
+        """Return the job of a request, and the ticket that cancels the job (None if the job is done).
 
         A request that was made before has the same job, and its own ticket.
         """
@@ -159,7 +159,7 @@ class JobQueue:
             self._finish(job, "failed", error="internal error; the server's log has the details")
 
     async def _next(self, worker: WorkerProcess) -> Job | None:
-        """Wait for a job. Return None now and then, to see to it that the worker's process has not ended meanwhile."""
+        """Wait for a job. Return None now and then, so that the caller can check the worker's process."""
         if self._choose() is None:
             self._changed.clear()
             with suppress(TimeoutError):

@@ -121,7 +121,7 @@ class ConsequenceRequest(EpisodeRequest):
 
 
 class AnswerRequest(EpisodeRequest):
-    """Why not the foil, at a step of an episode?"""
+    """A question: why does the agent not choose the foil at a step of an episode?"""
 
     step: Step
     foil: Annotated[int | str, Field(examples=["down"], description="Name or number of the action.")]
@@ -174,7 +174,7 @@ class Health(BaseModel):
 
 
 class JobStatus(BaseModel):
-    """A job and what came of it."""
+    """A job with its state and its result."""
 
     job: str = Field(description="Its key. The same question has the same key.")
     ticket: str | None = Field(description="What cancels it; only in the response to the question.")

@@ -1,4 +1,4 @@
-"""The main loop of a worker process: read tasks from stdin, line by line, and write what becomes of each to stdout.
+"""The main loop of a worker process: read tasks from stdin, line by line, and write progress and results to stdout.
 
 The first character of a line that it writes is its kind: "+" progress, "=" result, "!" error. The rest is JSON.
 """

@@ -29,7 +29,7 @@ class CFZooAsRun(Search):
     directions: int = 9_001
     """Number of random directions; the rays end when they are used up."""
     bisections: int = 16
-    """K: bisection steps along each successful ray, and one more than those of the final bisection."""
+    """K: number of bisection steps along each successful ray. The final bisection has K - 1 steps."""
     c: float = ZooConfig.c
     """Weight of the hinge term relative to the squared distance."""
     eta: float = ZooConfig.eta
@@ -91,7 +91,7 @@ class CFZooAsRun(Search):
         return budget.findings()
 
     def _search_rays(self, budget: Budget) -> Region:
-        """Query the command, the front and then the rays; return the cut region, in whose units the budget measures."""
+        """Query the command, the front and then the rays; return the cut region, whose units the budget uses."""
         batch, questions = budget.batch, np.arange(budget.batch.num_questions)
         margins = budget.ask_at(questions, batch.commands, "command")
         cones = ask_cones(budget, cut=self.cone)
@@ -118,10 +118,10 @@ class CFZooAsRun(Search):
         return directions(np.concatenate([*fixed, fold(random, cone.signs, room)]))
 
     def _shoot(self, budget: Budget, region: Region, chunk: np.ndarray, rays: list[np.ndarray]) -> None:
-        """Query the rays of a chunk of questions, in blocks for which the queries suffice in any case.
+        """Query the rays of a chunk of questions, in blocks that cannot exceed the remaining queries.
 
-        A ray costs at most its end and its bisections, so blocks change neither the queries nor their number. The last
-        rays go one by one, because the queries may run out within one.
+        A ray costs at most its end and its bisections, so querying in blocks changes no result. The last rays are
+        queried one by one, because the queries may run out within a ray.
         """
         cost = self.bisections + 1 if self.bisect_at_once else 2
         count, done = np.array([len(u) for u in rays]), np.zeros(len(rays), dtype=np.int64)

@@ -6,7 +6,7 @@ from paretofoil.search.budget import Budget
 
 
 class WhiteBoxBudget(Budget):
-    """A budget that evaluations of a network are taken from, and that checks results on the policy."""
+    """A budget from which evaluations of a network are subtracted. It also checks results on the policy."""
 
     def spend(self, phase: str, count: int) -> bool:
         """Count evaluations of a white-box search for each question; return False if too few are left."""
@@ -20,7 +20,7 @@ class WhiteBoxBudget(Budget):
         return True
 
     def check(self, z: np.ndarray, mask: np.ndarray) -> None:
-        """Query the results (Q, d) of a white-box search within a mask (Q,), whatever is left."""
+        """Query the results (Q, d) of a white-box search where the mask (Q,) is True, even if no query is left."""
         rows = self.rows[mask]
         z = self.batch.project(rows, z[mask])
         self.closest.offer(rows, z, self.batch.margins(rows, z, "check"))

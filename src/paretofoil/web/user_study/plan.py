@@ -171,7 +171,7 @@ class UserStudy(StrictModel):
     seed: Seed = 0
 
     def condition_of(self, number: int) -> Condition:
-        """Return the condition of a participant (numbers start at 0). Each block of participants has each one once."""
+        """Return the condition of a participant (from 0). Each block of participants has each condition once."""
         block, index = divmod(number, len(self.conditions))
         return self.conditions[self._order(len(self.conditions), 0, block)[index]]
 

@@ -40,7 +40,7 @@ MAX_PARTICIPANTS = 10_000
 @dataclass(frozen=True)
 class Participant:
     number: Count
-    """In the order of joining, from 0."""
+    """Number of the participant, in the order of joining, from 0."""
     id: str
     condition: str
 
@@ -52,7 +52,7 @@ class Reply:
     number: Count
     """The participant's number."""
     position: Count
-    """Of the screen in the participant's own order, from 0."""
+    """Position of the screen in the participant's own order, from 0."""
     step: str
     """The name of the task, or "end"."""
     kind: str
@@ -135,7 +135,7 @@ class Replies:
             return int(rows.fetchone()[0])
 
     def add(self, reply: Reply) -> None:
-        """Store a reply, or raise Conflict if the step has a different one. Repeated equal replies are stored once."""
+        """Store a reply, or raise Conflict if the screen has a different one. An equal reply is stored only once."""
         with self._connection() as connection:
             place = (reply.number, reply.position)
             row = connection.execute(f"{_SELECT} WHERE number = ? AND position = ?", place).fetchone()
@@ -196,7 +196,7 @@ def _read_all(connection: sqlite3.Connection, path: Path) -> tuple[UserStudy, li
     for reply in replies:
         if reply.number >= len(people):
             raise InvalidInput.expected(
-                f"replies of the {len(people)} participants of {path}", f"one of {reply.number}"
+                f"replies of the {len(people)} participants of {path}", f"one of participant {reply.number}"
             )
     return study, people, replies
 
@@ -209,7 +209,7 @@ def _reading_errors(path: Path) -> Iterator[None]:
     except (sqlite3.Error, UnicodeDecodeError) as error:
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR):
-            got = f"a damaged or another file ({brief_words(error)})"
+            got = f"a damaged file, or a file of another kind ({brief_words(error)})"
             raise InvalidInput.expected(f"{path} to hold the replies of a user study", got) from None
         raise StoreError(f"cannot use {path} ({brief_words(error)}); the replies in it are safe") from None
 

@@ -124,7 +124,7 @@ class UserStudySession:
         if screen.kind != END:
             verdict = self._tasks[participant.condition, screen.name].judge(request.reply)
         elif request.reply is not None:
-            raise InvalidInput.expected("ratings alone at the end", brief(request.reply))
+            raise InvalidInput.expected("only ratings at the end", brief(request.reply))
         return Reply(
             number=participant.number,
             position=position,

@@ -179,7 +179,7 @@ def _probabilities(agent: Agent, decision: Decision, command: np.ndarray) -> np.
 
 
 def _performance(agent: Agent, task: ChooseTask) -> float:
-    """Return minus the largest scaled shortfall under the task's command, or for preferences the weighted return."""
+    """Return how well an agent does: minus its largest scaled shortfall, or the weighted return for preferences."""
     command = as_command(agent, task.command)
     start = rollout(agent, command, seed=task.seed)[0]
     achieved = consequence(agent, start, command, seed=task.seed).achieved
