@@ -14,6 +14,10 @@ from paretofoil.agents.training import train as train
 from paretofoil.agents.value_policy import from_q_table as from_q_table
 from paretofoil.agents.value_policy import from_q_values as from_q_values
 from paretofoil.core import __version__ as __version__
+from paretofoil.core.amounts import ActionSpace as ActionSpace
+from paretofoil.core.amounts import between as between
+from paretofoil.core.amounts import less as less
+from paretofoil.core.amounts import more as more
 from paretofoil.core.answer import Answer as Answer
 from paretofoil.core.answer import Status as Status
 from paretofoil.core.command import CommandSpace as CommandSpace
@@ -39,10 +43,6 @@ from paretofoil.explanation.never import never as never
 from paretofoil.explanation.outcome import explain_outcome as explain_outcome
 from paretofoil.proof.verify import verify_certificate as verify_certificate
 from paretofoil.search.registry import register_search as register_search
-from paretofoil.show.decision_figure import figure_decision as figure_decision
-from paretofoil.show.flip_map import figure_flip_map as figure_flip_map
-from paretofoil.show.front_figure import figure_front as figure_front
-from paretofoil.show.influence import figure_influence as figure_influence
 from paretofoil.show.landscape import landscape as landscape
 
 __all__: list[str]

@@ -127,7 +127,7 @@ def test_a_slice_through_preferences_is_refused_since_its_points_would_not_sum_t
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
         pf.landscape(answer.live.question)  # type: ignore[union-attr]
     with pytest.raises(InvalidInput, match="preferences, which sum to 1"):
-        pf.figure_decision(answer, axes=("fuel", "ore"))
+        answer.plot(axes=("fuel", "ore"))
 
 
 def test_kept_preferences_and_ranges_hold() -> None:

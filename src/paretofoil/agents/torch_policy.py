@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args, overload
 
 import numpy as np
 
@@ -19,6 +19,7 @@ except ImportError:
 
 from paretofoil.agents.layers import NotWhiteBox, arrange
 from paretofoil.agents.recorder import FLOAT32, Symbol, run
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, format_numbers
 from paretofoil.core.json import brief
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
@@ -26,6 +27,8 @@ from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, White
 Inputs = str | Mapping[str, str]
 Head = int | str | None
 Outputs = Literal["logits", "log-probabilities", "probabilities", "q-values"]
+Kind = Outputs | Literal["amounts"]
+"""Amounts are continuous actions; `from_torch` has its argument `actions` for them."""
 BATCH = 1 << 13
 """The largest number of rows per call of the module."""
 PROBES = 64
@@ -57,7 +60,7 @@ class TorchPolicy:
     """How the module is called, as in `from_torch`."""
     head: Head = None
     """The output with the scores of the actions, if the module has several outputs."""
-    outputs: Outputs = "logits"
+    outputs: Kind = "logits"
     """The kind of the scores."""
     detected: bool = False
     """Whether `outputs` was detected, not given by the user."""
@@ -135,6 +138,25 @@ class WhiteBoxTorchPolicy(TorchPolicy):
             raise InvalidInput.expected(expected, f"{reason}; search='boundary' needs no fold") from None
 
 
+@overload
+def from_torch(
+    module: nn.Module,
+    state: Any,
+    space: CommandSpace,
+    *,
+    inputs: Inputs = ...,
+    outputs: Outputs | None = ...,
+    head: Head = ...,
+    actions: None = ...,
+) -> TorchPolicy: ...
+
+
+@overload
+def from_torch(
+    module: nn.Module, state: Any, space: CommandSpace, *, inputs: Inputs = ..., head: Head = ..., actions: ActionSpace
+) -> "TorchActor": ...
+
+
 def from_torch(
     module: nn.Module,
     state: Any,
@@ -143,7 +165,8 @@ def from_torch(
     inputs: Inputs = "separate",
     outputs: Outputs | None = None,
     head: Head = None,
-) -> TorchPolicy:
+    actions: ActionSpace | None = None,
+) -> "TorchPolicy | TorchActor":
     """Return a torch module as a policy. It is white-box if its operations are supported.
 
     Args:
@@ -154,6 +177,8 @@ def from_torch(
             the names of its arguments or of the entries of its dict: {"observation": "state", "goal": "command"}.
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
         head: the output with the scores of the actions: an index of a tuple, or a key of a dict.
+        actions: the space of continuous actions. The module then returns their amounts (N, dimensions), or the means of
+            a Gaussian policy.
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
@@ -164,9 +189,28 @@ def from_torch(
     _check_evaluation_mode(module)
     states = _as_states(state)
     scores = _test(TorchPolicy(module, space, inputs, head), states)
+    if actions is not None:
+        _check_actions(actions, outputs, scores)
+        rows = _as_policy(states, TorchPolicy(module, space, inputs, head, "amounts"))
+        return (WhiteBoxTorchActor if isinstance(rows, WhiteBoxTorchPolicy) else TorchActor)(rows, actions)  # type: ignore[arg-type]
     kind = _detect(scores) if outputs is None else _check_outputs(scores, outputs)
-    black_box = TorchPolicy(module, space, inputs, head, kind, detected=outputs is None)
-    policy = WhiteBoxTorchPolicy(module, space, inputs, head, kind, detected=outputs is None)
+    return _as_policy(states, TorchPolicy(module, space, inputs, head, kind, detected=outputs is None))
+
+
+def _check_actions(actions: Any, outputs: Any, scores: np.ndarray) -> None:
+    """Raise an error if a module does not return amounts (N, dimensions) of the actions."""
+    if not isinstance(actions, ActionSpace):
+        raise InvalidInput.expected("actions=ActionSpace(names, units, low, high)", repr(actions))
+    if outputs is not None:
+        raise InvalidInput.expected("either actions=..., for amounts, or outputs=...", f"both, with {outputs!r}")
+    if scores.shape[1] != actions.dim:
+        expected = f"a module that returns {actions.dim} amounts: {', '.join(actions.names)}"
+        raise InvalidInput.expected(expected, f"{scores.shape[1]} outputs")
+
+
+def _as_policy(states: np.ndarray, black_box: TorchPolicy) -> TorchPolicy:
+    """Return a policy, white-box if it can be folded at all of the states (N, state size)."""
+    policy = WhiteBoxTorchPolicy(**vars(black_box))
     try:
         return replace(policy, deviation=max(fold_module(policy, row)[1] for row in states))
     except NotWhiteBox as reason:
@@ -212,8 +256,10 @@ def _uncompiled() -> AbstractContextManager[Any]:
     return torch.compiler.set_stance("force_eager")
 
 
-def _check_tail(tail: str, outputs: Outputs) -> None:
-    """Raise an error unless margins are differences of the recorded logits."""
+def _check_tail(tail: str, outputs: Kind) -> None:
+    """Raise an error unless margins are differences of the recorded logits, or these are the amounts."""
+    if outputs == "amounts" and tail:
+        raise NotWhiteBox(f"{tail} at the end, for amounts")
     if outputs == "probabilities" and tail != "softmax":
         raise NotWhiteBox("probabilities that are not a softmax")
     if tail == "logsumexp":
@@ -223,20 +269,24 @@ def _check_tail(tail: str, outputs: Outputs) -> None:
 
 
 def _deviation(policy: TorchPolicy, state: np.ndarray, folded: FoldedPolicy) -> float:
-    """Return the largest error of a logit relative to the best of its row, on random commands.
+    """Return the largest error of a logit relative to the best of its row, or of an amount, on random commands.
 
     Hard commands are compared as well; where rounding is derived, no error may exceed it.
     """
     commands = np.concatenate([_probes(policy.space), _hard_commands(policy, folded)])
     exact, allowed = folded.logits(commands), folded.errors(commands)
     scores = policy.log_probs(np.repeat(np.asarray(state)[None], len(commands), axis=0), commands)
-    best = exact.argmax(axis=1)[:, None]
-    with np.errstate(invalid="ignore"):  # NaN is refused below
-        exact, scores = (values - np.take_along_axis(values, best, axis=1) for values in (exact, scores))
-    allowed = allowed + np.take_along_axis(allowed, best, axis=1)
+    size = 0.0
+    if policy.outputs == "amounts":
+        size = float(np.abs(exact).max())  # one amount may be the same everywhere
+    else:
+        best = exact.argmax(axis=1)[:, None]
+        with np.errstate(invalid="ignore"):  # NaN is refused below
+            exact, scores = (values - np.take_along_axis(values, best, axis=1) for values in (exact, scores))
+        allowed = allowed + np.take_along_axis(allowed, best, axis=1)
     least = max(MASKED, np.log(torch.finfo(_precision(policy.module)[0]).tiny) + 1.0)
     valid = (exact > (least if policy.outputs == "probabilities" else MASKED)) & ~np.isneginf(scores)
-    error, spread = np.where(valid, np.abs(exact - scores), 0.0), float(np.ptp(exact[valid]))
+    error, spread = np.where(valid, np.abs(exact - scores), 0.0), max(size, float(np.ptp(exact[valid])))
     worst = error[:PROBES].max()
     if not worst <= DEVIATION * spread:
         raise NotWhiteBox(f"a fold with an error of {worst:.2g}, for logits with a spread of {spread:.2g}")
@@ -361,9 +411,12 @@ def _test(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
     return scores
 
 
-def log_probabilities(scores: np.ndarray, outputs: Outputs) -> np.ndarray:
-    """Return scores (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept."""
-    if outputs == "log-probabilities":
+def log_probabilities(scores: np.ndarray, outputs: Kind) -> np.ndarray:
+    """Return scores (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept.
+
+    Amounts are returned as they are.
+    """
+    if outputs in ("log-probabilities", "amounts"):
         return scores
     if outputs == "probabilities":
         with np.errstate(divide="ignore"):  # of impossible actions
@@ -470,3 +523,50 @@ def from_q_module(
         raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
     rows = from_torch(_FlattenedValues(module, space.dim), state, space, inputs=inputs, outputs="q-values")
     return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TorchActor:
+    """A torch module with continuous actions; see `from_torch`."""
+
+    rows: TorchPolicy
+    """The module, whose output is the amounts."""
+    actions: ActionSpace
+
+    def __repr__(self) -> str:
+        kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"
+        return f"<{type(self).__name__}: {type(self.rows.module).__name__} that returns {self.actions!r}, {kind}>"
+
+    @property
+    def space(self) -> CommandSpace:
+        """The range of commands."""
+        return self.rows.space
+
+    @property
+    def module(self) -> nn.Module:
+        return self.rows.module
+
+    @property
+    def is_white_box(self) -> bool:
+        """Whether answers can be proven."""
+        return isinstance(self, WhiteBoxTorchActor)
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the policy is not white-box; None if it is."""
+        return self.rows.why_not
+
+    def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the amounts (N, dimensions) in float64."""
+        return self.rows.scores(states, commands)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class WhiteBoxTorchActor(TorchActor):
+    """A torch module with continuous actions whose answers can be proven; see `from_torch`."""
+
+    rows: WhiteBoxTorchPolicy
+
+    def fold_amounts(self, state: np.ndarray) -> FoldedPolicy:
+        """Return the amounts at one state as layers of the command, compared with the module on random commands."""
+        return self.rows.fold(state)

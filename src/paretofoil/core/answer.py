@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from paretofoil.core.amounts import Limit
 from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
@@ -83,6 +84,15 @@ class QuestionRecord:
     """The only objectives that may change, if a sparse answer was requested; empty if all may change."""
     preferences: bool = False
     """Whether commands are preferences: weights that sum to 1."""
+    amounts: tuple[Limit, ...] = ()
+    """The limits of a foil on continuous actions. Action 0 is then the foil, and each limit is a rival whose value is
+    minus its margin."""
+
+    def amounts_at(self, values: np.ndarray | None) -> dict[str, float]:
+        """Return the amounts of continuous actions by name, given the values of the actions."""
+        if values is None:
+            return {}
+        return {limit.name: limit.amount_at(-float(values[k])) for k, limit in enumerate(self.amounts, start=1)}
 
     @property
     def later(self) -> bool:
@@ -399,6 +409,9 @@ class Answer(Document):
         for name in ("outside", "kept", "held", "free"):
             _check_indices(f"question.{name}", getattr(question, name), dim)
         _check_indices("actions", (question.chosen, question.foil, *question.valid_actions), num_actions)
+        if question.amounts and (num_actions != 1 + len(question.amounts) or question.foil or question.values is None):
+            expected = "continuous actions with values, and action 0 as the foil of all limits"
+            raise InvalidInput.expected(expected, f"{num_actions} actions, {len(question.amounts)} limits")
         if (self.quoted is None) != (self.closest is None):
             raise InvalidInput.expected("both a quoted and a closest command, or neither", "one of them")
         consequences = {"quoted": rollouts.quoted, "original": rollouts.original}

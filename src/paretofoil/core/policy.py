@@ -58,6 +58,9 @@ def as_policy(subject: Any) -> Policy:
     """Return a policy unchanged, or a plain function as a policy."""
     if isinstance(subject, Policy):
         return subject
+    if hasattr(subject, "amounts"):
+        expected = "a policy with discrete actions (those with continuous actions are explained by pf.explain)"
+        raise InvalidInput.expected(expected, f"{type(subject).__name__} with {subject.actions!r}")
     if hasattr(subject, "forward") and hasattr(subject, "named_parameters"):
         got = "a torch module (convert it with pf.from_torch)"
         raise InvalidInput.expected("a policy with log_probs(states, commands), or a function of NumPy arrays", got)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from paretofoil.core.amounts import ActionSpace, FoilPolicy
 from paretofoil.core.answer import Answer, Live, QuestionRecord, SearchRecord, Status
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, now
@@ -27,7 +28,7 @@ def ask(
     questions: Sequence[Question],
     search: Search,
     options: Options = DEFAULTS,
-    actions: Sequence[str] | None = None,
+    actions: Sequence[str] | ActionSpace | None = None,
     limits: Limits = NO_LIMITS,
     phrases: Sequence[str] | None = None,
 ) -> list[Answer]:
@@ -37,7 +38,12 @@ def ask(
     """
     if not questions:
         return []
-    caller = _Caller(search, limits, actions, phrases)
+    foil = questions[0].policy
+    if isinstance(foil, FoilPolicy):  # each foil on continuous actions has its own policy
+        if len(questions) > 1:
+            return [a for question in questions for a in ask([question], search, options, limits=limits)]
+        actions, phrases = foil.names, foil.phrases
+    caller = _Caller(search, limits, actions, phrases)  # type: ignore[arg-type]
     if options.sparse or options.k > 1:
         answers = [_best_over_subsets(question, options, caller) for question in questions]
     else:
@@ -107,6 +113,7 @@ def _record(
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
         free=free,
         preferences=question.space.simplex,
+        amounts=policy.limits if isinstance(policy, FoilPolicy) else (),
     )
 
 

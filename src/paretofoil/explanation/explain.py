@@ -14,14 +14,14 @@ from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
-from paretofoil.core.policy import as_policy, is_white_box
+from paretofoil.core.policy import is_white_box
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.attainable import closest_known, find_attainable, issue, whole_command
 from paretofoil.explanation.flip_map import FlipMap
-from paretofoil.explanation.questions import Subject, make_decision, make_questions
+from paretofoil.explanation.questions import Actions, Foil, Subject, all_foils, make_decision, make_questions
 from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -33,7 +33,7 @@ PROOFS_AT_ONCE = 4
 def explain(
     subject: Subject,
     decision: Decision | None = None,
-    foil: str | int | None = None,
+    foil: Foil | None = None,
     *,
     state: ArrayLike | None = None,
     command: ArrayLike | None = None,
@@ -41,7 +41,7 @@ def explain(
     valid_actions: Sequence[int] | None = None,
     space: CommandSpace | None = None,
     front: ArrayLike | None = None,
-    actions: Sequence[str] | None = None,
+    actions: Actions | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     seed: int = 0,
@@ -52,14 +52,15 @@ def explain(
     Args:
         subject: An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same.
         decision: A decision of a rollout; or give `state` and `command` instead.
-        foil: The action that was not chosen, by name or number.
+        foil: The action that was not chosen, by name or number. For continuous actions, limits of amounts:
+            "release >= 30", "20 <= release <= 30", `pf.more("release", 10)`.
         state: State of the decision, if no decision is given.
         command: Command in that state: the return that is still to be collected, or preferences.
         collected: Return collected before that state; zero if omitted.
         valid_actions: Actions that are possible there. If omitted, an agent knows them; for a policy, all are.
         space: Command space. Agents and policies of `from_torch` have their own.
         front: Front of full returns. An agent has its own.
-        actions: Names of the actions. An agent has its own.
+        actions: Names of the actions, or the `ActionSpace` of a function that returns amounts. An agent has its own.
         search: "auto", the name of a search, or a search with its settings.
         limits: Limits of time and queries. "auto" stops after 10 seconds if no time is given.
         seed: Seed of a search that is given by name.
@@ -88,11 +89,11 @@ def explain(
 def explain_decision(
     subject: Subject,
     decision: Decision,
-    foils: Sequence[str | int] | None = None,
+    foils: Sequence[Foil] | None = None,
     *,
     space: CommandSpace | None = None,
     front: ArrayLike | None = None,
-    actions: Sequence[str] | None = None,
+    actions: Actions | None = None,
     search: str | Search = "auto",
     limits: Limits = NO_LIMITS,
     seed: int = 0,
@@ -100,17 +101,17 @@ def explain_decision(
 ) -> list[Answer]:
     """Return one answer for each foil of a decision; they are searched together.
 
-    `foils` are actions by name or number; if omitted, every valid action that was not chosen. The other arguments are
-    those of `explain`; the limits hold for each question.
+    `foils` are actions by name or number; if omitted, every valid action that was not chosen. For continuous actions,
+    they are limits of amounts; if omitted, a tenth of the range more and less of each dimension. The other arguments
+    are those of `explain`; the limits hold for each question.
     """
     agent = subject if isinstance(subject, Agent) else None
-    policy = agent.policy if agent else as_policy(subject)
     names, phrases = (agent.actions, agent.phrases) if agent else (actions, None)
-    if foils is None and not decision.others:
-        raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
-    foils = decision.others if foils is None else foils
+    foils = all_foils(subject, decision, actions) if foils is None else foils
     questions = make_questions(subject, decision, foils, options, space=space, front=front, actions=actions)
-    method, limits = choose_search(search, policy, seed), choose_limits(search, limits)
+    if not questions:
+        return []
+    method, limits = choose_search(search, questions[0].policy, seed), choose_limits(search, limits)
     answers = ask(questions, method, options, names, limits, phrases)
     outcomes = {} if agent is None or decision.snapshot is None else _roll_out(answers, decision, agent)
     return [_complete(a, q, decision, agent, options, outcomes) for a, q in zip(answers, questions, strict=True)]

@@ -23,7 +23,7 @@ from paretofoil.core.influence import (
     Switch,
 )
 from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
-from paretofoil.core.policy import WhiteBoxPolicy, greedy_action, is_white_box, tells_values
+from paretofoil.core.policy import WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
@@ -115,6 +115,7 @@ def influence(
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)
     agent = subject if isinstance(subject, Agent) else None
+    subject = agent or as_policy(subject)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
     [question] = make_questions(subject, decision, [first], Options(kappa=0.0, box=box), space=space)

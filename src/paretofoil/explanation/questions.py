@@ -7,6 +7,16 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
+from paretofoil.core.amounts import (
+    ActionSpace,
+    Actor,
+    AmountFoil,
+    FoilPolicy,
+    as_actor,
+    directions_of,
+    make_limits,
+    query_amounts,
+)
 from paretofoil.core.command import CommandSpace, as_points, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
@@ -14,8 +24,11 @@ from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.core.policy import Policy, as_policy, query, tells_values
 from paretofoil.core.question import KAPPA, Question
 
-Subject = Agent | Policy | Callable[[np.ndarray, np.ndarray], Any]
+Subject = Agent | Policy | Actor | Callable[[np.ndarray, np.ndarray], Any]
 """An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same."""
+Foil = str | int | AmountFoil
+"""An action by name or number; for continuous actions, limits of amounts: "release >= 30", `pf.more("release", 10)`."""
+Actions = Sequence[str] | ActionSpace
 VALUE_SHARE = 0.01
 """The default kappa of a policy of values, as a share of the difference between its largest and smallest value."""
 
@@ -23,40 +36,37 @@ VALUE_SHARE = 0.01
 def make_questions(
     subject: Subject,
     decision: Decision,
-    foils: Sequence[str | int],
+    foils: Sequence[Foil],
     options: Options = DEFAULTS,
     *,
     space: CommandSpace | None = None,
     front: Any = None,
-    actions: Sequence[str] | None = None,
+    actions: Actions | None = None,
 ) -> list[Question]:
     """Return the questions about a decision, one for each foil.
 
     Args:
         subject: An agent or a policy.
         decision: The decision.
-        foils: Actions that were not chosen, by name or number.
+        foils: Actions that were not chosen, by name or number; or limits of the amounts of continuous actions.
         options: Of these, `box`, `kappa`, `norm`, `keep` and `ranges` are used.
         space: Command space; by default that of the agent or policy.
         front: Front of full returns, or of preferences; by default that of the agent.
-        actions: Names of the actions; by default those of the agent.
+        actions: Names of the actions, or the space of continuous ones; by default those of the agent or policy.
     """
     agent = subject if isinstance(subject, Agent) else None
-    policy = agent.policy if agent else as_policy(subject)
+    actor = None if agent else as_actor(subject, actions)
+    policy: Any = agent.policy if agent else actor or as_policy(subject)
     space = space or getattr(agent or policy, "space", None)
     if not isinstance(space, CommandSpace):
         expected = "the command space of the policy: space=CommandSpace(low, high, names)"
         raise InvalidInput.expected(expected, repr(space))
     names, front = agent.actions if agent else actions, agent.front if front is None and agent else front
     as_vector(decision.command, "the command", space.dim)
-    valid = decision.valid_actions or tuple(range(len(_scores(policy, decision))))
     values: dict[str, Any] = {
-        "policy": policy,
         "state": decision.state,
         "command": decision.command,
-        "valid_actions": valid,
         "front": _remaining(front, decision, space),
-        "kappa": default_kappa(policy, decision) if options.kappa is None else options.kappa,
         "norm": options.norm,
     }
     if options.box == "paper":
@@ -66,8 +76,48 @@ def make_questions(
     else:
         low, high = reachable_region(space, decision.command, decision.collected)
         values |= {"space": space, "low": low, "high": high}
-    numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]
-    return [restrict(Question(**values, foil=number), options.keep, options.ranges) for number in numbers]
+    if actor is not None:
+        values["kappa"] = options.kappa or 0.0
+        parts = [_amount_question(actor, decision, foil, values["kappa"]) for foil in foils]
+    else:
+        values["kappa"] = default_kappa(policy, decision) if options.kappa is None else options.kappa
+        valid = decision.valid_actions or tuple(range(len(_scores(policy, decision))))
+        numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]  # type: ignore[arg-type]
+        parts = [{"policy": policy, "foil": number, "valid_actions": valid} for number in numbers]
+    return [restrict(Question(**values, **part), options.keep, options.ranges) for part in parts]
+
+
+def _amount_question(actor: Actor, decision: Decision, foil: Any, kappa: float) -> dict[str, Any]:
+    """Return the policy that a foil on continuous actions makes of an actor, and its actions."""
+    limits = make_limits(foil, actor.actions, amounts_at(actor, decision), kappa)
+    policy = FoilPolicy.of(actor, limits)
+    if (policy.log_probs(decision.state[None], decision.command[None])[0, 1:] <= 0).all():
+        got = f"{policy.names[0]}: it chooses {format_amounts(actor, decision)}"
+        raise InvalidInput.expected("a foil that the action does not fulfil already", got)
+    return {"policy": policy, "foil": 0, "valid_actions": tuple(range(1 + len(limits)))}
+
+
+def amounts_at(actor: Actor, decision: Decision) -> np.ndarray:
+    """Return the amounts (dimensions,) that an actor chooses at a decision."""
+    if decision.valid_actions:
+        got = f"the valid actions {list(decision.valid_actions)}"
+        raise InvalidInput.expected("a decision with continuous actions, which are all valid", got)
+    return query_amounts(actor, decision.state[None], decision.command[None])[0]
+
+
+def format_amounts(actor: Actor, decision: Decision) -> str:
+    chosen = zip(actor.actions.clip(amounts_at(actor, decision)), actor.actions.names, strict=True)
+    return " and ".join(f"{amount:.4g} of {name}" for amount, name in chosen)
+
+
+def all_foils(subject: Subject, decision: Decision, actions: Actions | None = None) -> Sequence[Foil]:
+    """Return every valid action that was not chosen; for continuous actions, more and less of each dimension."""
+    actor = None if isinstance(subject, Agent) else as_actor(subject, actions)
+    if actor is not None:
+        return directions_of(actor.actions, amounts_at(actor, decision))
+    if not decision.others:
+        raise InvalidInput.expected("a decision with at least two valid actions", list(decision.valid_actions))
+    return decision.others
 
 
 def _remaining(front: Any, decision: Decision, space: CommandSpace) -> np.ndarray:

@@ -170,9 +170,12 @@ def short(number: float, digits: int = DIGITS) -> str:
     return f"{number:.0f}" if abs(float(text)) >= 10**digits else text
 
 
-def proven(assumed: float = 0.0, margin: float = 0.0) -> str:
-    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if any."""
-    words = ["proven", f"for a margin of {exact(margin)}" if margin > 0 else ""]
+def proven(assumed: float = 0.0, margin: float = 0.0, of: str = "") -> str:
+    """Return "proven" with the margin of the proof, and with the rounding error that it assumes, if any.
+
+    `of` says what the margin is a share of: " of the range".
+    """
+    words = ["proven", f"for a margin of {exact(margin)}{of}" if margin > 0 else ""]
     words += [f"assuming rounding errors below {rounded_down(assumed, 1)}, as measured"] if assumed > 0 else []
     return ", ".join(word for word in words if word)
 

@@ -29,6 +29,7 @@ from paretofoil.show.numbers import (
     beside,
     change,
     clean,
+    exact,
     exact_quantity,
     inward,
     join,
@@ -84,6 +85,8 @@ def question_title(answer: Answer) -> str:
     """ "deep-sea-treasure, t = 5: why right and not down?" """
     question = answer.question
     chosen, foil = (action_name(question.actions[action]) for action in (question.chosen, question.foil))
+    if question.amounts:
+        chosen = join(list(_Words(answer).amounts(question.values).values()))
     place = question.agent if question.step is None else f"{question.agent}, t = {question.step}"
     return f"{place}: why {chosen} and not {foil}?" if question.agent else f"Why {chosen} and not {foil}?"
 
@@ -139,7 +142,8 @@ class _Words:
         self.sizes = np.maximum(np.abs(self.low), np.abs(self.high))
         self.everywhere = self.preferences and not self.low.any() and bool((self.high == 1).all())
         """Whether all preferences were searched."""
-        self.proven = proven(0.0 if answer.proof is None else answer.proof.assumed, self.question.kappa)
+        of = " of the action's range" if self.question.amounts else ""
+        self.proven = proven(0.0 if answer.proof is None else answer.proof.assumed, self.question.kappa, of)
         self.reason = answer.search.stop.sentence if answer.search.stop.early else ""
 
     def one_line(self) -> str:
@@ -171,7 +175,10 @@ class _Words:
         return _text([*parts, caveat, self.advice()])
 
     def _instead(self) -> str:
-        """ "gone down instead of right", "mined rather than turned left"."""
+        """ "gone down instead of right", "mined rather than turned left", "released at least 30 (32) instead of 20"."""
+        if self.question.amounts and self.answer.quoted is not None:
+            new, old = (join(list(self.amounts(part.values).values())) for part in (self.answer.quoted, self.question))
+            return f"{self.question.phrases[0]} ({new}) instead of {old}"
         foil, chosen = (self.question.phrases[action] for action in (self.question.foil, self.question.chosen))
         verb, _, rest = chosen.partition(" ")
         if rest and foil.startswith(f"{verb} "):
@@ -180,6 +187,11 @@ class _Words:
 
     def _situation(self) -> str:
         """ "Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 70 %, down 20 %)." """
+        if self.question.amounts:
+            units = {limit.name: limit.unit for limit in self.question.amounts}
+            now = self.amounts(self.question.values).items()
+            amounts = join([f"{number} {units[name]}".rstrip() + f" of {name}" for name, number in now])
+            return f"{self._request()}, the agent chooses {amounts} in this state."
         chosen, foil = self._shares(self.question.probabilities, self.question.values)
         shares = f"{self.measure} {chosen}, {self.foil} {foil}"
         return f"{self._request()}, the agent chooses {self.chosen} in this state ({shares})."
@@ -210,8 +222,21 @@ class _Words:
 
     def _probabilities(self, quoted: Counterfactual) -> str:
         """ "The probability of down is then 50 %, that of right 47.5 %." """
+        if self.question.amounts:
+            return ""  # the first sentence has the amounts
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
         return f"The {self.measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
+
+    def amounts(self, values: np.ndarray | None) -> dict[str, str]:
+        """Return the amounts of continuous actions by name, in enough digits to tell them from their limits."""
+        limits, texts = self.question.amounts, {}
+        for name, amount in self.question.amounts_at(values).items():
+            ends = [limit.amount for limit in limits if limit.name == name]
+            digits = (short(amount, digits) for digits in range(DIGITS, 17))
+            texts[name] = next(
+                (text for text in digits if all((float(text) >= end) == (amount >= end) for end in ends)), exact(amount)
+            )
+        return texts
 
     def _outside(self) -> str:
         if not self.question.outside:

@@ -1,0 +1,398 @@
+"""Continuous actions: their space, foils that limit amounts, and the policy that a foil makes of an actor.
+
+A foil such as "release >= 30" has one or more limits. It makes the question one about a policy with few actions: action
+0 is the foil, and each limit is a rival. The score of the foil is 0, that of a rival is -m. The margin m = (amount -
+limit) / range is the share of the action's range by which the limit is kept; it is negative if the limit is violated.
+Searches and proofs need nothing else.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, floor, isfinite, log10
+from numbers import Real
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+import numpy as np
+
+from paretofoil.core.command import as_vector, format_numbers
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.json import Count, brief, brief_words
+from paretofoil.core.policy import FoldedPolicy, as_numbers
+
+_FLOAT64 = 8 * 2.0**-53
+"""More than the relative error of a margin that is computed from an amount."""
+DIRECTION = 0.1
+"""A foil in a direction asks for this share of the range, if no other amount is given."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ActionSpace:
+    """Continuous actions: one amount per dimension, between its lowest and highest value.
+
+    Amounts of a policy beyond these values count as the nearest value, as if the environment clipped them.
+    """
+
+    names: Sequence[str]
+    units: Sequence[str]
+    """Empty for plain numbers."""
+    low: np.ndarray
+    high: np.ndarray
+    phrases: Sequence[str] = ()
+    """The past participle of each dimension, for sentences: "released"."""
+
+    def __post_init__(self) -> None:
+        low = as_vector(self.low, "the lowest amounts of actions")
+        high = as_vector(self.high, "the highest amounts of actions", low.size)
+        if not (low < high).all():
+            raise InvalidInput.expected("low < high for every dimension", f"{low.tolist()} and {high.tolist()}")
+        words = {}
+        for what, default in (("names", None), ("units", ""), ("phrases", "")):
+            given = getattr(self, what)
+            texts = tuple(given) if given or default is None else (default,) * low.size
+            if isinstance(given, str) or len(texts) != low.size or not all(isinstance(text, str) for text in texts):
+                raise InvalidInput.expected(f"{what} for {low.size} dimensions of actions, as a list", repr(given))
+            words[what] = texts
+        if len({name.lower() for name in words["names"]}) < low.size or not all(words["names"]):
+            raise InvalidInput.expected("different names of the dimensions", list(words["names"]))
+        for name, value in {**words, "low": low, "high": high}.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        sides = zip(self.names, self.low, self.high, self.units, strict=True)
+        ranges = (f"{name} {low:g} to {high:g} {unit}".rstrip() for name, low, high, unit in sides)
+        return f"<ActionSpace: {', '.join(ranges)}>"
+
+    @property
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.low.size
+
+    def index(self, name: str) -> int:
+        """Return the number of a dimension."""
+        lowered = [each.lower() for each in self.names]
+        if not isinstance(name, str) or name.lower() not in lowered:
+            raise InvalidInput.expected(f"a dimension among {', '.join(self.names)}", did_you_mean(name, self.names))
+        return lowered.index(name.lower())
+
+    def clip(self, amounts: np.ndarray) -> np.ndarray:
+        """Return amounts (N, dimensions) within the lowest and highest values."""
+        return np.clip(amounts, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A range of the amount of one dimension, or of its change."""
+
+    name: str
+    least: float | None = None
+    most: float | None = None
+    relative: bool = False
+    """Whether the numbers are changes of the amount that the policy chooses now."""
+
+    def __post_init__(self) -> None:
+        for number in (self.least, self.most):
+            if number is not None and not (isinstance(number, Real) and isfinite(number)):
+                raise InvalidInput.expected(f"finite numbers as amounts of {self.name}", repr(number))
+        if self.least is None and self.most is None:
+            raise InvalidInput.expected(f"a lowest or a highest amount of {self.name}", "neither")
+        if self.least is not None and self.most is not None and not self.least < self.most:
+            got = f"{self.least:g} and {self.most:g}"
+            raise InvalidInput.expected(f"amounts of {self.name} with the lower one first", got)
+
+
+@dataclass(frozen=True)
+class AmountFoil:
+    """A foil on a continuous action: conditions that must all hold. Combine two foils by `&`."""
+
+    conditions: tuple[Condition, ...]
+
+    def __and__(self, other: "AmountFoil") -> "AmountFoil":
+        return AmountFoil((*self.conditions, *other.conditions))
+
+
+def more(name: str, amount: float) -> AmountFoil:
+    """Return the foil of an action with more of one dimension: at least this much more than the policy chooses."""
+    return AmountFoil((Condition(name, least=_positive(name, amount), relative=True),))
+
+
+def less(name: str, amount: float) -> AmountFoil:
+    """Return the foil of an action with less of one dimension: at least this much less than the policy chooses."""
+    return AmountFoil((Condition(name, most=-_positive(name, amount), relative=True),))
+
+
+def between(name: str, low: float | None, high: float | None) -> AmountFoil:
+    """Return the foil of an action with an amount from low to high; None for no limit."""
+    return AmountFoil((Condition(name, low, high),))
+
+
+def _positive(name: str, amount: float) -> float:
+    if not isinstance(amount, Real) or not amount > 0:
+        raise InvalidInput.expected(f"a positive amount of {name}", repr(amount))
+    return float(amount)
+
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_FORMS = tuple(
+    re.compile(form.replace("NUMBER", f"({_NUMBER})").replace("NAME", r"([^<>=]*[^<>=\s])"))
+    for form in (r"NAME\s*([<>]=?)\s*NUMBER", r"NUMBER\s*<=?\s*NAME\s*<=?\s*NUMBER", r"NAME\s+([-+])\s*NUMBER")
+)
+
+
+def read_foil(text: str) -> AmountFoil:
+    """Return the foil of a text: "release >= 30", "20 <= release <= 30", "release + 10", or several with "and"."""
+    foil = AmountFoil(())
+    for part in re.split(r"\s+and\s+|\s*,\s*", text.strip()):
+        compare, both, move = (form.fullmatch(part) for form in _FORMS)
+        if both:
+            foil &= between(both[2], float(both[1]), float(both[3]))
+        elif compare:
+            number = float(compare[3])
+            foil &= between(compare[1], *((number, None) if compare[2][0] == ">" else (None, number)))
+        elif move:
+            foil &= (more if move[2] == "+" else less)(move[1], float(move[3]))
+        else:
+            examples = '"release >= 30", "20 <= release <= 30" or "release + 10"'
+            raise InvalidInput.expected(f"a foil on a continuous action, such as {examples}", repr(text))
+    return foil
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit of a foil on a continuous action."""
+
+    name: str
+    unit: str
+    phrase: str
+    """What the agent has done, "released"; empty if there is no such word."""
+    dimension: Count
+    amount: float
+    """The amount that the action must have at least or at most."""
+    lower: bool
+    """Whether the action must have at least this amount; else at most."""
+    low: float
+    high: float
+    """The range of the dimension."""
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite([self.amount, self.low, self.high]).all() and self.low < self.high):
+            got = f"{self.amount:g}, {self.low:g} and {self.high:g}"
+            raise InvalidInput.expected(f"a limit of {self.name} with finite numbers and low < high", got)
+
+    @property
+    def slope(self) -> float:
+        """The margin per unit of the amount."""
+        return (1.0 if self.lower else -1.0) / (self.high - self.low)
+
+    def amount_at(self, margin: float) -> float:
+        """Return the amount at a margin, clipped to the range of the dimension."""
+        return min(max(self.amount + margin / self.slope, self.low), self.high)
+
+
+def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarray, kappa: float) -> tuple[Limit, ...]:
+    """Return the limits of a foil, given the amounts (dimensions,) that the policy chooses now."""
+    foil = read_foil(foil) if isinstance(foil, str) else foil
+    if not isinstance(foil, AmountFoil):
+        examples = '"release >= 30" or pf.more("release", 10)'
+        raise InvalidInput.expected(f"a foil on a continuous action, such as {examples}", repr(foil))
+    limits = []
+    for condition in foil.conditions:
+        i = actions.index(condition.name)
+        low, high, now = float(actions.low[i]), float(actions.high[i]), float(actions.clip(amounts)[i])
+        for number, lower in ((condition.least, True), (condition.most, False)):
+            if number is None:
+                continue
+            amount = _outwards(now + number, high - low, up=lower) if condition.relative else float(number)
+            reach = kappa * (high - low)
+            if not low <= amount - (0 if lower else reach) or not amount + (reach if lower else 0) <= high:
+                room = f"{low:g} to {high:g}{f' with its margin of {reach:g}' if kappa else ''}"
+                expected = f"an amount of {actions.names[i]} within {room}"
+                moved = f" ({number:+g} from {now:.4g})" if condition.relative else ""
+                raise InvalidInput.expected(expected, f"{amount:g}{moved}")
+            words = actions.names[i], actions.units[i], actions.phrases[i]
+            limits.append(Limit(*words, i, amount, lower, low, high))
+    for limit in limits:
+        if any(
+            o.dimension == limit.dimension and limit.lower and not o.lower and limit.amount >= o.amount for o in limits
+        ):
+            raise InvalidInput.expected("limits that some amount keeps", f"{foil.conditions}")
+    return tuple(limits)
+
+
+def _outwards(amount: float, width: float, *, up: bool) -> float:
+    """Return an amount in short numbers, rounded away from the amount now: to about a thousandth of the range."""
+    decimals = 3 - floor(log10(width))
+    return round((ceil if up else floor)(round(amount * 10.0**decimals, 6)) / 10.0**decimals, max(decimals, 0))
+
+
+def directions_of(actions: ActionSpace, amounts: np.ndarray) -> list[AmountFoil]:
+    """Return a foil for more and one for less of each dimension, where its range has room for a tenth of it."""
+    foils = []
+    for name, low, high, now in zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True):
+        step = DIRECTION * float(high - low)
+        foils += [more(name, step)] if now + 1.02 * step <= high else []
+        foils += [less(name, step)] if now - 1.02 * step >= low else []
+    return foils
+
+
+@runtime_checkable
+class Actor(Protocol):
+    """A policy with continuous actions, queried in batches."""
+
+    @property
+    def actions(self) -> ActionSpace: ...
+
+    def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the amounts (N, dimensions) in states (N, state size) under commands (N, d)."""
+        ...
+
+
+@runtime_checkable
+class WhiteBoxActor(Protocol):
+    """An actor whose inside may be looked at, so that answers can be proven (optional)."""
+
+    def fold_amounts(self, state: np.ndarray) -> FoldedPolicy:
+        """Return the amounts at one state, as layers of the command."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class CallableActor:
+    """A plain function (states, commands) -> amounts as an actor."""
+
+    function: Callable[[np.ndarray, np.ndarray], Any]
+    actions: ActionSpace
+
+    def amounts(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        output: np.ndarray = self.function(states, commands)  # `query_amounts` checks it
+        return output
+
+
+def as_actor(subject: Any, actions: Any = None) -> Actor | None:
+    """Return a policy with continuous actions as an actor, or None; `actions` is the space of those of a function."""
+    if isinstance(subject, Actor) and isinstance(subject.actions, ActionSpace):
+        if actions is not None:
+            raise InvalidInput.expected("no actions=..., because the policy has its own", repr(actions))
+        return subject
+    if not isinstance(actions, ActionSpace):
+        return None
+    if not callable(subject):
+        expected = "a function (states, commands) -> amounts, or pf.from_torch(..., actions=...), for an ActionSpace"
+        raise InvalidInput.expected(expected, type(subject).__name__)
+    return CallableActor(subject, actions)
+
+
+def query_amounts(actor: Actor, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Return the amounts (N, dimensions) of an actor as float64 numbers, or raise an error."""
+    copies = np.array(states), np.array(commands)
+    try:
+        output = actor.amounts(*copies)
+    except InvalidInput:
+        raise
+    except (IndexError, TypeError, ValueError) as error:
+        what = f"a policy that accepts states of shape {copies[0].shape} and commands of shape {copies[1].shape}"
+        raise InvalidInput.expected(what, f"{type(error).__name__}: {brief_words(error)}") from error
+    amounts = as_numbers(output, "amounts").astype(np.float64)
+    if amounts.shape != (len(commands), actor.actions.dim):
+        raise InvalidInput.expected(
+            f"amounts of shape ({len(commands)}, {actor.actions.dim})", f"shape {amounts.shape}"
+        )
+    if not np.isfinite(amounts).all():
+        wrong = ~np.isfinite(amounts).all(axis=1)
+        got = f"{brief(amounts[wrong][0].tolist())} under the command {format_numbers(commands[wrong][0])}"
+        raise InvalidInput.expected("amounts that are finite numbers", got)
+    return amounts
+
+
+@dataclass(frozen=True, eq=False)
+class FoilPolicy:
+    """A foil on the actions of an actor, as a policy: action 0 is the foil, and each limit is a rival."""
+
+    actor: Actor
+    limits: tuple[Limit, ...]
+
+    tells_values: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, actor: Actor, limits: tuple[Limit, ...]) -> "FoilPolicy":
+        """Return the policy, white-box if the actor is."""
+        return (WhiteBoxFoilPolicy if isinstance(actor, WhiteBoxActor) else cls)(actor, limits)
+
+    @property
+    def why_not(self) -> str | None:
+        """Why the policy is not white-box; None if it is, or if it is not known."""
+        return getattr(self.actor, "why_not", None)
+
+    @property
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores as a function of the amounts a: matrix @ a + offsets."""
+        matrix, offsets = np.zeros((1 + len(self.limits), self.actor.actions.dim)), np.zeros(1 + len(self.limits))
+        for row, limit in enumerate(self.limits, start=1):
+            matrix[row, limit.dimension], offsets[row] = -limit.slope, limit.slope * limit.amount
+        return matrix, offsets
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return 0 for the foil and -m for each limit: (N, 1 + limits)."""
+        matrix, offsets = self.rows
+        amounts = query_amounts(self.actor, states, commands)
+        scores = np.zeros((len(amounts), len(offsets)))
+        for row, limit in enumerate(self.limits, start=1):  # element by element: a row is the same in any batch
+            scores[:, row] = matrix[row, limit.dimension] * amounts[:, limit.dimension] + offsets[row]
+        return scores
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the actions: "at least 30 m³ of release", "less than 30 m³ of release"."""
+        rivals = (
+            f"{'less' if limit.lower else 'more'} than {_of(limit, f'{limit.amount:.10g}')}" for limit in self.limits
+        )
+        return (" and ".join(f"{text} of {name}" for _, text, name in self._wanted()), *rivals)
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """What the agent has done: "released at least 30 m³", "chosen less than 2 of spill"."""
+        parts = [f"{phrase} {text}" if phrase else f"chosen {text} of {name}" for phrase, text, name in self._wanted()]
+        return (" and ".join(parts), *(f"chosen {name}" for name in self.names[1:]))
+
+    def _wanted(self) -> list[tuple[str, str, str]]:
+        """Return the phrase, the range and the name of each dimension of the foil."""
+        wanted = []
+        for i in dict.fromkeys(limit.dimension for limit in self.limits):
+            here = [limit for limit in self.limits if limit.dimension == i]
+            least = max((limit.amount for limit in here if limit.lower), default=None)
+            most = min((limit.amount for limit in here if not limit.lower), default=None)
+            if least is None or most is None:
+                text = f"at least {least:.10g}" if least is not None else f"at most {most:.10g}"
+            else:
+                text = f"{least:.10g} to {most:.10g}"
+            wanted.append((here[0].phrase, f"{text} {here[0].unit}".rstrip(), here[0].name))
+        return wanted
+
+
+def _of(limit: Limit, number: str) -> str:
+    return f"{number} {limit.unit}".rstrip() + f" of {limit.name}"
+
+
+@dataclass(frozen=True, eq=False)
+class WhiteBoxFoilPolicy(FoilPolicy):
+    """A foil on the actions of a white-box actor, as a white-box policy."""
+
+    def fold(self, state: np.ndarray) -> FoldedPolicy:
+        """Return the scores at one state: the affine map of the limits, in the last layer of the actor."""
+        folded: FoldedPolicy = self.actor.fold_amounts(state)  # type: ignore[attr-defined]
+        matrix, offsets = self.rows
+        size, weight, bias = np.abs(matrix), folded.weights[-1], folded.biases[-1]
+        rounding = folded.rounding
+        if rounding is not None:  # that of the amounts, and that of the margins in float64
+            terms = size @ ((1.0 + _FLOAT64) * rounding.terms[-1] + _FLOAT64 * np.abs(weight))
+            constants = size @ ((1.0 + _FLOAT64) * rounding.constants[-1] + _FLOAT64 * np.abs(bias))
+            constants = constants + _FLOAT64 * np.abs(offsets)
+            rounding = replace(
+                rounding, terms=(*rounding.terms[:-1], terms), constants=(*rounding.constants[:-1], constants)
+            )
+        return replace(
+            folded,
+            weights=(*folded.weights[:-1], matrix @ weight),
+            biases=(*folded.biases[:-1], matrix @ bias + offsets),
+            rounding=rounding,
+        )
