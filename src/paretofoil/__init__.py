@@ -16,6 +16,8 @@ register_displays(
         "Answer.sentence": "paretofoil.show.sentences:one_line",
         "Atlas.plot": "paretofoil.show.atlas:figure_atlas",
         "Atlas.sentence": "paretofoil.show.atlas:atlas_sentence",
+        "Comparison.plot": "paretofoil.show.compare:figure_comparison",
+        "Comparison.sentence": "paretofoil.show.compare:comparison_sentence",
         "FlipMap.html": "paretofoil.show.notebook:flip_map_html",
         "Influence.html": "paretofoil.show.influence:influence_html",
         "Influence.sentence": "paretofoil.show.influence:influence_sentence",

@@ -32,6 +32,7 @@ from paretofoil.core.question import Question as Question
 from paretofoil.envs.catalogue import allow as allow
 from paretofoil.explanation.atlas import atlas as atlas
 from paretofoil.explanation.check_policy import check_policy as check_policy
+from paretofoil.explanation.compare import compare as compare
 from paretofoil.explanation.explain import explain as explain
 from paretofoil.explanation.explain import explain_decision as explain_decision
 from paretofoil.explanation.explain import explain_episode as explain_episode

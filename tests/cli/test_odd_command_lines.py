@@ -23,6 +23,7 @@ LINES = {
     "never": ["reward-line", "left", "--seconds", "0.01"],
     "outcome": ["reward-line", "A >= 0.5", "--command", "0.5,0.5", "--seconds", "0.1"],
     "atlas": ["reward-line", "--seconds", "0.1", "--samples", "10"],
+    "compare": ["reward-line", "reward-line", "--seconds", "0.1", "--samples", "10"],
     "agents": ["reward-line"],
     "searches": [],
     "train": ["reward-line", *BRIEF, "--quiet"],

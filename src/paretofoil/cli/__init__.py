@@ -25,6 +25,7 @@ VERBS = {
     "never": "never:never",
     "outcome": "outcome:outcome",
     "atlas": "atlas:atlas",
+    "compare": "compare:compare",
     "agents": "agents:agents",
     "searches": "searches:searches",
     "train": "train:train",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from paretofoil.agents.agent import Agent
-from paretofoil.core.command import Objective
+from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.options import Stop, as_seconds, now
@@ -27,7 +27,7 @@ _CORNERS = 12
 """Vertices of a polygon, at most; polygons with nearly as many are halved."""
 _LEAST, _MOST = 64, 16_384
 """Cells that are examined together: the largest ones, which are half of what is undecided, within these limits."""
-_SUMMING = 1e-9
+SUMMING = 1e-9
 """More than the rounding error of a sum of areas, as a share of the region."""
 _SLIVER = 0.6
 """A part between two actions is cut out of a cell if it is at most this share of it."""
@@ -69,7 +69,7 @@ class Atlas:
     samples: int
     """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
     cells: np.ndarray  # (N, 12, 2): the polygons of the proof; the last vertex is repeated
-    outcome_of: np.ndarray  # (N,): the number of each cell's outcome; -1 if it is undecided
+    outcome_of: np.ndarray  # (N,): the number of each cell's outcome, or sampled command's; -1 if it is undecided
     stop: Stop
     seconds: float
     assumed: float = 0.0
@@ -90,7 +90,7 @@ class Atlas:
         """Return the bounds of a share: proven, or those of a 95 % confidence interval if commands were sampled."""
         if self.samples:
             return likely_share(round(share * self.samples), self.samples)
-        return max(share - _SUMMING, 0.0), min(share + self.undecided, 1.0)
+        return max(share - SUMMING, 0.0), min(share + self.undecided, 1.0)
 
     @property
     def on_front(self) -> float:
@@ -132,15 +132,25 @@ def atlas(
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
-    require_deterministic(agent)
+    check_effort(undecided, samples)
+    if has_proven_atlas(agent):
+        return _Partition(agent, now() + as_seconds(seconds)).run(undecided, progress)
+    as_seconds(seconds)
+    return sampled_atlas(agent, samples, as_seed(seed))
+
+
+def check_effort(undecided: float, samples: int) -> None:
+    """Raise an error if these are not a share and a number of samples."""
     if as_whole(samples, "a number of samples") < 1:
         raise InvalidInput.expected("at least 1 sample", samples)
     if not 0.0 <= undecided <= 1.0:
         raise InvalidInput.expected("an undecided share from 0 to 1", undecided)
-    deadline = now() + as_seconds(seconds)
-    if agent.space.dim == 2 and is_provable(agent):
-        return _Partition(agent, deadline).run(undecided, progress)
-    return _sample(agent, samples, as_seed(seed))
+
+
+def has_proven_atlas(agent: Agent) -> bool:
+    """Return whether the outcomes of an agent's commands can be proven; raise an error if they have none."""
+    require_deterministic(agent)
+    return agent.space.dim == 2 and is_provable(agent)
 
 
 @dataclass(frozen=True, eq=False)
@@ -294,7 +304,7 @@ class _Partition:
             self.low,
             self.high,
             outcomes,
-            max(0.0, 1.0 - float(areas.sum())) + _SUMMING,
+            max(0.0, 1.0 - float(areas.sum())) + SUMMING,
             delivers,
             0,
             np.concatenate([corners, pool.corners]),
@@ -311,23 +321,67 @@ def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -
     return Outcome(achieved, finished, on_front, share)
 
 
-def _sample(agent: Agent, samples: int, seed: int) -> Atlas:
+def sampled_atlas(agent: Agent, samples: int, seed: int) -> Atlas:
     """Return the shares of outcomes among random commands."""
     start = now()
-    commands = np.random.default_rng(seed).uniform(agent.space.low, agent.space.high, (samples, agent.space.dim))
+    commands = random_commands(agent.space, samples, seed)
     env = agent.batch_env()
     episodes = run_episodes(env, greedy(agent.policy), commands, np.zeros(samples, dtype=np.uint64))
     keys = np.column_stack([np.round(episodes.returns, DECIMALS) + 0.0, episodes.terminated])
-    kinds, counts = np.unique(keys, axis=0, return_counts=True)
+    kinds, kind_of, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
+    numbers = np.argsort(order)[kind_of.reshape(-1)]
     outcomes = tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(counts[k] / samples)) for k in order)
     delivers = (episodes.returns >= commands[:, : episodes.returns.shape[1]] - EXACT).all(axis=1).mean()
-    none = np.zeros((0, _CORNERS, 2)), np.zeros(0, dtype=int)
-    space = agent.space
+    cells, space = np.zeros((0, _CORNERS, 2)), agent.space
     return Atlas(
-        agent.name, space.command_objectives, space.low, space.high, outcomes, 0.0, float(delivers), samples, *none,
-        Stop.COMPLETE, now() - start,
+        agent.name, space.command_objectives, space.low, space.high, outcomes, 0.0, float(delivers), samples, cells,
+        numbers, Stop.COMPLETE, now() - start,
     )  # fmt: skip
+
+
+def random_commands(space: CommandSpace, count: int, seed: int) -> np.ndarray:
+    """Return random commands (N, d) of a command space: those that a sampled atlas rolls out."""
+    return np.random.default_rng(seed).uniform(space.low, space.high, (count, space.dim))
+
+
+def overlay(first: Atlas, second: Atlas) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return the polygons (N, 12, 2) in which proven cells of two atlases of one command space overlap.
+
+    Their shares of the commands follow, and the numbers of the two outcomes.
+    """
+    (cells, numbers), (others, other_numbers) = (
+        (each.cells[each.outcome_of >= 0], each.outcome_of[each.outcome_of >= 0]) for each in (first, second)
+    )
+    low, high = cells.min(axis=1), cells.max(axis=1)
+    near = [
+        np.flatnonzero(((low < most) & (high > least)).all(axis=1))
+        for least, most in zip(others.min(axis=1), others.max(axis=1), strict=True)
+    ]
+    which = np.concatenate([np.zeros(0, dtype=int), *near])
+    other = np.repeat(np.arange(len(others)), [len(rows) for rows in near])
+    parts = [np.zeros((0, _CORNERS, 2))]
+    for start in range(0, len(which), _MOST):
+        rows = slice(start, start + _MOST)
+        parts.append(_intersections(cells[which[rows]], others[other[rows]]))
+    common = np.concatenate(parts)
+    shares = _areas(common) / float((first.high - first.low).prod())
+    some = shares > 0.0
+    return common[some], shares[some], numbers[which[some]], other_numbers[other[some]]
+
+
+def _intersections(polygons: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the intersections (B, 12, 2) of pairs of polygons in counter-clockwise order.
+
+    An intersection with more vertices than fit loses a corner, so that nothing is added to it.
+    """
+    common = polygons.copy()
+    for vertex, following in zip(others.swapaxes(0, 1), np.roll(others, -1, axis=1).swapaxes(0, 1), strict=True):
+        (x, y), to_corner = (following - vertex).T[:, :, None], common - vertex[:, None]
+        side = x * to_corner[:, :, 1] - y * to_corner[:, :, 0]
+        cut = side.min(axis=1) < 0.0
+        common[cut] = _clip(common[cut], side[cut])[0]
+    return common
 
 
 def _areas(corners: np.ndarray) -> np.ndarray:

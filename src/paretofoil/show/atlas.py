@@ -13,6 +13,7 @@ from paretofoil.show.numbers import number_of, proven, quantities
 from paretofoil.show.palette import BLUE, GREEN, GREY, INK, ORANGE, RED, SKY, check_figure, save_figure
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURS = (BLUE, ORANGE, GREEN, RED, "#cc79a7", SKY, "#f0e442", "#7b5ea7", "#a6761d", "#8dd3c7")
@@ -51,40 +52,61 @@ def outcome_text(atlas: Atlas, outcome: Outcome) -> str:
 
 def share_span(atlas: Atlas, share: float) -> str:
     """Return the bounds of a share in percent, rounded outwards: "43.2 to 44.2 %"."""
-    low, high = tenths(*atlas.interval(share))
+    return span_text(*atlas.interval(share))
+
+
+def span_text(least: float, most: float) -> str:
+    """Return two shares in percent, rounded outwards: "43.2 to 44.2 %"."""
+    low, high = tenths(least, most)
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
     """Draw the outcome of each command: those on the front in colours, others in grey, undecided commands in black."""
     check_figure(path)
-    from matplotlib.collections import PolyCollection
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
     figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
     if atlas.samples:
         return save_figure(_draw_shares(figure, atlas), path)
-    axes = figure.subplots()
+    legend = draw_map(figure.subplots(), atlas)
+    handles = [Patch(color=colour, label=label) for colour, label in legend]
+    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
+    _set_titles(figure, f"{atlas.agent}: the outcome of each command", atlas)
+    return save_figure(figure, path)
+
+
+def draw_map(axes: "Axes", atlas: Atlas) -> list[tuple[str, str]]:
+    """Draw the outcome of each command, and return the colours and labels of the legend."""
     shown = [number for number, outcome in enumerate(atlas.outcomes) if outcome.on_front]
     shown.sort(key=lambda number: tuple(atlas.outcomes[number].achieved))
     colour_of = {number: COLOURS[i % len(COLOURS)] for i, number in enumerate(shown)}
     colours = [colour_of.get(number, OTHERS[number % len(OTHERS)]) for number in range(len(atlas.outcomes))] + [INK]
-    corners = np.stack([as_shown(o, atlas.cells[:, :, i]) for i, o in enumerate(atlas.objectives)], axis=2)
-    faces = np.array(colours)[atlas.outcome_of]
-    lines = np.where(atlas.outcome_of < 0, 0.0, 0.3)  # close the gaps between cells of one outcome
-    axes.add_collection(PolyCollection(list(corners), facecolors=faces, edgecolors=faces, linewidths=lines))
+    draw_cells(axes, atlas, atlas.cells, np.array(colours)[atlas.outcome_of], atlas.outcome_of >= 0)
+    set_ranges(axes, atlas)
+    legend = [(colour_of[number], _label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
+    legend.append((OTHERS[0], "other outcomes"))
+    return [*legend, (INK, "undecided")] if atlas.undecided > 1e-6 else legend
+
+
+def draw_cells(
+    axes: "Axes", atlas: Atlas, cells: np.ndarray, colours: np.ndarray, closed: np.ndarray | bool = True
+) -> None:
+    """Draw polygons (N, 12, 2) of commands in their colours (N,); a thin line closes the gaps between some (N,)."""
+    from matplotlib.collections import PolyCollection
+
+    corners = np.stack([as_shown(o, cells[:, :, i]) for i, o in enumerate(atlas.objectives)], axis=2)
+    lines = np.where(np.broadcast_to(closed, len(cells)), 0.3, 0.0)
+    axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors=colours, linewidths=lines))
+
+
+def set_ranges(axes: "Axes", atlas: Atlas) -> None:
+    """Set the ranges and names of the two axes of a map of commands."""
     for which, side in enumerate(("x", "y")):
         ends = np.sort(as_shown(atlas.objectives[which], np.array([atlas.low[which], atlas.high[which]])))
         getattr(axes, f"set_{side}lim")(*ends)
         getattr(axes, f"set_{side}label")(axis_label(atlas.objectives[which]))
-    handles = [Patch(color=colour_of[number], label=_label(atlas, atlas.outcomes[number])) for number in shown[:LISTED]]
-    handles.append(Patch(color=OTHERS[0], label="other outcomes"))
-    if atlas.undecided > 1e-6:
-        handles.append(Patch(color=INK, label="undecided"))
-    figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
-    _set_titles(figure, f"{atlas.agent}: the outcome of each command", atlas)
-    return save_figure(figure, path)
 
 
 def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":

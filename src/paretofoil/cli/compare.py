@@ -1,0 +1,73 @@
+"""paretofoil compare."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from paretofoil.cli.console import print_rows, say, say_written
+from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, Quiet, Seed, complete_agent
+
+if TYPE_CHECKING:
+    from paretofoil.explanation.compare import Comparison
+
+SCHEMA = "paretofoil/comparison/1"
+_OTHER = "Name or folder of another agent in the same environment."
+
+
+def compare(
+    agent: AgentName,
+    other: Annotated[str, typer.Argument(metavar="OTHER", help=_OTHER, autocompletion=complete_agent)],
+    command: Command = None,
+    undecided: Annotated[
+        float, typer.Option(help="Share of the commands that may remain undecided, per agent.")
+    ] = 0.01,
+    seconds: Annotated[float, typer.Option(help="Time limit of the proofs.")] = 60.0,
+    samples: Annotated[int, typer.Option(help="Commands to roll out where nothing can be proven.")] = 10_000,
+    plot: Plot = None,
+    seed: Seed = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    quiet: Quiet = False,
+    allow_import: AllowImport = None,
+) -> None:
+    """Compare two agents: prove under which share of the commands their episodes end differently.
+
+    The proof needs two objectives, a deterministic environment with finitely many states, and white-box policies.
+    Otherwise both agents are rolled out under the same sampled commands. With --command, the example is sought near it.
+    """
+    from paretofoil.cli.progress import bars
+    from paretofoil.cli.typed import find_agent, read_command
+    from paretofoil.core.json import plain, write_document
+    from paretofoil.explanation.compare import compare as make_comparison
+    from paretofoil.show.compare import share_rows
+
+    first, second = find_agent(agent), find_agent(other)
+    start_command = None if command is None else read_command(command, first.space, "--command")
+    with bars(quiet) as start:
+        result = make_comparison(
+            first,
+            second,
+            command=start_command,
+            undecided=undecided,
+            seconds=seconds,
+            samples=samples,
+            seed=seed,
+            progress=start(f"{first.name}, {second.name}"),
+        )
+    if as_json:
+        print(write_document(plain(comparison_values(result)), indent=1))
+    else:
+        say(result.sentence())
+        print_rows("", ("share of the commands", *result.agents), share_rows(result), right=(1, 2))
+    if plot is not None:
+        result.plot(plot)
+        say_written("the figure", plot, quiet=as_json)
+
+
+def comparison_values(result: "Comparison") -> dict[str, Any]:
+    """Return the comparison without its cells."""
+    shares = [
+        {name: each.interval(getattr(each, name)) for name in ("on_front", "delivers", "unfinished")}
+        for each in result.atlases
+    ]
+    names = ("agents", "differ", "samples", "assumed", "front", "achieved", "reached", "example", "seconds")
+    return {"schema": SCHEMA, **{name: getattr(result, name) for name in names}, "shares": shares}

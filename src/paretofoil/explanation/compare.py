@@ -1,0 +1,271 @@
+"""Comparison of two agents in one environment: under which commands do their episodes end differently?"""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent
+from paretofoil.core.command import CommandSpace, Objective, as_vector
+from paretofoil.core.display import show
+from paretofoil.core.errors import InvalidInput, as_seed
+from paretofoil.core.options import as_seconds, now
+from paretofoil.core.pareto import nondominated
+from paretofoil.envs.episode import EXACT, greedy, run_episodes
+from paretofoil.envs.front import known_front
+from paretofoil.explanation.atlas import (
+    SAMPLES,
+    SUMMING,
+    Atlas,
+    atlas,
+    check_effort,
+    has_proven_atlas,
+    overlay,
+    random_commands,
+    sampled_atlas,
+)
+from paretofoil.explanation.influence import likely_share
+
+_NEAREST, _PROBES = 32, 64
+"""Commands that differ, and points between each of them and the start, among which the nearest example is sought."""
+_ROUNDING = 1.02
+"""A rounded example may be this many times as far as the nearest one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """A command under which the episodes of two agents end differently."""
+
+    start: np.ndarray  # (d,): the command near which it was sought
+    command: np.ndarray  # (d,)
+    distance: float
+    """Scaled distance from the start; 0 if they differ there."""
+    achieved: tuple[np.ndarray, np.ndarray]
+    finished: tuple[bool, bool]
+    """Whether the task ended; if not, the step limit ended the episode."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """How two agents differ over their common commands."""
+
+    atlases: tuple[Atlas, Atlas]
+    """The outcomes of each agent. `on_front` counts returns on the common front."""
+    front: np.ndarray  # (F, d)
+    """The common front: the best returns of the environment, or of both agents if those are not known."""
+    achieved: tuple[np.ndarray, np.ndarray]
+    """The returns (F, d) of each agent if it is asked for each point of the front."""
+    differ: tuple[float, float]
+    """Bounds of the share of commands under which they end differently: proven, or a 95 % confidence interval."""
+    example: Difference | None
+    """The nearest difference that was found."""
+    cells: np.ndarray  # (N, 12, 2): polygons in which the outcomes of both are proven
+    cell_differs: np.ndarray  # (N,) bool
+    seconds: float
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.agents}: {self.sentence()}>"
+
+    @property
+    def agents(self) -> tuple[str, str]:
+        return self.atlases[0].agent, self.atlases[1].agent
+
+    @property
+    def objectives(self) -> tuple[Objective, ...]:
+        return self.atlases[0].objectives
+
+    @property
+    def samples(self) -> int:
+        """Number of commands that were rolled out instead of a proof; 0 if shares are proven."""
+        return self.atlases[0].samples
+
+    @property
+    def assumed(self) -> float:
+        """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
+        return max(each.assumed for each in self.atlases)
+
+    @property
+    def reached(self) -> tuple[int, int]:
+        """For each agent: how many points of the front it brings when asked for them."""
+        first, second = (int(delivers(each, self.front).sum()) for each in self.achieved)
+        return first, second
+
+    def sentence(self) -> str:
+        """Return the result in words."""
+        return str(show(self, "sentence"))
+
+    def plot(self, path: str | Path | None = None) -> Any:
+        """Draw where they differ as a map of the commands, beside their shares, and return the figure."""
+        return show(self, "plot", path)
+
+
+def compare(
+    first: Agent,
+    second: Agent,
+    *,
+    command: Sequence[float] | np.ndarray | None = None,
+    undecided: float = 0.01,
+    seconds: float = 60.0,
+    samples: int = SAMPLES,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Return how two agents in the same deterministic environment differ: for which share of their common commands.
+
+    It is proven where the atlas of both is: two objectives, finitely many states, white-box policies. Otherwise both
+    agents are rolled out under the same random commands.
+
+    Args:
+        first: An agent.
+        second: Another agent in the same environment.
+        command: Look for an example near this command; by default near the commands of the front.
+        undecided: Stop each atlas when the outcome of at most this share of the commands is undecided.
+        seconds: Time limit of the proofs.
+        samples: Number of commands that are rolled out where nothing can be proven.
+        seed: Seed of these commands.
+        progress: Called with the percentage that is done, and with 100.
+    """
+    begin, provable = now(), has_proven_atlas(first) & has_proven_atlas(second)
+    check_effort(undecided, samples)
+    seconds, seed = as_seconds(seconds), as_seed(seed)
+    space, front = common_space(first, second), common_front(first, second)
+    starts = front[np.argsort(space.distance(front, front.mean(axis=0)), kind="stable")]
+    if command is not None:
+        starts = as_vector(command, "the command", space.dim)[None]
+    agents = [replace(agent, space=space, front=front, achieved=None, error=None) for agent in (first, second)]
+    atlases = []
+    for number, agent in enumerate(agents):
+        if provable:
+            left = seconds / 2 if number == 0 else max(seconds - (now() - begin), 0.0)
+            watch = None if progress is None else _half(progress, 50 * number)
+            atlases.append(atlas(agent, undecided=undecided, seconds=left, progress=watch))
+        else:
+            atlases.append(sampled_atlas(agent, samples, seed))
+    pair, ends = _Pair(*agents), [_ends(each) for each in atlases]
+    cells, cell_differs = np.zeros((0, 0, 2)), np.zeros(0, dtype=bool)
+    if provable:
+        cells, shares, *numbers = overlay(*atlases)
+        cell_differs = differ(*(end[number] for end, number in zip(ends, numbers, strict=True)))
+        least, most = float(shares[cell_differs].sum()), 1.0 - float(shares[~cell_differs].sum())
+        bounds = max(least - SUMMING, 0.0), min(most + SUMMING, 1.0)
+        examples = cells[cell_differs].mean(axis=1)
+    else:
+        flags = differ(*(end[each.outcome_of] for end, each in zip(ends, atlases, strict=True)))
+        bounds = likely_share(int(flags.sum()), samples)
+        examples = random_commands(space, samples, seed)[flags]
+    return Comparison(
+        atlases=(atlases[0], atlases[1]),
+        front=front,
+        achieved=pair.returns(front),
+        differ=bounds,
+        example=pair.nearest(starts, examples),
+        cells=cells,
+        cell_differs=cell_differs,
+        seconds=now() - begin,
+    )
+
+
+def common_space(first: Agent, second: Agent) -> CommandSpace:
+    """Return the commands that both agents take, or raise an error if they cannot be compared."""
+    if first.environment.name != second.environment.name:
+        got = f"{first.name} in {first.environment.name} and {second.name} in {second.environment.name}"
+        raise InvalidInput.expected("two agents in the same environment", got)
+    if first.space.names != second.space.names:
+        names = (f"{', '.join(agent.space.names)} ({agent.name})" for agent in (first, second))
+        raise InvalidInput.expected("two agents with the same objectives", " and ".join(names))
+    low, high = np.maximum(first.space.low, second.space.low), np.minimum(first.space.high, second.space.high)
+    if (low >= high).any():
+        name = first.space.names[int((low >= high).argmax())]
+        raise InvalidInput.expected("two agents with commands in common", f"no common range of {name}")
+    return CommandSpace(low, high, first.space.objectives)
+
+
+def common_front(*agents: Agent) -> np.ndarray:
+    """Return the best returns (F, d) of the agents' environment, or what the agents learned if those are not known."""
+    known = None
+    if not any(agent.horizon or agent.space.simplex for agent in agents):
+        with suppress(InvalidInput):  # too many returns to compare
+            known = known_front(agents[0].environment)
+    if known is not None:
+        return known
+    learned = np.concatenate([agent.front for agent in agents])
+    return learned[nondominated(learned[:, : len(agents[0].environment.objectives)])]
+
+
+def delivers(achieved: np.ndarray, commands: np.ndarray) -> np.ndarray:
+    """Return whether returns (N, d) are at least what commands (N, c) ask for, in every objective: (N,) bool."""
+    return (commands[:, : achieved.shape[1]] - achieved).max(axis=1) <= EXACT
+
+
+def differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return whether ends of episodes (N, d + 1) differ: their returns, or whether the task ended."""
+    return np.abs(first - second).max(axis=1) > EXACT
+
+
+def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
+    """Return the returns of greedy episodes, and whether the task ended: (N, d + 1)."""
+    if not len(commands):
+        return np.zeros((0, len(agent.environment.objectives) + 1))
+    seeds = np.zeros(len(commands), dtype=np.uint64)
+    episodes = run_episodes(agent.batch_env(), greedy(agent.policy), commands, seeds)
+    return np.column_stack([episodes.returns, episodes.terminated])
+
+
+def _ends(result: Atlas) -> np.ndarray:
+    """Return the outcomes of an atlas: (K, d + 1)."""
+    rows = [np.append(outcome.achieved, outcome.finished) for outcome in result.outcomes]
+    return np.array(rows).reshape(len(rows), -1)
+
+
+def _half(progress: Callable[[int, int], None], done: int) -> Callable[[int, int], None]:
+    """Return a function that reports one half of the work; `done` percent were done before."""
+    return lambda percent, total: progress(done + percent // 2, total)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two agents that are rolled out under the same commands."""
+
+    first: Agent
+    second: Agent
+
+    def ends(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return ends_of(self.first, commands), ends_of(self.second, commands)
+
+    def returns(self, commands: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        first, second = self.ends(commands)
+        return first[:, :-1], second[:, :-1]
+
+    def nearest(self, starts: np.ndarray, examples: np.ndarray) -> Difference | None:
+        """Return a difference at one of the starts, or the nearest between them and commands that differ (N, d)."""
+        at_start = np.flatnonzero(differ(*self.ends(starts)))
+        if len(at_start):
+            return self._difference(starts[at_start[0]], starts[at_start[0]])
+        if not len(examples):
+            return None
+        space = self.first.space
+        start = min(starts, key=lambda start: space.distance(examples, start).min())
+        close = examples[np.argsort(space.distance(examples, start), kind="stable")[:_NEAREST]]
+        shares = np.linspace(0.0, 1.0, _PROBES + 1)[1:, None, None]
+        probes = (start + shares * (close - start)).reshape(-1, space.dim)
+        probes = probes[differ(*self.ends(probes))]
+        nearest = probes[space.distance(probes, start).argmin()]
+        return self._difference(start, self._rounded(start, nearest))
+
+    def _rounded(self, start: np.ndarray, command: np.ndarray) -> np.ndarray:
+        """Return the command with as few digits as keep the difference."""
+        space = self.first.space
+        digits = 1 - np.floor(np.log10(space.scale)).astype(int)
+        tries = [[round(float(x), int(n) + more) for x, n in zip(command, digits, strict=True)] for more in range(8)]
+        commands = np.clip(np.array([*tries, command]), space.low, space.high)
+        near = space.distance(commands, start) <= _ROUNDING * space.distance(command, start)
+        near[-1] = True
+        return commands[np.flatnonzero(near & differ(*self.ends(commands)))[0]]
+
+    def _difference(self, start: np.ndarray, command: np.ndarray) -> Difference:
+        (first,), (second,) = self.ends(command[None])
+        distance = float(self.first.space.distance(command, start))
+        return Difference(start, command, distance, (first[:-1], second[:-1]), (bool(first[-1]), bool(second[-1])))
