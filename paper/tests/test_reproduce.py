@@ -60,7 +60,7 @@ SMALL = Budgets(
         "cf-zoo": CFZoo(60, 61),
         "boundary": Boundary(max_queries=200),
         "exact": Exact(max_boxes=2000),
-        "white-cw:as-run": ProjectedCW(iterations=10),
+        "white-cw:as-run-0": ProjectedCW(iterations=10),
         "cf-zoo:as-run": CFZooAsRun(200, 200),
     },
     stress=CFZoo(60, 61),
@@ -219,9 +219,9 @@ def test_an_agent_of_another_environment_is_refused(tmp_path: Path) -> None:
 
 def test_the_papers_mean_runtime_is_weighted_by_its_cases() -> None:
     two = Plan(Path("."), {name: name for name in ("branch-path", "breakable-bottles")})
-    assert paper_seconds(two, "all", "white-cw:as-run") == pytest.approx((35 * 9.44 + 8 * 8.55) / 43)
+    assert paper_seconds(two, "all", "white-cw:as-run-0") == pytest.approx((35 * 9.44 + 8 * 8.55) / 43)
     everything = Plan(Path("."))
-    for label, papers in (("white-cw:as-run", "white-cw"), ("cf-zoo:as-run", "cf-zoo")):
+    for label, papers in (("white-cw:as-run-0", "white-cw"), ("cf-zoo:as-run", "cf-zoo")):
         assert paper_seconds(everything, "all", label) == RUNTIME["all", papers]
         weighed = sum(COMPARISON[name, papers].cases * RUNTIME[name, papers] for name in ENVIRONMENTS) / 797
         assert weighed == pytest.approx(RUNTIME["all", papers], abs=0.005)
@@ -234,12 +234,17 @@ def test_a_panel_shows_the_median_of_the_wanted_kind() -> None:
         return Row(Case("a", number, 0, 1), search, "", outcome, distance, 1, "", 0.0)
 
     zoo = [row(number, "cf-zoo:as-run", distance) for number, distance in enumerate((0.5, 0.1, 0.3, None, 0.4))]
-    white = [row(number, "white-cw:as-run", 1.0 if number == 4 else None) for number in range(5)]
+    white = [row(number, "white-cw:as-run-0", 1.0 if number == 4 else None) for number in range(5)]
     other = [row(number, search, 0.2) for number in range(5) for search in ("cf-zoo", "white-cw")]  # not as run
     rows = zoo + white + other
-    assert choose_case(rows, both=False) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
-    assert choose_case(rows, both=True) == Case("a", 4, 0, 1)
-    assert choose_case([row(0, "cf-zoo:as-run", None), *other], both=False) is None
+    assert choose_case(rows, False, lambda row: {0, 1}) == Case("a", 2, 0, 1)  # of 0.1, 0.3 and 0.5
+    assert choose_case(rows, True, lambda row: {0, 1}) == Case("a", 4, 0, 1)
+    only_first = choose_case(rows, False, lambda row: {0} if row.case.front == 0 else {0, 1, 2})
+    assert only_first == Case("a", 0, 0, 1)  # the answers of the others lie in no slice
+    together = choose_case(rows, False, lambda row: {0} if row.search == "cf-zoo:as-run" else {row.case.front, 4})
+    assert together == Case("a", 0, 0, 1)  # both answers of the others are in a slice each, but not in one
+    assert choose_case(rows, False, lambda row: {0, 1, 2}) == Case("a", 2, 0, 1)  # none lies in a slice
+    assert choose_case([row(0, "cf-zoo:as-run", None), *other], False, lambda row: {0}) is None
 
 
 def test_a_panel_is_drawn_in_the_box_in_which_its_answers_were_sought(small: Plan) -> None:

@@ -187,9 +187,10 @@ def _describe_reachable(audit: Audit) -> str:
 def _describe_seeding(rows: list[Row]) -> str:
     """State the paper's main claim for these agents; the experiment `seeds` has it with intervals over agents."""
     distances = Distances.of(rows)
+    feasible = [row for row in rows if row.case in distances.feasible]
     rates = []
     for search in ("cf-zoo", "local-zoo"):
-        queries = summarise(row for row in rows if row.search == search).queries or 0
+        queries = summarise(row for row in feasible if row.search == search).queries or 0
         rates.append(f"{100 * distances.recovered(search).rate:.1f} % ({queries:,.0f} queries on average)")
     return (
         f"**The effect of seeding.** Of {len(distances.feasible):,} known feasible cases, CF-ZOO, which starts from "

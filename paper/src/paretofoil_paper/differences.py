@@ -20,7 +20,7 @@ from paretofoil_paper.authors_data import CW_ALONE, PUBLISHED, SECOND_GRID, TAXO
 from paretofoil_paper.comparison import comparison_rows
 from paretofoil_paper.paper_tables import AUDIT, COMPARISON, ENVIRONMENTS, PAPER_NAMES, STRESS, PaperRow, total_of
 from paretofoil_paper.plan import Plan
-from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS
+from paretofoil_paper.protocols import AS_RUN, PAPER_STRESS, WHITE_AS_RUN, WHITE_CONFIGURED
 from paretofoil_paper.report import Report
 from paretofoil_paper.searches import CFZooAsRun
 from paretofoil_paper.stress import paper_rows
@@ -189,13 +189,13 @@ def _describe_confidence(plan: Plan) -> str:
     rows = comparison_rows(plan)
     paper = total_of(COMPARISON[name, "white-cw"] for name in plan.agents)
     rates = []
-    for search in ("white-cw:as-run", "white-cw:as-run-0"):
+    for search in (WHITE_AS_RUN, WHITE_CONFIGURED):
         ours = counts_of(rows, search).rate.rate
         rates.append(f"{100 * ours:.1f} % ({100 * (ours - paper.found / paper.cases):+.1f} points)")
     return (
-        f"White-CW solves {100 * paper.found / paper.cases:.1f} % in the paper's comparison. With confidence 0.05, "
-        f"the value in the authors' configuration, it solves {rates[0]} here; the sentences below use this value. With "
-        f"confidence 0, which matches the authors' data, it solves {rates[1]}."
+        f"White-CW solves {100 * paper.found / paper.cases:.1f} % in the paper's comparison. With confidence 0, "
+        f"which matches the authors' data, it solves {rates[0]} here; the sentences below use this value. With "
+        f"confidence 0.05, the value in the authors' configuration, it solves {rates[1]}."
     )
 
 

@@ -1,6 +1,6 @@
 """Four landscapes (paper, Figure "Command-space decision landscapes"), chosen by a fixed rule."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,7 +8,17 @@ import numpy as np
 from paretofoil.agents import load_agent
 from paretofoil.core.answer import Answer
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.show.landscape import Landscape, as_shown, draw_landscape, landscape, margin_label, two_objectives
+from paretofoil.explanation.ask import ask
+from paretofoil.search import NearestFront
+from paretofoil.show.landscape import (
+    IN_SLICE,
+    Landscape,
+    as_shown,
+    draw_landscape,
+    landscape,
+    margin_label,
+    two_objectives,
+)
 from paretofoil.show.numbers import short
 from paretofoil.show.palette import BLUE
 from paretofoil.study import Case, Row
@@ -24,12 +34,15 @@ if TYPE_CHECKING:
 
 ARROWS = 11
 """Small arrows along each axis."""
-PANELS = (("branch-path", False), ("minecart", True), ("reward-line", False), ("deep-sea-treasure", False))
-"""The environment of each panel, and whether White-CW should have solved its case (in the paper only in panel b)."""
+PANELS = (("branch-path", False), ("collect-two", True), ("minecart", False), ("deep-sea-treasure", False))
+"""The environment of each of the paper's panels, and whether White-CW should have solved its case (only in panel b)."""
 RULE = (
-    "Each panel shows another environment. Its case is the one with the median distance of CF-ZOO, among the cases of "
-    "the comparison that CF-ZOO solved and White-CW did not (panel b: both solved); if there is none, among all cases "
-    "that CF-ZOO solved. Both searches are as run by the authors (`cf-zoo:as-run`, `white-cw:as-run`)."
+    "The panels show the same environments as in the paper. The authors chose their cases by a score of the picture; "
+    "here the case of a panel is the one with the median distance of CF-ZOO, among the cases of the comparison that "
+    "CF-ZOO solved and White-CW did not (panel b: both solved); if there is none, among all cases that CF-ZOO solved. "
+    "Cases in which both answers change the same two objectives, or fewer, come first: these answers lie in the slice. "
+    f"Both searches are as run by the authors (`{AS_RUN}`, `{WHITE_AS_RUN}`). The diamond is the nearest point of the "
+    "front under which the foil wins."
 )
 READING = (
     "The axes are the two objectives that the answers change most. The other objectives keep their original values; an "
@@ -39,7 +52,7 @@ READING = (
     "a local search starts in the wrong direction. A panel shows the part of the search region around command and "
     "answers."
 )
-SHOWN = (AS_RUN, WHITE_AS_RUN)
+SHOWN = (AS_RUN, WHITE_AS_RUN, "nearest-front")
 """The searches whose answers are marked; the change of the first one is drawn."""
 
 
@@ -66,6 +79,7 @@ def reproduce_landscapes(plan: Plan) -> Report:
             continue
         answers = {row.search: row.full_answer() for row in of_environment if row.case == case}
         question, command = _question(plan, environment, case)
+        [answers["nearest-front"]] = ask([question], NearestFront())
         title = _draw(axes, question, command, answers, f"({letter}) {environment}", case.step)
         fallback = "" if answers[WHITE_AS_RUN].found == both else " (no case as required by the rule)"
         report.say(f"{title}{fallback}. {'; '.join(_describe(answers[label]) for label in (*SHOWN, 'exact'))}.")
@@ -81,7 +95,7 @@ def _draw(
     record = answers[0].question
     chosen, foil = record.actions[record.chosen], record.actions[record.foil]
     title = f"{panel}: {chosen} → {foil}, command {command}, t = {step}"
-    land = landscape(question, *two_objectives(question, answers), shown=answers)
+    land = landscape(question, *two_objectives(question, answers[:2]), shown=answers[:2])
     axes.set_axis_on()
     image = draw_landscape(axes, land, answers, title=title)
     _draw_gradient(axes, question, land)
@@ -130,11 +144,25 @@ def _share_legend(figure: "Figure") -> None:
     figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=4, frameon=False, fontsize=9)
 
 
-def choose_case(rows: list[Row], both: bool) -> Case | None:
+def _changed_objectives(row: Row) -> set[int]:
+    """Return the numbers of the objectives that the answer of a row changes; none if it has no command."""
+    answer = row.full_answer()
+    if answer.change is None:
+        return set()
+    width = answer.question.high - answer.question.low
+    return set(np.flatnonzero(np.abs(answer.change) > IN_SLICE * width).tolist())
+
+
+def choose_case(rows: list[Row], both: bool, changed: Callable[[Row], set[int]] = _changed_objectives) -> Case | None:
     """Return the case that `RULE` selects, or None if CF-ZOO solved none."""
     solved = {row.case: row.closest_distance for row in rows if row.search == AS_RUN and row.found}
     white = {row.case: row.found for row in rows if row.search == WHITE_AS_RUN}
     candidates = [case for case in solved if white.get(case) == both] or list(solved)
+    axes: dict[Case, set[int]] = {case: set() for case in candidates}
+    for row in rows:
+        if row.case in axes and row.search in (AS_RUN, WHITE_AS_RUN):
+            axes[row.case] |= changed(row)
+    candidates = [case for case in candidates if len(axes[case]) <= 2] or candidates
     ordered = sorted(candidates, key=lambda case: (solved[case], case))
     return ordered[len(ordered) // 2] if ordered else None
 

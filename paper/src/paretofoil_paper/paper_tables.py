@@ -16,8 +16,8 @@ ENVIRONMENTS = {
 """The environments in the order of the paper's tables: our name and the paper's."""
 
 
-PAPER_NAMES = {"white-cw:as-run": "white-cw", "cf-zoo:as-run": "cf-zoo"}
-"""Our searches with the settings of the authors' code, and their names in the tables below."""
+PAPER_NAMES = {"white-cw:as-run-0": "white-cw", "cf-zoo:as-run": "cf-zoo"}
+"""Our searches with the settings behind the authors' data, and their names in the tables below."""
 
 
 @dataclass(frozen=True)

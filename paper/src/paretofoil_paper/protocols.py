@@ -9,8 +9,10 @@ PAPER_STRESS = replace(STRESS, box="paper")
 """The cases of the paper's stress test, in its search region."""
 PAPER_COMPARISON = replace(COMPARISON, box="paper")
 """The cases of the paper's comparison, in its search region."""
-AS_RUN, WHITE_AS_RUN = "cf-zoo:as-run", "white-cw:as-run"
-"""The paper's two methods with the settings of the authors' code."""
+AS_RUN, WHITE_AS_RUN = "cf-zoo:as-run", "white-cw:as-run-0"
+"""The paper's two methods with the settings behind the authors' data."""
+WHITE_CONFIGURED = "white-cw:as-run"
+"""White-CW with the confidence of the authors' configuration, 0.05; their data were made with confidence 0."""
 
 _STOCHASTIC = "in the stochastic environments (B-Bottles, R-Gather) trained on"
 EXPECTED_RETURNS = f"Agents: ours; {_STOCHASTIC} expected returns."

@@ -233,12 +233,12 @@ def pairs_table(
     return Table(title, columns, tuple(lines), PAIRED_NOTE)
 
 
-LEAST_P = 1e-300
-"""Smaller p-values are printed as an upper bound: floating-point numbers end near here."""
+LEAST_P = 1e-6
+"""Smaller p-values are printed as an upper bound: cases of one episode are dependent, so more digits mean nothing."""
 
 
 def _p(value: float) -> float | str:
-    return value if value >= LEAST_P else f"< {LEAST_P:.0e}"
+    return value if value >= LEAST_P else "< 1e-6"
 
 
 PAIRED_NOTE = (
