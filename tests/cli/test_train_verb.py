@@ -7,8 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from paretofoil.envs.episode import run_episodes
+
 MODULE = """
-import gymnasium, numpy as np
+import gymnasium, threading, numpy as np
 
 class Mine(gymnasium.Env):
     metadata = {"render_modes": []}
@@ -27,8 +29,13 @@ class Mine(gymnasium.Env):
         return np.array([self.depth], np.float32), np.array(reward), not action or self.depth == 3, False, {}
 
 class Named(Mine):
-    objective_names = ("ore", "-fuel")
-    action_names = ("dig", "go down")
+    objective_names = ("ore (kg)", "-fuel")
+    action_names = ("dig=dug", "go down")
+    description = "Dig for ore."
+
+class Fixed(Named):
+    def __init__(self):
+        self.engine = threading.Lock()  # cannot be copied
 
 class Broken(Named):
     def step(self, action):
@@ -38,6 +45,7 @@ class Broken(Named):
 gymnasium.register("broken-v0", Broken, max_episode_steps=4)
 gymnasium.register("my-env-v0", Mine)
 gymnasium.register("named-v0", Named, max_episode_steps=4)
+gymnasium.register("fixed-v0", Fixed, max_episode_steps=4)
 """
 
 
@@ -48,7 +56,7 @@ def module(tmp_path):
     import gymnasium
 
     sys.modules.pop("my_module", None)
-    for gym_id in ("my-env-v0", "named-v0", "broken-v0"):
+    for gym_id in ("my-env-v0", "named-v0", "broken-v0", "fixed-v0"):
         gymnasium.registry.pop(gym_id, None)
 
 
@@ -78,8 +86,57 @@ def test_an_environment_can_name_its_objectives_and_actions(run, module):
 
     run("train", "my_module:named-v0", "--settings")
     entry = find_environment("my_module:named-v0")
-    assert [(o.name, o.cost) for o in entry.objectives] == [("ore", False), ("fuel", True)]
+    assert [(o.name, o.unit, o.cost) for o in entry.objectives] == [("ore", "kg", False), ("fuel", "", True)]
     assert entry.actions == ("dig", "go down")
+    assert entry.phrases == ("dug", "chosen go down")
+    assert entry.description == "Dig for ore."
+    typed = find_environment("my_module:named-v0", "ore,-fuel (l)", "dig, go=gone down", None, "Dig.")
+    assert (typed.objectives[1].unit, typed.phrases, typed.description) == ("l", ("chosen dig", "gone down"), "Dig.")
+
+
+def test_an_agent_keeps_what_its_environment_says_of_itself(run, module):
+    from paretofoil import load_agent
+
+    assert run("train", "my_module:named-v0", *BRIEF, "--name", "mine").err == ""
+    entry = load_agent("agents/mine").environment
+    assert (entry.stochastic, entry.phrases, entry.description) == (False, ("dug", "chosen go down"), "Dig for ore.")
+    assert entry.objectives[0].unit == "kg"
+
+
+def test_an_environment_that_cannot_be_copied_gets_answers_without_consequences(run, module):
+    from paretofoil import load_agent, rollout
+
+    told = run("train", "my_module:fixed-v0", *BRIEF, "--name", "mine").err
+    assert told == (
+        "note: my_module:fixed-v0 cannot be copied, so that answers about its agents will have no consequences.\n"
+    )
+    agent = load_agent("agents/mine")
+    assert not any(decision.snapshot for decision in rollout(agent, agent.front[0]))
+    said = run("explain", "mine", "--command", "ore=2,fuel=3", "--all-foils", "--allow-import", "my_module").out
+    assert "Asked for 2 kg" in said
+    assert "the episode ends" not in said
+
+
+def test_an_agent_of_a_plain_id_of_mo_gymnasium_is_loaded_and_explained(run):
+    names = ["--objectives", "treasure,-time (steps)", "--actions", "up,down,left,right"]
+    told = run("train", "deep-sea-treasure-concave-v0", *BRIEF, *names, "--name", "mine").err
+    assert told.splitlines()[0] == (
+        "note: the catalogue has deep-sea-treasure-concave-v0 in a faster form, with names and masks: paretofoil train "
+        "deep-sea-treasure"
+    )
+    code = "from paretofoil.cli import main; main()"  # a new process, in which mo_gymnasium is not imported
+    verb = ["explain", "mine", "--command", "1,-1", "--all-foils"]
+    done = subprocess.run([sys.executable, "-c", code, *verb], capture_output=True, text=True)
+    assert (done.returncode, "Asked for 1 treasure" in done.stdout) == (0, True), done.stderr
+
+
+def test_images_are_refused_before_the_training(run, tmp_path):
+    told = run("train", "minecart-rgb-v0", *BRIEF, code=2).err
+    assert told == (
+        "error: expected observations of at most 4,000 numbers, because a PCN has no layers for images, got 691,200 in "
+        "minecart-rgb-v0\n"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -89,8 +146,8 @@ def test_an_environment_can_name_its_objectives_and_actions(run, module):
             ["my-env-v0"],
             "expected a step limit (--max-steps), got none, and my_module:my-env-v0 is registered without one",
         ),
-        (["named-v0", "--objectives", "ore"], "expected --objectives with 2 different names, got ore"),
-        (["named-v0", "--actions", "go,go"], "expected --actions with 2 different names, got go, go"),
+        (["named-v0", "--objectives", "ore"], "expected 2 different names of objectives, got ore"),
+        (["named-v0", "--actions", "go,go"], "expected 2 different names of actions, got go, go"),
     ],
 )
 def test_missing_names_and_limits_of_an_environment_are_errors(run, module, arguments, message):
@@ -159,16 +216,48 @@ def test_a_stopped_training_is_resumed_or_overwritten_only_on_request(run, tmp_p
     assert not checkpoint.exists()
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_training_is_saved_and_exits_as_interrupted(run, tmp_path, monkeypatch, number, code):
+def test_an_interrupted_training_is_saved_and_exits_as_interrupted(run, tmp_path, monkeypatch):
     from paretofoil.pcn.train import Trainer
 
     with monkeypatch.context() as patch:
         explore = Trainer.explore
-        patch.setattr(Trainer, "explore", lambda trainer: (signal.raise_signal(number), explore(trainer))[1])
-        told = run("train", "branch-path", *BRIEF, "--steps", "3000", code=code).out
+        patch.setattr(Trainer, "explore", lambda trainer: (signal.raise_signal(signal.SIGINT), explore(trainer))[1])
+        told = run("train", "branch-path", *BRIEF, "--steps", "3000", code=130).out
     assert "Stopped early (continue with --resume); branch-path: " in told
     assert "Trained branch-path: " in run("train", "branch-path", *BRIEF, "--steps", "3000", "--resume").out
+
+
+@pytest.mark.parametrize("moment", ["learner", "environment"])
+def test_sigterm_ends_a_training_at_once_and_the_resumed_one_has_the_same_result(run, tmp_path, monkeypatch, moment):
+    from paretofoil.pcn.network import Learner
+    from paretofoil.pcn.train import Trainer
+
+    calls = []
+
+    def terminated(function):
+        def call(*arguments, **options):
+            result = function(*arguments, **options)
+            calls.append(function)
+            if len(calls) == 3:
+                signal.raise_signal(signal.SIGTERM)
+            return result
+
+        return call
+
+    weights = tmp_path / "agents" / "branch-path" / "weights.safetensors"
+    run("train", "branch-path", *BRIEF, "--steps", "1500")
+    expected = weights.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "result", None)  # the policy is not measured
+        if moment == "learner":
+            patch.setattr(Learner, "fit", terminated(Learner.fit))
+        else:
+            patch.setattr("paretofoil.pcn.train.run_episodes", terminated(run_episodes))
+        told = run("train", "branch-path", *BRIEF, "--steps", "1500", "--overwrite", code=143).out
+    assert told == "Stopped (continue with --resume). Saved a checkpoint in agents/branch-path.\n"
+    assert len(calls) == 3
+    run("train", "branch-path", *BRIEF, "--steps", "1500", "--resume")
+    assert weights.read_bytes() == expected
 
 
 def test_endless_settings_are_refused_before_the_training(run, tmp_path):

@@ -204,10 +204,20 @@ def test_an_odd_observation_of_an_environment_is_named(two_doors, encoded):
 @pytest.mark.parametrize("reward", [1.0, [1.0], [1.0, np.nan], [1.0, 2j], ["a", "b"], None, np.array([1j, 0j])])
 def test_an_odd_reward_is_named(two_doors, monkeypatch, reward):
     monkeypatch.setattr(TwoDoors, "step", lambda self, action: (0, reward, False, False, {}))
-    env = envs.make(envs.describe(two_doors))
+    env = envs.make(catalogue.outline(two_doors))
     env.reset(seed=0)
     with pytest.raises(InvalidInput, match=r"expected the reward of TwoDoors-v0 to (be|have 2 numbers, got 1)"):
         env.step(0)
+
+
+@pytest.mark.parametrize("chance", [0.0, 0.02, 1.0])
+def test_chance_is_noticed_by_replaying(two_doors, monkeypatch, chance):
+    def step(self, action):
+        lucky = self.np_random.random() < chance
+        return 0, np.array([float(lucky and self.np_random.random()), 0.0]), False, False, {}
+
+    monkeypatch.setattr(TwoDoors, "step", step)
+    assert envs.describe(two_doors).stochastic == (chance > 0)
 
 
 def test_the_checker_finds_a_seed_that_is_ignored(two_doors, monkeypatch):

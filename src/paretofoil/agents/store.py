@@ -6,7 +6,7 @@ Nothing is unpickled.
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +24,7 @@ from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.files import write_whole
 from paretofoil.core.json import Document, brief, brief_words, read_document
+from paretofoil.envs.catalogue import outline
 from paretofoil.pcn.policy import PCNPolicy
 
 WEIGHTS, DESCRIPTION = "weights.safetensors", "agent.json"
@@ -51,6 +52,14 @@ class EnvironmentRecord:
     gym_id: str
     kwargs: dict[str, Any]
     max_steps: Size
+    stochastic: bool = True
+    phrases: Annotated[tuple[str, ...], msgspec.Meta(max_length=10_000)] = ()
+    description: str = ""
+
+    @classmethod
+    def of(cls, entry: envs.CatalogueEntry) -> "EnvironmentRecord":
+        values = {field.name: getattr(entry, field.name) for field in fields(cls)}
+        return cls(**values | {"kwargs": dict(entry.kwargs)})
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class AgentDocument(Document):
         origin = str(agent.provenance.get("command_box", BOX_ORIGIN))
         return cls(
             name=agent.name,
-            environment=EnvironmentRecord(entry.name, entry.gym_id, dict(entry.kwargs), entry.max_steps),
+            environment=EnvironmentRecord.of(entry),
             objectives=tuple(space.objectives),  # type: ignore[arg-type]
             actions=agent.actions,
             network=NetworkShape.of(policy),
@@ -226,7 +235,7 @@ def _environment(document: AgentDocument) -> envs.CatalogueEntry:
     if stored.name in envs.names():
         return envs.entry(stored.name)
     try:
-        entry = envs.describe(stored.gym_id, name=stored.name, max_steps=stored.max_steps, **stored.kwargs)
+        entry = outline(stored.gym_id, name=stored.name, max_steps=stored.max_steps, **stored.kwargs)
     except InvalidInput:
         raise
     except Exception as error:  # an environment may raise any error for wrong arguments
@@ -235,7 +244,14 @@ def _environment(document: AgentDocument) -> envs.CatalogueEntry:
     if len(actions) != len(entry.actions) or len(objectives) < len(entry.objectives):
         counts = f"{len(entry.actions)} actions and {len(entry.objectives)} objectives of {entry.name}"
         raise InvalidInput.expected(counts, f"{len(actions)} and {len(objectives)}")
-    return replace(entry, objectives=objectives[: len(entry.objectives)], actions=actions)
+    return replace(
+        entry,
+        objectives=objectives[: len(entry.objectives)],
+        actions=actions,
+        phrases=stored.phrases,
+        stochastic=stored.stochastic,
+        description=stored.description or entry.description,
+    )
 
 
 _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*")

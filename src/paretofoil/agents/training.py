@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from paretofoil.pcn.train import Trainer, TrainResult
 
 
+MAX_OBSERVATION = 4000
+"""Larger observations are images, for which the network of a PCN has no convolutions."""
+
+
 def preset(entry: envs.CatalogueEntry, explore: Explore = "plans", returns: Returns | None = None) -> TrainConfig:
     """Return the settings for an environment. A slow environment gets fewer rollouts per mean return."""
     slow = entry.batch is None and not entry.finite
@@ -52,6 +56,9 @@ def train(environment: str | envs.CatalogueEntry, *, name: str | None = None, se
 def make_trainer(entry: envs.CatalogueEntry, config: TrainConfig) -> "Trainer":
     from paretofoil.pcn.train import Trainer  # needs torch
 
+    if entry.observation_size > MAX_OBSERVATION:
+        expected = f"observations of at most {MAX_OBSERVATION:,} numbers, because a PCN has no layers for images"
+        raise InvalidInput.expected(expected, f"{entry.observation_size:,} in {entry.name}")
     return Trainer(partial(envs.make_batch, entry), config, _reference(entry), entry.name)
 
 

@@ -2,7 +2,6 @@
 
 import sys
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -21,17 +20,20 @@ if TYPE_CHECKING:
 
 _ENVIRONMENT = "Name from `paretofoil envs`, Gymnasium id, or my_module:my-env-v0 of a module to import."
 _OBJECTIVES = (
-    "Names of the objectives of an environment that is not in the catalogue, with a minus sign before costs: "
-    "ore,-fuel. If omitted, the environment's attribute objective_names, or numbers."
+    "Names of the objectives of an environment that is not in the catalogue, with a minus sign before costs and units "
+    "in brackets: 'ore (kg),-fuel'. If omitted, the environment's attribute objective_names, or numbers."
 )
 _ACTIONS = (
-    "Names of the actions of such an environment: dig,left,right. If omitted, its attribute action_names, or numbers."
+    "Names of the actions of such an environment, with the past participle for sentences: 'dig=dug,left=gone left'. "
+    "If omitted, its attribute action_names, or numbers."
 )
+_DESCRIPTION = "Description of such an environment, in one sentence. If omitted, its attribute description."
 _MAX_STEPS = "Step limit of the episodes of such an environment. If omitted, the one it is registered with."
 
 EnvironmentName = Annotated[str, typer.Argument(help=_ENVIRONMENT, autocompletion=complete_environment)]
 Objectives = Annotated[str | None, typer.Option(help=_OBJECTIVES)]
 Actions = Annotated[str | None, typer.Option(help=_ACTIONS)]
+Description = Annotated[str | None, typer.Option(help=_DESCRIPTION)]
 MaxSteps = Annotated[int | None, typer.Option(min=1, help=_MAX_STEPS)]
 
 
@@ -105,28 +107,26 @@ def _show(entry: "CatalogueEntry") -> None:
 
 
 def find_environment(
-    environment: str, objectives: str | None = None, actions: str | None = None, max_steps: int | None = None
+    environment: str,
+    objectives: str | None = None,
+    actions: str | None = None,
+    max_steps: int | None = None,
+    description: str | None = None,
 ) -> "CatalogueEntry":
     """Return an environment of the catalogue or of Gymnasium's registry; "module:id" imports the module first."""
     from paretofoil import envs as catalogue
-    from paretofoil.core.command import Objective
-    from paretofoil.envs.catalogue import make_raw
+    from paretofoil.envs.catalogue import with_names
 
     if environment in catalogue.names():
-        if (objectives, actions, max_steps) != (None, None, None):
-            what = "--objectives, --actions and --max-steps only for environments that are not in the catalogue"
+        if (objectives, actions, max_steps, description) != (None, None, None, None):
+            options = "--objectives, --actions, --max-steps and --description"
+            what = f"{options} only for environments that are not in the catalogue"
             raise InvalidInput.expected(what, f"{environment} of the catalogue")
         return catalogue.entry(environment)
     _check_registered(environment, max_steps)
     entry = catalogue.describe(environment, max_steps=max_steps)
-    env = make_raw(entry)  # it may name its objectives and actions itself
-    own_objectives, own_actions = (getattr(env.unwrapped, name, None) for name in ("objective_names", "action_names"))
-    env.close()
-    objective_names = _names("--objectives", objectives, own_objectives, [o.name for o in entry.objectives])
-    action_names = _names("--actions", actions, own_actions, entry.actions)
-    # "-fuel" is a cost called fuel
-    named = tuple(Objective(n.removeprefix("-").strip(), cost=n.startswith("-")) for n in objective_names)
-    return replace(entry, objectives=named, actions=tuple(action_names))
+    objective_names, action_names = (names.split(",") if names is not None else None for names in (objectives, actions))
+    return with_names(entry, objective_names, action_names, description)
 
 
 def _check_registered(environment: str, max_steps: int | None) -> None:
@@ -152,12 +152,3 @@ def _check_registered(environment: str, max_steps: int | None) -> None:
         raise InvalidInput.expected(what, did_you_mean(gym_id, catalogue.names()))
     if max_steps is None and gymnasium.registry[gym_id].max_episode_steps is None:
         raise InvalidInput.expected("a step limit (--max-steps)", f"none, and {environment} is registered without one")
-
-
-def _names(option: str, typed: str | None, own: "Sequence[str] | None", numbered: "Sequence[str]") -> list[str]:
-    """Return the names that were typed, or else the environment's own names, or else numbers."""
-    names = [name.strip() for name in typed.split(",")] if typed is not None else list(own or numbered)
-    plain = {name.removeprefix("-").strip() for name in names}
-    if not len(names) == len(plain) == len(numbered) or not all(name and name.isprintable() for name in plain):
-        raise InvalidInput.expected(f"{option} with {len(numbered)} different names", ", ".join(names))
-    return names

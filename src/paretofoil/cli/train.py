@@ -9,16 +9,18 @@ import typer
 
 from paretofoil.cli.agents import NewFolder, Overwrite, make_folder, new_folder, reached_points
 from paretofoil.cli.console import note, print_rows, say
-from paretofoil.cli.envs import Actions, EnvironmentName, MaxSteps, Objectives, find_environment
+from paretofoil.cli.envs import Actions, Description, EnvironmentName, MaxSteps, Objectives, find_environment
 from paretofoil.cli.options import AllowImport, Quiet, Seed
 from paretofoil.core.errors import InvalidInput, did_you_mean
 from paretofoil.core.files import CHECKPOINT
 
 if TYPE_CHECKING:
+    from paretofoil.envs import CatalogueEntry
     from paretofoil.pcn.checkpoint import Progress
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
+_STEPS = "Number of environment steps of the exploration; measuring the front takes at most about as many."
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
@@ -29,8 +31,10 @@ _RETURNS = (
 def train(
     environment: EnvironmentName,
     seed: Seed = 0,
-    steps: Annotated[int | None, typer.Option(help="Number of environment steps of the exploration.")] = None,
-    minutes: Annotated[float | None, typer.Option(help="Time limit of the exploration, in minutes.")] = None,
+    steps: Annotated[int | None, typer.Option(help=_STEPS)] = None,
+    minutes: Annotated[
+        float | None, typer.Option(help="Time limit, in minutes; the polish has the last fifth.")
+    ] = None,
     horizon: Annotated[
         bool, typer.Option("--horizon", help="Also give the policy the remaining steps, like the original PCN.")
     ] = False,
@@ -39,6 +43,7 @@ def train(
     objectives: Objectives = None,
     actions: Actions = None,
     max_steps: MaxSteps = None,
+    description: Description = None,
     name: Annotated[str | None, typer.Option(help="Name of the agent; the environment's if omitted.")] = None,
     out: NewFolder = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue from the checkpoint in the folder.")] = False,
@@ -51,11 +56,14 @@ def train(
     allow_import: AllowImport = None,
     quiet: Quiet = False,
 ) -> None:
-    """Train an agent. Ctrl-C and SIGTERM save a checkpoint; --resume continues from it."""
+    """Train an agent. Ctrl-C and SIGTERM save a checkpoint; --resume continues from it.
+
+    Ctrl-C also saves the agent as it is. SIGTERM ends the training at once.
+    """
     from paretofoil.agents.store import save_agent
     from paretofoil.agents.training import make_agent, make_trainer, preset, resume_trainer
 
-    entry = find_environment(environment, objectives, actions, max_steps)
+    entry = find_environment(environment, objectives, actions, max_steps, description)
     start = preset(entry, explore, returns)  # type: ignore[arg-type]  # checked there
     config = _configure(start, seed, steps, minutes, horizon, settings or [])
     if show_settings:
@@ -72,6 +80,7 @@ def train(
     if trainer.config != config:
         say(("Continuing with the settings of the checkpoint.", "dim"))
     make_folder(folder)
+    _note_limits(entry, environment)
     longest = trainer.config.warmup * trainer.env.max_steps
     if trainer.iteration == 0 and longest > trainer.config.steps:  # episodes of the warm-up are never cut
         note(
@@ -91,6 +100,18 @@ def train(
     )
     if trainer.stopped_by is not None:
         raise typer.Exit(128 + trainer.stopped_by)
+
+
+def _note_limits(entry: "CatalogueEntry", environment: str) -> None:
+    """Say before the training what will be missing, and whether the catalogue has the environment in a faster form."""
+    from paretofoil.envs.batch import is_copyable
+    from paretofoil.envs.catalogue import fast_form
+
+    faster = None if entry.name == fast_form(environment) else fast_form(environment)
+    if faster is not None:
+        note(f"note: the catalogue has {environment} in a faster form, with names and masks: paretofoil train {faster}")
+    if not is_copyable(entry):
+        note(f"note: {entry.name} cannot be copied, so that answers about its agents will have no consequences.")
 
 
 def _configure(
@@ -113,6 +134,7 @@ def _configure(
 
 def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: bool) -> "TrainResult":
     from paretofoil.cli.progress import bars
+    from paretofoil.pcn.train import Terminated
 
     writer = None
     if tensorboard is not None:
@@ -136,7 +158,11 @@ def _run(trainer: "Trainer", checkpoint: Path, tensorboard: Path | None, quiet: 
                 for key in ("front_size", "hypervolume", "fidelity", "loss"):
                     writer.add_scalar(key, getattr(line, key), line.steps)
 
-        result = trainer.run(show, checkpoint)
+        try:
+            result = trainer.run(show, checkpoint)
+        except Terminated:
+            say(f"Stopped (continue with --resume). Saved a checkpoint in {checkpoint.parent}.")
+            raise
     if writer is not None:
         writer.close()
     return result

@@ -7,7 +7,7 @@ states are visited once, then a step is an array look-up. Copies of other enviro
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypedDict
 
@@ -54,7 +54,7 @@ class BatchEnv(Protocol):
         ...
 
     def snapshot(self, row: int) -> Any:
-        """Return the state of one row, without its random generator."""
+        """Return the state of one row, without its random generator; None if it cannot be copied."""
         ...
 
     def restore(self, snapshot: Any, seeds: np.ndarray) -> Observed:
@@ -334,6 +334,7 @@ class GymnasiumBatch:
 
     def __init__(self, entry: CatalogueEntry, max_steps: int) -> None:
         self._entry = replace(entry, max_steps=max_steps)  # each copy applies the step limit itself
+        self._copyable = partial(is_copyable, entry)
         self.max_steps = max_steps
         self.stochastic = entry.stochastic
         self.observation_size = entry.observation_size
@@ -367,14 +368,17 @@ class GymnasiumBatch:
         self._finished[rows] = terminated | truncated
         return Stepped(self._observations[rows], self._masks[rows], rewards, terminated, truncated)
 
-    def snapshot(self, row: int) -> GymnasiumSnapshot:
-        env, observation = self._copy(self._envs[row]), self._observations[row].copy()
+    def snapshot(self, row: int) -> GymnasiumSnapshot | None:
+        """Return the state of one row, or None if the environment cannot be copied."""
+        if not self._copyable():
+            return None
+        env, observation = clone(self._envs[row]), self._observations[row].copy()
         return GymnasiumSnapshot(env, observation, bool(self._finished[row]))
 
     def restore(self, snapshot: GymnasiumSnapshot, seeds: np.ndarray) -> Observed:
         seeds = check_seeds(seeds)
         self._allocate(len(seeds))
-        self._envs = [self._copy(snapshot.env) for _ in seeds]
+        self._envs = [clone(snapshot.env) for _ in seeds]
         for env, seed in zip(self._envs, seeds, strict=True):
             env.unwrapped.np_random = np.random.default_rng(int(seed))
             env.share_generator()
@@ -383,11 +387,23 @@ class GymnasiumBatch:
         self._finished[:] = snapshot.finished
         return Observed(self._observations.copy(), self._masks.copy())
 
-    def _copy(self, env: Any) -> Any:
-        try:
-            return clone(env)
-        except TypeError as error:
-            raise InvalidInput.expected(f"{self._entry.name} to be an environment that can be copied", error) from None
+
+@cache
+def is_copyable(entry: CatalogueEntry) -> bool:
+    """Return whether a copy of the environment steps as the original does; it is cached.
+
+    Environments that hold objects of another language (Box2D, for example) cannot be copied.
+    """
+    if entry.batch is not None or entry.finite:
+        return True
+    env: Any = make(entry)
+    _, info = env.reset(seed=0)
+    try:
+        action = int(np.argmax(info["action_mask"]))
+        copied, original = (one.step(action)[:4] for one in (clone(env), env))
+    except Exception:  # copying may raise any error
+        return False
+    return entry.stochastic or all(map(np.array_equal, copied, original))
 
 
 def clone(env: Any) -> Any:

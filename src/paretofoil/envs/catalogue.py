@@ -4,8 +4,10 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
@@ -167,6 +169,9 @@ def make_raw(name: str | CatalogueEntry, render_mode: str | None = None) -> gymn
 
 def _make_gymnasium(gym_id: str, **kwargs: Any) -> gymnasium.Env:
     check_allowed(gym_id, kwargs)
+    if ":" not in gym_id and gym_id not in gymnasium.registry:
+        with suppress(ImportError):
+            import_module("mo_gymnasium")  # registers its environments
     # pygame prints a greeting when it is imported, and looks for a screen and a sound card, which servers do not have.
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     os.environ.setdefault("SDL_AUDIODRIVER", "dummy")
@@ -181,7 +186,11 @@ def _make_gymnasium(gym_id: str, **kwargs: Any) -> gymnasium.Env:
         except (gymnasium.error.Error, ModuleNotFoundError) as error:
             if gym_id.startswith("mo_gymnasium:") and "mo_gymnasium" not in sys.modules:
                 raise InvalidInput.missing("mo-gymnasium", "mo-gymnasium") from None
-            raise InvalidInput.expected("the id of a Gymnasium environment", f"{gym_id!r} ({error})") from None
+            extra = (
+                "" if "mo_gymnasium" in sys.modules else '; for MO-Gymnasium, pip install "paretofoil[mo-gymnasium]"'
+            )
+            got = f"{gym_id!r} ({error}{extra})"
+            raise InvalidInput.expected("the id of a Gymnasium environment", got) from None
 
 
 def make(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasium.Env:
@@ -192,9 +201,20 @@ def make(name: str | CatalogueEntry, render_mode: str | None = None) -> gymnasiu
 def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
     """Return an entry for a Gymnasium environment with a vector `reward_space` and discrete actions.
 
-    Objectives and actions are numbered, and observations are flattened. `dataclasses.replace` changes the entry, and
-    `register` adds it to the catalogue.
+    Observations are flattened. Names come from the environment's attributes `objective_names` and `action_names` (see
+    `with_names`) and `description`; otherwise objectives and actions are numbered. Whether it is stochastic is found
+    out by `is_stochastic`. `dataclasses.replace` changes the entry, and `register` adds it to the catalogue.
     """
+    outlined = outline(gym_id, name=name, max_steps=max_steps, **kwargs)
+    env: Any = make_raw(outlined)
+    own = (getattr(env.unwrapped, what, None) for what in ("objective_names", "action_names", "description"))
+    named = with_names(outlined, *own)
+    env.close()
+    return replace(named, stochastic=is_stochastic(named))
+
+
+def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
+    """Return the entry of an environment from its spaces alone: everything is numbered, and it counts as stochastic."""
     from gymnasium.spaces import Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)
@@ -226,6 +246,76 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
         encode=encode,
         description=f"The Gymnasium environment {gym_id}.",
     )
+
+
+def with_names(
+    item: CatalogueEntry,
+    objectives: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
+    description: str | None = None,
+) -> CatalogueEntry:
+    """Return an entry with other names and another description; None leaves them as they are.
+
+    Args:
+        item: the entry.
+        objectives: one name for each, with a minus sign before a cost, and its unit in brackets: "-time (steps)".
+        actions: one name for each, with the past participle for sentences after an equals sign: "dig=dug".
+        description: one sentence.
+    """
+    changes: dict[str, Any] = {} if description is None else {"description": str(description)}
+    if objectives is not None:
+        parts = [_OBJECTIVE.fullmatch(text.strip()) for text in map(str, objectives)]
+        named = [Objective(part[2], part[3] or "", cost=bool(part[1])) for part in parts if part]
+        _check_names("objectives", objectives, [o.name for o in named], len(item.objectives))
+        changes["objectives"] = tuple(named)
+    if actions is not None:
+        pairs = [[part.strip() for part in str(text).split("=", 1)] for text in actions]
+        _check_names("actions", actions, [pair[0] for pair in pairs], len(item.actions))
+        changes["actions"] = tuple(pair[0] for pair in pairs)
+        if any(pair[1:] for pair in pairs):
+            changes["phrases"] = tuple(pair[1] if pair[1:] else f"chosen {pair[0]}" for pair in pairs)
+    return replace(item, **changes)
+
+
+_OBJECTIVE = re.compile(r"(-?)\s*([^()]*[^()\s])\s*(?:\(([^()]+)\))?")
+"""-fuel (l): a minus sign for a cost, the name, and the unit in brackets."""
+
+
+def _check_names(what: str, given: Sequence[str], plain: Sequence[str], count: int) -> None:
+    if not len(given) == len(set(plain)) == count or not all(name and name.isprintable() for name in plain):
+        raise InvalidInput.expected(f"{count} different names of {what}", ", ".join(map(str, given)))
+
+
+def is_stochastic(item: CatalogueEntry) -> bool:
+    """Return whether the same actions led to different episodes: 1,000 random steps are replayed with another seed.
+
+    An outcome that is rarer than that is not noticed.
+    """
+    first, second = make(item), make(item)
+    rng, mask = np.random.default_rng(0), None
+    for step in range(REPLAYED_STEPS):
+        if mask is None:
+            (start, info), (other, again) = first.reset(seed=2 * step), second.reset(seed=2 * step + 1)
+            results: tuple[Any, ...] = ((start, info["action_mask"]), (other, again["action_mask"]))
+            ended = False
+        else:
+            action = int(rng.choice(np.flatnonzero(mask)))
+            results = tuple((*copy[:4], copy[4]["action_mask"]) for copy in (first.step(action), second.step(action)))
+            ended = bool(results[0][2] or results[0][3])
+        if not all(map(np.array_equal, *results)):
+            return True
+        mask = None if ended else results[0][-1]
+    return False
+
+
+REPLAYED_STEPS = 1000
+"""The number of random steps with which `is_stochastic` looks for chance."""
+
+
+def fast_form(gym_id: str) -> str | None:
+    """Return the name of the catalogue's entry that steps this Gymnasium id faster, or None."""
+    same = (e.name for e in _entries.values() if e.gym_id.split(":")[-1] == gym_id.split(":")[-1] and not e.kwargs)
+    return next((name for name in same if _entries[name].finite or _entries[name].batch), None)
 
 
 _MODULE_AND_ID = re.compile(r"([^:\s/\\]+):[^:\\]+")

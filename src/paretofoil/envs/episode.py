@@ -119,6 +119,7 @@ class Evaluation:
     achieved: np.ndarray  # (F, d) mean returns
     error: np.ndarray  # (F, d) their standard errors; 0 in deterministic environments
     truncated: np.ndarray  # (F,) the share of rollouts that the step limit ended
+    steps: int = 0  # of all rollouts
 
     def reached(self, command_error: np.ndarray | float = 0.0) -> np.ndarray:
         """Return (F,) bool: whether the achieved return is the command, within three standard errors of both."""
@@ -137,4 +138,5 @@ def evaluate(env: BatchEnv, policy: Policy, commands: np.ndarray, rollouts: int 
         achieved=returns.mean(axis=1),
         error=returns.std(axis=1) / np.sqrt(repeats),
         truncated=1.0 - episodes.terminated.reshape(len(commands), repeats).mean(axis=1),
+        steps=int(episodes.lengths.sum()),
     )

@@ -57,6 +57,8 @@ class Counters:
     round: Count
     explored: bool
     seconds: NonNegative
+    measured: Count = 0
+    """Environment steps of rollouts that measure the front. Missing in old files."""
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ class TrainConfig:
     seed: int = 0
     """The random seed. The same seed gives the same result."""
     steps: int = 50_000
-    """Environment steps of exploration, before the polish."""
+    """Environment steps of exploration. The rollouts that measure the front end the polish when they take as many."""
     minutes: float | None = None
-    """Time limit of the exploration, in minutes. With a limit the result depends on the machine."""
+    """Time limit, in minutes; the last fifth is for the polish. With a limit the result depends on the machine."""
     episode_steps: int | None = None
     """Step limit of training episodes. An episode whose last step has a reward when the limit ends it is dropped."""
     horizon: bool = False

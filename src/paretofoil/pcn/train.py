@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import numpy as np
 
@@ -39,6 +40,8 @@ from paretofoil.pcn.network import Learner, PCNNetwork
 from paretofoil.pcn.policy import PCNPolicy
 from paretofoil.pcn.replay import Replay
 
+EXPLORATION_SHARE = 0.8
+"""The exploration takes at most this share of the time limit; the rest is for the polish."""
 COOLING_SHARE = 0.8
 """The learning rate decreases over this share of the exploration."""
 FINAL_ROLLOUTS = 10
@@ -85,7 +88,7 @@ class Trainer:
         self.learner = Learner(network)
         self.replay = Replay(config.capacity)
         self.rng = np.random.default_rng(config.seed)
-        self.steps, self.iteration, self.round = 0, 0, 0
+        self.steps, self.measured, self.iteration, self.round = 0, 0, 0, 0
         self.explored, self.seconds = False, 0.0
         self.boosts: dict[tuple[float, ...], float] = {}  # by label: larger for front points that are not reached
         self.best: tuple[float, PCNPolicy] | None = None
@@ -100,24 +103,56 @@ class Trainer:
         checkpoint: Path | None = None,
         checkpoint_every: float = 60.0,
     ) -> TrainResult:
-        """Train to the end, or until Ctrl-C or SIGTERM, which complete the iteration and save the checkpoint."""
+        """Train to the end, or until a signal; the checkpoint is then saved.
+
+        Ctrl-C completes the iteration and measures the policy. SIGTERM discards the iteration and raises `Terminated`.
+        """
         with _interruptible() as received, one_thread():
             last_save = time.monotonic()
             while not (self.finished or received):
-                start = time.monotonic()
-                line = self.explore() if not self.explored else self.polish()
-                self.seconds += time.monotonic() - start
-                if line is not None:
-                    self.log.append(line)
-                    if progress is not None:
-                        progress(line)
-                if checkpoint is not None and time.monotonic() - last_save > checkpoint_every:
-                    self.save(checkpoint)
-                    last_save = time.monotonic()
+                before = self._remember()
+                try:
+                    self._iterate(progress)
+                    if checkpoint is not None and time.monotonic() - last_save > checkpoint_every:
+                        self.save(checkpoint)
+                        last_save = time.monotonic()
+                except Terminated:
+                    self._return_to(before)
+                    if checkpoint is not None:
+                        self.save(checkpoint)
+                    raise
             if checkpoint is not None:
                 self.save(checkpoint)
             self.stopped_by = received[0] if received else None
             return self.result()
+
+    def _iterate(self, progress: Callable[[Progress], None] | None) -> None:
+        """Make one iteration of the exploration, or one round of the polish."""
+        start = time.monotonic()
+        line = self.explore() if not self.explored else self.polish()
+        self.seconds += time.monotonic() - start
+        if line is not None:
+            self.log.append(line)
+            if progress is not None:
+                progress(line)
+
+    def _remember(self) -> dict[str, Any]:
+        """Return everything that an iteration changes, for `_return_to`."""
+        names = ("steps", "measured", "iteration", "round", "explored", "seconds", "best")
+        return {name: getattr(self, name) for name in names} | {
+            "learner": self.learner.arrays(),
+            "replay": (list(self.replay.demonstrations), set(self.replay.tried)),
+            "rng": self.rng.bit_generator.state,
+            "boosts": dict(self.boosts),
+            "log": list(self.log),
+        }
+
+    def _return_to(self, before: dict[str, Any]) -> None:
+        self.learner.restore(before.pop("learner"))
+        self.replay.demonstrations, self.replay.tried = before.pop("replay")
+        self.rng.bit_generator.state = before.pop("rng")
+        for name, value in before.items():
+            setattr(self, name, value)
 
     @property
     def expected(self) -> bool:
@@ -126,9 +161,13 @@ class Trainer:
 
     @property
     def finished(self) -> bool:
-        """Whether exploration is over, and the whole front is reached or all polish rounds are done."""
+        """Whether exploration is over, and the whole front is reached or the limits of the polish are."""
         all_reached = self.best is not None and self.best[0] == 1.0
-        return self.explored and (all_reached or self.round >= self.config.polish_rounds)
+        used_up = self.round > 0 and (self._out_of_time(1.0) or self.measured >= self.config.steps)
+        return self.explored and (all_reached or used_up or self.round >= self.config.polish_rounds)
+
+    def _out_of_time(self, share: float) -> bool:
+        return self.config.minutes is not None and self.seconds >= 60 * self.config.minutes * share
 
     def explore(self) -> Progress | None:
         """Make one iteration: run episodes, keep the best, learn from the replay."""
@@ -136,8 +175,7 @@ class Trainer:
         self._keep(self._plans())
         loss = self._learn(np.full(config.updates, self._rate()), config.front_share)
         self.iteration += 1
-        out_of_time = config.minutes is not None and self.seconds >= 60 * config.minutes
-        self.explored = self.steps >= config.steps or out_of_time
+        self.explored = self.steps >= config.steps or self._out_of_time(EXPLORATION_SHARE)
         if self.explored and self.expected:
             estimator = Estimator(config, self.env, self.learner.network.export(), self.rng)
             self.steps += estimator.refresh(self.replay, self.replay.front, FINAL_ROLLOUTS)
@@ -211,7 +249,8 @@ class Trainer:
         policy = self.learner.network.export()
         fidelity, volume, size = 0.0, 0.0, 0
         if len(self.replay):
-            evaluation, errors = self._evaluate(self.env, policy, rollouts=200)
+            evaluation, errors = self._evaluate(self.env, policy, min(200, 2 * self.config.rollouts))
+            self.measured += evaluation.steps
             reached = evaluation.reached(errors)
             fidelity, size = float(reached.mean()), len(reached)
             volume = self._volume(evaluation.commands)
@@ -252,7 +291,7 @@ class Trainer:
             low=low,
             high=high,
             hypervolume=self._volume(evaluation.commands),
-            steps=self.steps,
+            steps=self.steps + self.measured,
             seconds=self.seconds,
             finished=self.finished,
             config=self.config,
@@ -267,7 +306,7 @@ class Trainer:
             arrays |= {f"best.{name}": value for name, value in self.best[1].arrays().items()}
         header = Header(
             config=self.config,
-            counters=Counters(self.steps, self.iteration, self.round, self.explored, self.seconds),
+            counters=Counters(self.steps, self.iteration, self.round, self.explored, self.seconds, self.measured),
             tried=[list(plan) for plan in sorted(self.replay.tried)],
             boosts=[(list(label), boost) for label, boost in self.boosts.items()],
             best_fidelity=None if self.best is None else self.best[0],
@@ -301,9 +340,13 @@ class Trainer:
         return trainer
 
 
+class Terminated(SystemExit):
+    """SIGTERM ended the training; its exit status is 143."""
+
+
 @contextmanager
 def _interruptible() -> Iterator[list[int]]:
-    """Yield a list to which the first Ctrl-C or SIGTERM is added; a second one acts as usual."""
+    """Yield a list that holds the signal after the first Ctrl-C; the second acts as usual. SIGTERM raises an error."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():  # only the main thread can handle signals
         yield received
@@ -317,6 +360,8 @@ def _interruptible() -> Iterator[list[int]]:
     def request(number: int, frame: FrameType | None) -> None:
         received.append(number)
         restore()
+        if number == signal.SIGTERM:
+            raise Terminated(128 + number)
 
     for number in before:
         signal.signal(number, request)

@@ -83,6 +83,8 @@ class EpisodeCache:
             episode = self.episode(agent, spec)
             index = _index(episode, step, last=len(episode))
             snapshot: Any = episode[index].snapshot if index < len(episode) else episode.end
+            if snapshot is None and index:  # without a snapshot, the start is drawn
+                raise InvalidInput.expected("an environment that can be copied", agent.environment.name)
             return picture_of(agent.environment, snapshot)
 
         return self._picture(f"{step} of {spec}", draw)
