@@ -1,6 +1,7 @@
 """Atlases: what is proven of every command is what its rollout does."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,7 +10,8 @@ from policies import random_pcn
 import paretofoil as pf
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.episode import EXACT, greedy, run_episodes
-from paretofoil.explanation.atlas import Atlas, Outcome
+from paretofoil.explanation.atlas import Atlas, Outcome, sampled_atlas
+from paretofoil.explanation.atlas_boxes import BoxPartition
 
 
 @pytest.fixture(scope="module")
@@ -85,20 +87,131 @@ def test_a_command_outside_has_no_outcome(line: Atlas) -> None:
 
 
 def test_a_time_limit_leaves_the_rest_undecided() -> None:
-    result = pf.atlas(pf.load_agent("deep-sea-treasure"), seconds=1e-9)
+    result = pf.atlas(pf.load_agent("deep-sea-treasure"), seconds=1e-9, samples=100)
     assert result.undecided > 0.99
     assert result.interval(0.0) == (0.0, pytest.approx(1.0))
 
 
-def test_with_more_objectives_commands_are_sampled_and_nothing_is_called_proven() -> None:
-    agent = pf.load_agent("collect-two")
+def test_with_many_objectives_commands_are_sampled_and_nothing_is_called_proven() -> None:
+    agent = pf.load_agent("fruit-tree")
     result = pf.atlas(agent, samples=300)
     assert result.samples == 300
     low, high = result.interval(result.outcomes[0].share)
     assert low < result.outcomes[0].share < high
     assert "300 sampled commands; nothing is proven" in result.sentence()
+    assert result.outcome_at(agent.front[0]) is None
     again = pf.atlas(agent, samples=300)
     assert [o.share for o in again.outcomes] == [o.share for o in result.outcomes]
+
+
+@pytest.fixture(scope="module")
+def four() -> Atlas:
+    return pf.atlas(pf.load_agent("collect-two"), undecided=0.6, seconds=60)
+
+
+def test_outcomes_of_four_objectives_are_proven_in_boxes(four: Atlas) -> None:
+    agent = pf.load_agent("collect-two")
+    assert four.undecided <= 0.6 + 1e-6
+    assert four.sampled is None
+    proven, wrong = contradictions(agent, four, random_commands(agent, 400))
+    assert proven >= 400 * (1 - four.undecided) - 60
+    assert wrong == 0
+    assert four.boxes is not None
+    assert sum(o.share for o in four.outcomes) + four.undecided == pytest.approx(1.0, abs=1e-6)
+
+
+def test_commands_at_the_edge_of_cut_boxes_end_as_proven(four: Atlas) -> None:
+    agent, cells = pf.load_agent("collect-two"), four.boxes
+    assert cells is not None
+    assert (cells.slopes.any(axis=(1, 2))).any()  # half-spaces cut some of them
+    rng = np.random.default_rng(0)
+    inner, outer = (rng.uniform(cells.low, cells.high) for _ in range(2))
+    commands, numbers = [], []
+    for number, (start, end) in enumerate(zip(inner, outer, strict=True)):
+        if not cells.contains(start)[number]:
+            continue
+        share = np.linspace(0.0, 1.0, 200)[:, None]
+        line = start + share * (end - start)
+        inside = (line @ cells.slopes[number].T + cells.offsets[number] < 0.0).all(axis=1)
+        commands.append(line[np.flatnonzero(inside)[-1]])
+        numbers.append(four.outcome_of[number])
+    assert len(commands) > 100
+    seeds = np.zeros(len(commands), dtype=np.uint64)
+    returns = run_episodes(agent.batch_env(), greedy(agent.policy), np.array(commands), seeds).returns
+    achieved = np.array([outcome.achieved for outcome in four.outcomes])[numbers]
+    assert np.abs(returns - achieved).max() <= EXACT
+
+
+def test_volumes_of_cut_boxes_are_never_too_large(four: Atlas) -> None:
+    cells = four.boxes
+    assert cells is not None
+    rng = np.random.default_rng(1)
+    largest = np.argsort(-cells.volume)[:40]
+    for low, high, volume, slopes, offsets in zip(
+        *(column[largest] for column in (cells.low, cells.high, cells.volume, cells.slopes, cells.offsets)), strict=True
+    ):
+        points = rng.uniform(low, high, (2000, len(low)))
+        share = (points @ slopes.T + offsets < 0.0).all(axis=1).mean()
+        assert volume <= (share + 0.06) * (high - low).prod()
+
+
+def test_boxes_of_two_objectives_say_what_polygons_say() -> None:
+    agent = pf.load_agent("branch-path")
+    cells, _ = BoxPartition(agent, np.inf).run(0.05, None)
+    cells, delivers = cells.by_delivery()
+    total = float((agent.space.high - agent.space.low).prod())
+    proven = pf.atlas(agent)
+    share, delivered = cells.volume.sum() / total, cells.volume[delivers].sum() / total
+    assert share >= 0.95 - 1e-9
+    low, high = proven.interval(proven.delivers)
+    assert delivered <= high
+    assert delivered + (1 - share) >= low
+    for outcome in proven.outcomes[:3]:
+        same = (np.abs(cells.achieved - outcome.achieved) < EXACT).all(axis=1) & (cells.finished == outcome.finished)
+        low, high = proven.interval(outcome.share)
+        assert cells.volume[same].sum() / total <= high
+        assert cells.volume[same].sum() / total + (1 - share) >= low
+
+
+def test_what_is_left_undecided_is_sampled_and_named_as_such() -> None:
+    result = pf.atlas(pf.load_agent("reward-line"), undecided=0.0, seconds=0.3, samples=200)
+    assert result.samples == 0
+    assert result.sampled is not None
+    assert result.sampled.samples == 200
+    assert result.sentence().endswith("(95 % intervals of 200 sampled commands; not proven).")
+
+
+def test_a_slice_is_a_map_of_the_commands_that_differ_in_two_objectives(tmp_path) -> None:
+    agent = pf.load_agent("collect-two")
+    result = pf.atlas(agent, vary=["A", "B"], command=[0.3, 0.3, 0.8, 1.0], undecided=0.03)
+    assert result.undecided <= 0.03 + 1e-6
+    assert "of the commands that ask for 0.8 C and 1 D the episode ends" in result.sentence()
+    commands = random_commands(agent, 300)
+    assert all(result.outcome_at(command) is None for command in commands[:5])
+    commands[:, 2:] = [0.8, 1.0]
+    proven, wrong = contradictions(agent, result, commands)
+    assert proven > 270
+    assert wrong == 0
+    returns = run_episodes(agent.batch_env(), greedy(agent.policy), commands, np.zeros(300, dtype=np.uint64)).returns
+    low, high = result.interval(result.delivers)
+    assert low - 0.05 <= (returns >= commands).all(axis=1).mean() <= high + 0.05
+    figure = result.plot(tmp_path / "slice.png")
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("A", "B")
+
+
+@pytest.mark.parametrize(
+    "options", [{"vary": ["A"]}, {"vary": ["A", "E"]}, {"vary": ["A", "B"]}, {"command": [1, 0, 0, 0]}]
+)
+def test_a_slice_needs_two_objectives_and_a_command(options: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"two objectives of A, B, C, D that vary|the command that the slice goes"):
+        pf.atlas(pf.load_agent("collect-two"), **options)
+
+
+def test_shares_of_boxes_are_drawn_as_bars_with_what_was_sampled(four: Atlas, tmp_path) -> None:
+    sampled = replace(four, sampled=sampled_atlas(pf.load_agent("collect-two"), 200, 0))
+    figure = sampled.plot(tmp_path / "bars.png")
+    assert "points: of sampled commands" in figure.axes[0].get_xlabel()
+    assert "points" not in four.plot().axes[0].get_xlabel()
 
 
 def test_where_chance_plays_or_preferences_are_given_there_is_no_atlas() -> None:

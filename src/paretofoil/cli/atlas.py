@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from paretofoil.cli.console import print_rows, say
-from paretofoil.cli.options import AgentName, AllowImport, Plot, Quiet, Seed
+from paretofoil.cli.options import AgentName, AllowImport, Command, Plot, Quiet, Seed
 
 if TYPE_CHECKING:
     from paretofoil.explanation.atlas import Atlas
@@ -15,9 +15,14 @@ SCHEMA = "paretofoil/atlas/1"
 
 def atlas(
     agent: AgentName,
+    vary: Annotated[
+        str | None,
+        typer.Option(help="Two objectives, separated by a comma: a map of the commands that differ in them."),
+    ] = None,
+    command: Command = None,
     undecided: Annotated[float, typer.Option(help="Share of the commands that may remain undecided.")] = 0.01,
     seconds: Annotated[float, typer.Option(help="Time limit of the proof.")] = 60.0,
-    samples: Annotated[int, typer.Option(help="Commands to roll out where nothing can be proven.")] = 10_000,
+    samples: Annotated[int, typer.Option(help="Commands to roll out where too little can be proven.")] = 10_000,
     plot: Plot = None,
     seed: Seed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object with all outcomes.")] = False,
@@ -26,19 +31,27 @@ def atlas(
 ) -> None:
     """Prove the outcome of every command: list the outcomes, and the share of commands that lead to each.
 
-    The proof needs two objectives, a deterministic environment with finitely many states, and a white-box policy.
-    Otherwise commands are sampled and rolled out.
+    The proof needs a deterministic environment with finitely many states, a white-box policy, and at most four
+    objectives. Otherwise commands are sampled and rolled out.
     """
     from paretofoil.cli.progress import bars
-    from paretofoil.cli.typed import find_agent
+    from paretofoil.cli.typed import find_agent, read_command
     from paretofoil.core.json import plain, write_document
     from paretofoil.explanation.atlas import atlas as make_atlas
     from paretofoil.show.atlas import LISTED, outcome_text, share_span
 
     loaded = find_agent(agent)
+    through = None if command is None else read_command(command, loaded.space, "--command")
     with bars(quiet) as start:
         result = make_atlas(
-            loaded, undecided=undecided, seconds=seconds, samples=samples, seed=seed, progress=start(loaded.name)
+            loaded,
+            vary=None if vary is None else [name.strip() for name in vary.split(",")],
+            command=through,
+            undecided=undecided,
+            seconds=seconds,
+            samples=samples,
+            seed=seed,
+            progress=start(loaded.name),
         )
     if plot is not None:
         result.plot(plot)
@@ -59,6 +72,7 @@ def atlas(
 
 def _values(result: "Atlas") -> dict[str, Any]:
     """Return the atlas with its outcomes, without its cells."""
+    sampled = None if result.sampled is None else _values(result.sampled)
     shares = {name: result.interval(getattr(result, name)) for name in ("on_front", "delivers", "unfinished")}
     outcomes = [
         {"achieved": o.achieved, "finished": o.finished, "on_front": o.on_front, "share": result.interval(o.share)}
@@ -66,4 +80,4 @@ def _values(result: "Atlas") -> dict[str, Any]:
     ]
     names = ("agent", "low", "high", "undecided", "samples", "stop", "seconds", "assumed")
     values = {name: getattr(result, name) for name in names}
-    return {"schema": SCHEMA, **values, **shares, "outcomes": outcomes}
+    return {"schema": SCHEMA, **values, **shares, "outcomes": outcomes, "sampled": sampled}

@@ -3,23 +3,26 @@
 The command space of two objectives is cut into cells, convex polygons of initial commands whose episodes are equal so
 far. In the state that a cell reached, bounds show one of three things: one action is chosen under all its commands, and
 the cell makes a step; a line cuts off a part in which that is so; or the cell is halved. The largest cells come first.
+A slice, in which only two of more objectives vary, is cut in the same way.
 
-Where no proof is possible (other numbers of objectives, black-box policies), commands are sampled.
+For other numbers of objectives, up to four, boxes take the place of polygons (`atlas_boxes`). Where no proof is
+possible, and where it leaves too much undecided, commands are sampled.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent
-from paretofoil.core.command import CommandSpace, Objective
+from paretofoil.agents.agent import Agent, as_command
+from paretofoil.core.command import Objective
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.options import Stop, as_seconds, now
 from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
+from paretofoil.explanation.atlas_boxes import BoxPartition, Cells
 from paretofoil.explanation.episodes import EpisodesOfSets, Progress, is_provable, require_deterministic
 from paretofoil.explanation.influence import likely_share
 
@@ -35,6 +38,8 @@ _WINNER = 0.25
 """The part of the chosen action is cut off if it is at least this share of a cell."""
 _EMPTY = 1e-15
 """Cells below this share of the command space are left undecided."""
+_OBJECTIVES = 4
+"""With more objectives, boxes are too many for a proof."""
 SAMPLES = 10_000
 """Commands that are rolled out where nothing can be proven."""
 
@@ -72,6 +77,10 @@ class Atlas:
     outcome_of: np.ndarray  # (N,): the number of each cell's outcome, or sampled command's; -1 if it is undecided
     stop: Stop
     seconds: float
+    boxes: Cells | None = None
+    """The cells of the proof, and their numbers in `outcome_of`, if they are not polygons."""
+    sampled: "Atlas | None" = None
+    """The shares among sampled commands, if the proof left more commands undecided than it should."""
     assumed: float = 0.0
     """The rounding error, in margins, that the proofs assume because it is measured; 0 if it is derived."""
 
@@ -105,7 +114,14 @@ class Atlas:
     def outcome_at(self, command: Sequence[float] | np.ndarray) -> Outcome | None:
         """Return the proven outcome of a command; None where it is undecided or was not examined."""
         point = np.asarray(command, dtype=np.float64)
-        inside = np.flatnonzero(_contains(self.cells, point))
+        if self.samples:
+            return None
+        if self.boxes is not None:
+            inside = np.flatnonzero(self.boxes.contains(point))
+        else:
+            varied = self.high > self.low  # two objectives, unless commands were sampled
+            fixed = bool((point[~varied] == self.low[~varied]).all())
+            inside = np.flatnonzero(_contains(self.cells, point[varied]) & fixed)
         numbers = [int(self.outcome_of[i]) for i in inside if self.outcome_of[i] >= 0]
         return self.outcomes[numbers[0]] if numbers else None
 
@@ -113,6 +129,8 @@ class Atlas:
 def atlas(
     agent: Agent,
     *,
+    vary: Sequence[str] | None = None,
+    command: Sequence[float] | np.ndarray | None = None,
     undecided: float = 0.01,
     seconds: float = 60.0,
     samples: int = SAMPLES,
@@ -121,22 +139,47 @@ def atlas(
 ) -> Atlas:
     """Return the outcome of every command of the agent's command space.
 
-    The proof needs two objectives, a deterministic environment with finitely many states, and a white-box policy.
-    Otherwise commands are sampled and rolled out.
+    The proof needs a deterministic environment with finitely many states, a white-box policy, and at most four
+    objectives. Otherwise commands are sampled and rolled out, also if the proof leaves too many commands undecided.
 
     Args:
         agent: The agent.
+        vary: Two objectives: only commands that ask for the same as `command` in all others. This slice is a map.
+        command: What the commands of the slice ask for.
         undecided: Stop when the outcome of at most this share of the commands is undecided.
         seconds: Time limit of the proof.
-        samples: Number of commands that are rolled out where nothing can be proven.
+        samples: Number of commands that are rolled out where too little can be proven.
         seed: Seed of these commands.
         progress: Called with the percentage of the commands that is decided, and with 100.
     """
     check_effort(undecided, samples)
-    if has_proven_atlas(agent):
-        return _Partition(agent, now() + as_seconds(seconds)).run(undecided, progress)
-    as_seconds(seconds)
-    return sampled_atlas(agent, samples, as_seed(seed))
+    begin, seed = now(), as_seed(seed)
+    deadline, low, high = begin + as_seconds(seconds), agent.space.low, agent.space.high
+    if vary is not None or command is not None:
+        low, high = _slice(agent, vary, command)
+    if has_proven_atlas(agent) or (vary is not None and is_provable(agent)):
+        result = _Partition(agent, deadline, low, high).run(undecided, progress)
+    elif vary is None and is_provable(agent) and agent.space.dim <= _OBJECTIVES:
+        partition = BoxPartition(agent, deadline)
+        cells, stop = partition.run(undecided, progress)
+        result = _of_boxes(agent, cells, stop, begin, partition.episodes.assumed)
+    else:
+        return sampled_atlas(agent, samples, seed, low, high)
+    if result.undecided <= undecided + SUMMING:
+        return result
+    return replace(result, sampled=sampled_atlas(agent, samples, seed, low, high))
+
+
+def _slice(agent: Agent, vary: Sequence[str] | None, command: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the least and the largest command of a slice."""
+    names = [objective.name for objective in agent.space.command_objectives]
+    if vary is None or len(set(vary)) != 2 or not set(vary) <= set(names):
+        raise InvalidInput.expected(f"two objectives of {', '.join(names)} that vary", vary)
+    if command is None:
+        raise InvalidInput.expected("the command that the slice goes through", command)
+    low = high = as_command(agent, command)
+    varied = np.isin(names, list(vary))
+    return np.where(varied, agent.space.low, low), np.where(varied, agent.space.high, high)
 
 
 def check_effort(undecided: float, samples: int) -> None:
@@ -148,7 +191,7 @@ def check_effort(undecided: float, samples: int) -> None:
 
 
 def has_proven_atlas(agent: Agent) -> bool:
-    """Return whether the outcomes of an agent's commands can be proven; raise an error if they have none."""
+    """Return whether the outcomes of an agent's commands are proven as a map; raise an error if they have none."""
     require_deterministic(agent)
     return agent.space.dim == 2 and is_provable(agent)
 
@@ -169,10 +212,11 @@ class _Cells(Progress):
 class _Partition:
     """Cuts the command space into cells until the outcome of most commands is proven."""
 
-    def __init__(self, agent: Agent, deadline: float) -> None:
+    def __init__(self, agent: Agent, deadline: float, low: np.ndarray, high: np.ndarray) -> None:
         self.agent, self.deadline, self.start = agent, deadline, now()
         self.episodes = EpisodesOfSets(agent)
-        self.low, self.high = agent.space.low, agent.space.high
+        self.region, self.varied = (low, high), np.flatnonzero(high > low)
+        self.low, self.high = low[self.varied], high[self.varied]
         self.total = float((self.high - self.low).prod())
         self.done: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # corners, achieved, finished
         self.done_area = 0.0
@@ -181,7 +225,7 @@ class _Partition:
         (left, bottom), (right, top) = self.low, self.high
         corners = np.array([[left, bottom], [right, bottom], [right, top], [left, top]])
         corners = np.concatenate([corners, np.repeat(corners[-1:], _CORNERS - 4, axis=0)])[None]
-        pool = _Cells.of(Progress.start(2), corners)
+        pool = _Cells.of(Progress.start(len(self.region[0])), corners)
         stop = Stop.PROVEN
         while len(pool):
             open_area = self.total - self.done_area
@@ -218,14 +262,16 @@ class _Partition:
         The bounds are how far each action may be ahead of it, and how far it may be ahead of each action, at most:
         (B, A, 12). They are affine in the command, and minus infinity for actions that are not valid.
         """
-        low, high, middle = cells.corners.min(axis=1), cells.corners.max(axis=1), cells.corners.mean(axis=1)
+        corners = np.tile(self.region[0], (*cells.corners.shape[:2], 1))
+        corners[:, :, self.varied] = cells.corners
+        low, high, middle = corners.min(axis=1), corners.max(axis=1), corners.mean(axis=1)
         winner = self.episodes.choices(cells.state, middle - cells.collected)
         count = self.episodes.num_actions
         mine = np.repeat(winner[:, None], count, axis=1)
         each = np.broadcast_to(np.arange(count), mine.shape)
         pairs = np.concatenate([each, mine], axis=1), np.concatenate([mine, each], axis=1)
         leads = self.episodes.leads(cells.state, low, high, cells.collected, *pairs)
-        heights = leads.slopes @ cells.corners.swapaxes(1, 2) + leads.offsets[:, :, None]
+        heights = leads.slopes @ corners.swapaxes(1, 2) + leads.offsets[:, :, None]
         ahead, behind = heights[:, :count], heights[:, count:]
         ahead[np.arange(len(cells)), winner] = -1.0
         return winner, ahead, behind
@@ -284,35 +330,66 @@ class _Partition:
         return _Cells.of(after, cells.corners)[~ends]
 
     def _atlas(self, pool: _Cells, stop: Stop) -> Atlas:
-        empty = np.zeros((0, _CORNERS, 2)), np.zeros((0, 2)), np.zeros(0, dtype=bool)
+        low, high = self.region
+        empty = np.zeros((0, _CORNERS, 2)), np.zeros((0, len(low))), np.zeros(0, dtype=bool)
         corners, achieved, finished = (np.concatenate(c) for c in zip(empty, *self.done, strict=True))
         areas = _areas(corners) / self.total
-        keys = np.column_stack([np.round(achieved, DECIMALS) + 0.0, finished])
-        kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
-        kind_of = kind_of.reshape(-1)
-        shares = np.bincount(kind_of, areas, len(kinds))
-        order = np.argsort(-shares, kind="stable")
-        outcomes = tuple(_outcome(self.agent, kinds[k, :2], bool(kinds[k, 2]), float(shares[k])) for k in order)
-        numbers = np.argsort(order)[kind_of]
-        fulfilled = _clip(
-            *_clip(corners, achieved[:, None, 0] - corners[:, :, 0], achieved[:, None, 1] - corners[:, :, 1])
-        )
-        delivers = float(_areas(fulfilled[0]).sum() / self.total)
+        outcomes, numbers = _outcomes(self.agent, achieved, finished, areas)
+        reached = (achieved >= np.where(high > low, -np.inf, low)).all(axis=1)
+        x, y = (achieved[:, None, axis] - corners[:, :, i] for i, axis in enumerate(self.varied))
+        fulfilled = _areas(_clip(*_clip(corners, x, y))[0])
         return Atlas(
             self.agent.name,
             self.agent.space.command_objectives,
-            self.low,
-            self.high,
+            low,
+            high,
             outcomes,
             max(0.0, 1.0 - float(areas.sum())) + SUMMING,
-            delivers,
+            float(fulfilled[reached].sum() / self.total),
             0,
             np.concatenate([corners, pool.corners]),
             np.concatenate([numbers, np.full(len(pool), -1)]),
             stop,
             now() - self.start,
-            self.episodes.assumed,
+            assumed=self.episodes.assumed,
         )
+
+
+def _of_boxes(agent: Agent, cells: Cells, stop: Stop, begin: float, assumed: float) -> Atlas:
+    """Return the atlas whose cells are boxes, cut by half-spaces."""
+    cells, delivers = cells.by_delivery()
+    space = agent.space
+    shares = cells.volume / float((space.high - space.low).prod())
+    outcomes, numbers = _outcomes(agent, cells.achieved, cells.finished, shares)
+    return Atlas(
+        agent.name,
+        space.command_objectives,
+        space.low,
+        space.high,
+        outcomes,
+        max(0.0, 1.0 - float(shares.sum())) + SUMMING,
+        float(shares[delivers].sum()),
+        0,
+        np.zeros((0, _CORNERS, 2)),
+        numbers,
+        stop,
+        now() - begin,
+        cells,
+        assumed=assumed,
+    )
+
+
+def _outcomes(
+    agent: Agent, achieved: np.ndarray, finished: np.ndarray, weights: np.ndarray, total: float = 1.0
+) -> tuple[tuple[Outcome, ...], np.ndarray]:
+    """Return the outcomes of cells or commands (N,), the largest share first, and the number of each one's outcome."""
+    keys = np.column_stack([np.round(achieved, DECIMALS) + 0.0, finished])
+    kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
+    kind_of = kind_of.reshape(-1)
+    totals = np.bincount(kind_of, weights, len(kinds)) / total
+    order = np.argsort(-totals, kind="stable")
+    outcomes = tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(totals[k])) for k in order)
+    return outcomes, np.argsort(order)[kind_of]
 
 
 def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -> Outcome:
@@ -321,28 +398,27 @@ def _outcome(agent: Agent, achieved: np.ndarray, finished: bool, share: float) -
     return Outcome(achieved, finished, on_front, share)
 
 
-def sampled_atlas(agent: Agent, samples: int, seed: int) -> Atlas:
-    """Return the shares of outcomes among random commands."""
-    start = now()
-    commands = random_commands(agent.space, samples, seed)
+def sampled_atlas(
+    agent: Agent, samples: int, seed: int, low: np.ndarray | None = None, high: np.ndarray | None = None
+) -> Atlas:
+    """Return the shares of outcomes among random commands of the command space, or of a part of it."""
+    start, space = now(), agent.space
+    if low is None or high is None:
+        low, high = space.low, space.high
+    commands = random_commands(low, high, samples, seed)
     env = agent.batch_env()
     episodes = run_episodes(env, greedy(agent.policy), commands, np.zeros(samples, dtype=np.uint64))
-    keys = np.column_stack([np.round(episodes.returns, DECIMALS) + 0.0, episodes.terminated])
-    kinds, kind_of, counts = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
-    numbers = np.argsort(order)[kind_of.reshape(-1)]
-    outcomes = tuple(_outcome(agent, kinds[k, :-1], bool(kinds[k, -1]), float(counts[k] / samples)) for k in order)
+    outcomes, numbers = _outcomes(agent, episodes.returns, episodes.terminated, np.ones(samples), samples)
     delivers = (episodes.returns >= commands[:, : episodes.returns.shape[1]] - EXACT).all(axis=1).mean()
-    cells, space = np.zeros((0, _CORNERS, 2)), agent.space
     return Atlas(
-        agent.name, space.command_objectives, space.low, space.high, outcomes, 0.0, float(delivers), samples, cells,
-        numbers, Stop.COMPLETE, now() - start,
+        agent.name, space.command_objectives, low, high, outcomes, 0.0, float(delivers), samples,
+        np.zeros((0, _CORNERS, 2)), numbers, Stop.COMPLETE, now() - start,
     )  # fmt: skip
 
 
-def random_commands(space: CommandSpace, count: int, seed: int) -> np.ndarray:
-    """Return random commands (N, d) of a command space: those that a sampled atlas rolls out."""
-    return np.random.default_rng(seed).uniform(space.low, space.high, (count, space.dim))
+def random_commands(low: np.ndarray, high: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Return random commands (N, d) between low and high (d,): those that a sampled atlas rolls out."""
+    return np.random.default_rng(seed).uniform(low, high, (count, len(low)))
 
 
 def overlay(first: Atlas, second: Atlas) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -155,7 +155,7 @@ def compare(
     else:
         flags = differ(*(end[each.outcome_of] for end, each in zip(ends, atlases, strict=True)))
         bounds = likely_share(int(flags.sum()), samples)
-        examples = random_commands(space, samples, seed)[flags]
+        examples = random_commands(space.low, space.high, samples, seed)[flags]
     return Comparison(
         atlases=(atlases[0], atlases[1]),
         front=front,

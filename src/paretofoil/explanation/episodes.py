@@ -39,6 +39,10 @@ def is_provable(agent: Agent) -> bool:
     return agent.environment.finite and not agent.horizon and isinstance(agent.policy, WhiteBoxPolicy)
 
 
+_OUTWARDS = 1e-12
+"""More than the relative rounding error of the side of a box."""
+
+
 @dataclass(frozen=True, eq=False)
 class Progress(Columns):
     """Progress of the episodes of B sets of commands."""
@@ -166,3 +170,19 @@ class EpisodesOfSets:
         states = np.repeat(self.table.observations[state][None], len(probes), axis=0)
         off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
         return Contest.of(folded, valid, (low, high), float(np.ptp(off, axis=1).max()))
+
+
+def narrow(bounds: HalfSpaces, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return boxes around the parts of boxes low, high (B, d) in which no bound is negative, and whether they exist."""
+    possible = np.ones(len(low), dtype=bool)
+    for slopes, offsets in zip(bounds.slopes.swapaxes(0, 1), bounds.offsets.T, strict=True):
+        most = np.maximum(slopes * low, slopes * high)  # of each term
+        top = most.sum(axis=1) + offsets
+        possible &= top >= 0.0
+        steep = np.abs(slopes) > 1e-300
+        # slope x + (the most of the other terms) >= 0
+        edge = -(top[:, None] - most) / np.where(steep, slopes, 1.0)
+        out = _OUTWARDS * (np.abs(edge) + np.abs(low) + np.abs(high))
+        low = np.where(steep & (slopes > 0), np.maximum(low, np.minimum(edge - out, high)), low)
+        high = np.where(steep & (slopes < 0), np.minimum(high, np.maximum(edge + out, low)), high)
+    return low, high, possible

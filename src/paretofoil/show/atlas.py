@@ -25,22 +25,35 @@ LISTED = 12
 
 
 def atlas_sentence(atlas: Atlas) -> str:
-    """ "Under 43.2 to 44.2 % of all commands the episode ends on the front ... (proven)." """
-    front, delivers, unfinished = (
-        share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
-    )
-    parts = [
-        f"Under {front} of the commands the episode ends on the front of {atlas.agent}",
-        f"under {delivers} it brings at least what was asked for",
-    ]
-    if atlas.unfinished and not _all_unfinished(atlas):
-        parts.append(f"under {unfinished} it lasts until the step limit")
-    text = f"{', '.join(parts[:-1])}, and {parts[-1]}"
+    """ "Under 43.2 to 44.2 % of the commands the episode ends on the front ... (proven)." """
+    fixed = np.flatnonzero(atlas.high <= atlas.low)
+    asking = quantities([atlas.objectives[i] for i in fixed], atlas.low[fixed]) if len(fixed) else ""
+    first, *others = _shares(atlas, f" that ask for {asking}" if asking else "")
+    text = f"{', '.join([first, *others[:-1]])}, and {others[-1]}"
     if atlas.samples:
         return f"{text} (95 % intervals of {atlas.samples:,} sampled commands; nothing is proven)."
     _, undecided = tenths(0.0, atlas.undecided)
     open_part = f"; the outcome of {undecided} % of the commands is undecided" if atlas.undecided > 1e-6 else ""
-    return f"{text} ({proven(atlas.assumed)}{open_part})."
+    text = f"{text} ({proven(atlas.assumed)}{open_part})."
+    if atlas.sampled is None:
+        return text
+    first, *others = _shares(atlas.sampled)
+    samples = f"95 % intervals of {atlas.sampled.samples:,} sampled commands; not proven"
+    return f"{text} {', '.join([first, *others[:-1]])}, and {others[-1]} ({samples})."
+
+
+def _shares(atlas: Atlas, which: str = "") -> list[str]:
+    """Return what is said of the commands of an atlas: how many end on the front, deliver, and are not finished."""
+    front, delivers, unfinished = (
+        share_span(atlas, share) for share in (atlas.on_front, atlas.delivers, atlas.unfinished)
+    )
+    parts = [
+        f"Under {front} of the commands{which} the episode ends on the front of {atlas.agent}",
+        f"under {delivers} it brings at least what was asked for",
+    ]
+    if atlas.unfinished and not _all_unfinished(atlas):
+        parts.append(f"under {unfinished} it lasts until the step limit")
+    return parts
 
 
 def outcome_text(atlas: Atlas, outcome: Outcome) -> str:
@@ -68,7 +81,7 @@ def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
     from matplotlib.patches import Patch
 
     figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
-    if atlas.samples:
+    if atlas.samples or atlas.boxes is not None:
         return save_figure(_draw_shares(figure, atlas), path)
     legend = draw_map(figure.subplots(), atlas)
     handles = [Patch(color=colour, label=label) for colour, label in legend]
@@ -96,34 +109,58 @@ def draw_cells(
     """Draw polygons (N, 12, 2) of commands in their colours (N,); a thin line closes the gaps between some (N,)."""
     from matplotlib.collections import PolyCollection
 
-    corners = np.stack([as_shown(o, cells[:, :, i]) for i, o in enumerate(atlas.objectives)], axis=2)
+    shown = [as_shown(atlas.objectives[which], cells[:, :, i]) for i, which in enumerate(_varied(atlas))]
     lines = np.where(np.broadcast_to(closed, len(cells)), 0.3, 0.0)
-    axes.add_collection(PolyCollection(list(corners), facecolors=colours, edgecolors=colours, linewidths=lines))
+    axes.add_collection(
+        PolyCollection(
+            list(np.stack(shown, axis=2)), facecolors=colours, edgecolors=colours, linewidths=lines, antialiaseds=False
+        )
+    )
 
 
 def set_ranges(axes: "Axes", atlas: Atlas) -> None:
     """Set the ranges and names of the two axes of a map of commands."""
-    for which, side in enumerate(("x", "y")):
+    for which, side in zip(_varied(atlas), ("x", "y"), strict=True):
         ends = np.sort(as_shown(atlas.objectives[which], np.array([atlas.low[which], atlas.high[which]])))
         getattr(axes, f"set_{side}lim")(*ends)
         getattr(axes, f"set_{side}label")(axis_label(atlas.objectives[which]))
 
 
+def _varied(atlas: Atlas) -> list[int]:
+    """Return the objectives in which the commands of an atlas differ."""
+    return np.flatnonzero(atlas.high > atlas.low).tolist()
+
+
 def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":
-    """Draw the most frequent outcomes of sampled commands as bars with their intervals."""
+    """Draw the shares of the most frequent outcomes as bars, with their intervals, and those of samples as points."""
     axes = figure.subplots()
     outcomes = atlas.outcomes[:LISTED]
-    shares = np.array([outcome.share for outcome in outcomes])
-    bounds = np.array([atlas.interval(outcome.share) for outcome in outcomes])
-    colours = [BLUE if outcome.on_front else OTHERS[0] for outcome in outcomes]
     places = np.arange(len(outcomes))
-    errors = np.abs(bounds.T - shares) * 100
-    axes.barh(places, 100 * shares, xerr=errors, color=colours, ecolor=INK, capsize=2)
+    colours = [BLUE if outcome.on_front else OTHERS[0] for outcome in outcomes]
+    shares, errors = _with_errors(atlas, [outcome.share for outcome in outcomes])
+    axes.barh(places, shares, xerr=errors, color=colours, ecolor=INK, capsize=2)
+    if atlas.sampled is not None:
+        share_of = {(*o.achieved, o.finished): o.share for o in atlas.sampled.outcomes}
+        sampled = [share_of.get((*o.achieved, o.finished), 0.0) for o in outcomes]
+        shares, errors = _with_errors(atlas.sampled, sampled)
+        axes.errorbar(shares, places + 0.25, xerr=errors, fmt="o", color=ORANGE, markersize=4, capsize=2)
     axes.set_yticks(places, [outcome_text(atlas, outcome) for outcome in outcomes])
     axes.invert_yaxis()
-    axes.set_xlabel("share of the sampled commands (%), with 95 % intervals; blue: on the front")
-    _set_titles(figure, f"{atlas.agent}: the outcomes of {number_of(atlas.samples, 'sampled command')}", atlas)
+    if atlas.samples:
+        axes.set_xlabel("share of the sampled commands (%), with 95 % intervals; blue: on the front")
+        title = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
+    else:
+        also = "" if atlas.sampled is None else "; points: of sampled commands, with 95 % intervals"
+        axes.set_xlabel(f"proven share of the commands (%), and what it is at most; blue: on the front{also}")
+        title = "the outcomes of all commands"
+    _set_titles(figure, f"{atlas.agent}: {title}", atlas)
     return figure
+
+
+def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    """Return shares in percent, and how far their bounds are from them."""
+    bounds = np.array([atlas.interval(share) for share in shares])
+    return 100 * np.array(shares), 100 * np.abs(bounds.T - shares)
 
 
 def _label(atlas: Atlas, outcome: Outcome) -> str:
