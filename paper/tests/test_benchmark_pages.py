@@ -62,7 +62,7 @@ class TestTraining:
         missing = [line for line in lines if line["found"] != line["known"]]
         assert all(line["reached"] == line["found"] for line in lines)
         assert [(line["environment"], line["seed"]) for line in missing] == [("branch-path", "2")]
-        says("training", f"One of {len(lines)} misses a point: seed 2 of Branch-Path never meets the third way")
+        says("training", f"One of {len(lines)} misses a point: seed 2 of Branch-Path never finds the third point")
 
     def test_ours_are_the_agents_that_are_shipped(self) -> None:
         lines = [line for line in tables("training")[1] if line["exploration"].startswith("ours")]
@@ -175,8 +175,8 @@ class TestWideNetworks:
         says(
             "wide-networks",
             f"Narrow networks are bounded {gains(small)} times as fast",
-            f"Two layers of 256 ReLUs gain {gains(relu)} times",
-            f"of tanh and of a PCN {gains(others)}:",
+            f"ReLU networks are bounded {gains(relu)} times as fast",
+            f"and PCNs {gains(others)} times as fast",
             f"Boxes are bounded {gains(wide)} times as fast",
         )
 
@@ -188,8 +188,8 @@ class TestWideNetworks:
             asked, before, after = (
                 round(sum(column(lines, name))) for name in ("questions", "before: resolved", "after: resolved")
             )
-            told.append(f"{after} of {asked} {'questions are settled within ten seconds, ' if size == '4' else ''}")
-            told[-1] = f"{told[-1].rstrip(', ')}, where {before} were"
+            within = "questions are settled within ten seconds " if size == "4" else ""
+            told.append(f"{after} of {asked} {within}(before: {before})")
         says("wide-networks", *told)
 
     def test_the_mean_time_of_a_question(self) -> None:

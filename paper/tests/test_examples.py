@@ -58,5 +58,5 @@ def test_an_agent_that_already_takes_the_foil_is_asked_for_the_papers_action(
     monkeypatch.setattr("paretofoil_paper.examples.EXAMPLES", (turned,))
     report = reproduce_examples(Plan(tmp_path, {"branch-path": "branch-path"}, budgets=SMALL))
     assert "already takes the paper's foil" in report.to_markdown()
-    assert "direction of each objective" not in report.to_markdown()
+    assert "has these signs" not in report.to_markdown()
     assert [row[1] for row in report.tables[0].rows] == [turned.foil, *[turned.chosen] * 3]

@@ -145,33 +145,33 @@ def _findings(rows: Rows) -> str:
     delivers, attainable, on_front = share(rows, _delivers), share(rows, _is_attainable), share(rows, _on_front)
     ratios = [row.attainable_distance / row.distance for row in rows if row.attainable_distance and row.distance]
     return (
-        f"Of {len(rows):,} quoted answers of the exact search, {delivers.successes:,} ({100 * delivers.rate:.1f} %) "
+        f"Of {len(rows):,} quoted commands of the exact search, {delivers.successes:,} ({100 * delivers.rate:.1f} %) "
         f"deliver what they ask for. For {attainable.successes:,} ({100 * attainable.rate:.1f} %, cluster "
         f"{mean_interval(rows, _is_attainable)}) an attainable command was found, at a median of "
-        f"{np.median(ratios):.2g} times the distance; for {100 * on_front.rate:.1f} % it ends on the front."
+        f"{np.median(ratios):.2g} times the distance. For {100 * on_front.rate:.1f} % the episode under this command "
+        "ends on the front."
     )
 
 
 def _method() -> str:
     return (
         "The smallest change of a command lies on a decision boundary: if it is issued, the agent may move back and "
-        "forth or achieve something else. For each answer to the stress test we searched the closest command under "
+        "forth or achieve something else. For each answer to the stress test we searched for the closest command under "
         "which the agent takes the foil by the same margin and the return of the whole episode differs from the "
-        f"request by at most {100 * DELIVERED:g} % of each objective's range (in stochastic environments, the mean of "
-        "2,000 runs, and two standard errors more). The candidates are the answer, larger changes in the same "
-        "direction, the front, random commands and, twice, the outcomes of all these. If none was found, this does not "
-        f"prove that there is none. A return is on the front if it is within {100 * NEAR:g} % (scaled) of one of its "
-        "points."
+        f"request by at most {100 * DELIVERED:g} % of each objective's range. In stochastic environments the mean of "
+        "2,000 runs counts, and two more standard errors are allowed. The candidates are the answer, larger changes in "
+        "the same direction, the front, random commands and, in two further rounds, the outcomes of all these. If none "
+        "was found, this does not prove that there is none. A return is on the front if it is within "
+        f"{100 * NEAR:g} % (scaled) of a point of the front."
     )
 
 
 def _describe_continuation(rows: Rows) -> str:
     return (
         "The authors' app continues after an answer in another way: it tests whether the episode ends on the front, "
-        f"not whether it delivers the request. They state {CLAIMED} % of {CLAIMED_OF:,} answers for their agents, and "
-        "publish no rows. By our reading of their rule it is "
-        f"{100 * share(rows, _continues).rate:.1f} % of the exact search's answers for our agents, in another search "
-        "region."
+        f"not whether it delivers the request. For their agents they state that {CLAIMED} % of {CLAIMED_OF:,} answers "
+        "do; they publish no rows. With our agents, in another search region, it is "
+        f"{100 * share(rows, _continues).rate:.1f} % of the answers of the exact search, by our reading of their rule."
     )
 
 

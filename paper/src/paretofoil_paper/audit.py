@@ -226,7 +226,7 @@ def _taxonomy(audit: Audit, complete: bool) -> Table:
         note += (
             " If each case counts once, by its last result, the authors' published rows have "
             f"{success:,}, {none:,} and {missed:,} cases with these outcomes, and "
-            f"{Proportion(success, success + missed)} % of the feasible cases are solved ([authors](authors.md))."
+            f"{Proportion(success, success + missed)} % of the feasible cases are solved (page authors)."
         )
     return Table("CF-ZOO diagnosis with the grid", columns + paper_columns, tuple(lines), note)
 

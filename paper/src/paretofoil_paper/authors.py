@@ -58,9 +58,9 @@ def reproduce_authors(plan: Plan) -> Report:
     report.say(
         f"The authors published their code and the rows behind most of their tables ({SOURCE}), which made this page "
         "possible. Columns *paper* are printed in the paper. Columns *authors' rows* are computed from the published "
-        "rows by the rule under each table. Columns *ours* are measured with our agents, with their search settings "
-        "and search regions unless a table says otherwise. Figures of the paper that the published rows confirm are "
-        "not mentioned. Only these figures are taken from the authors' files."
+        "rows by the rule under each table. Columns *ours* are measured with our agents, with the authors' search "
+        "settings and search regions unless a table says otherwise. The notes mention only figures of the paper that "
+        "the published rows do not confirm. Nothing but figures is taken from the authors' files."
     )
     report.add(_stress(plan, stress), _distances(plan, stress), _comparison(plan, comparison), _grid(plan, audit))
     report.add(_runtime(plan, comparison))
@@ -143,8 +143,9 @@ def _comparison(plan: Plan, rows: list[Row]) -> Table:
     note = (
         "Foil greedy: answers that give the foil the largest probability of all valid actions. The paper's text "
         f"defines success in this way; its tables also require a margin of 0.05. {ZERO_TO_KAPPA} answers of White-CW "
-        "are in between, which suggests that it was run with confidence 0 instead of 0.05. By the definition of the "
-        f"text CF-ZOO has {ZOO_GREEDY} successes instead of {solved}. Ours require the margin."
+        "make the foil greedy without that margin, which suggests that it was run with confidence 0 instead of 0.05. "
+        f"By the definition of the text CF-ZOO has {ZOO_GREEDY} successes instead of {solved}. Our successes require "
+        "the margin."
     )
     return Table("Comparison (the paper's Table 1)", columns, tuple(lines), note, rules=(len(lines) - 1,))
 
@@ -180,9 +181,9 @@ def _taxonomy(audit: Audit) -> Table:
     lines.append(("solved by the budget of 100k", AUDIT_RECOVERED, RECOVERED, len(audit.recovered)))
     note = (
         f"Authors' rows: each of the {sum(AUDIT.values()):,} cases counted once, by the last result about it. The "
-        f"large budget solves {RECOVERED} of them; the paper's {AUDIT_RECOVERED} would fit these and the two cases "
-        f"whose grid run ended with an error (unknown here). For {SECOND_GRID} Minecart cases that are infeasible on "
-        "the first grid the second grid has a valid command; its settings are not published, so the number of "
+        f"large budget solves {RECOVERED} of them. The paper's {AUDIT_RECOVERED} may be these and the two cases whose "
+        f"grid run ended with an error, which are unknown here. For {SECOND_GRID} Minecart cases that are infeasible "
+        "on the first grid, the second grid has a valid command; its settings are not published, so the number of "
         "infeasible cases is an upper bound. Ours: infeasible and search-limited by proof."
     )
     return Table("Diagnosis (the paper's Table 3)", ("outcome", "paper", "authors' rows", "ours"), tuple(lines), note)
@@ -200,8 +201,8 @@ def _grid(plan: Plan, audit: Audit) -> Table:
     )
     note = (
         "Failures of the stress test, before any larger budget. Authors' rows: by the first grid, of 201 values per "
-        "objective (the paper: 200). On Minecart its step of fuel is 1, so of the fuel that occurs it tries only 0 and "
-        "-1. Ours: by proof over the whole search region."
+        "objective (the paper: 200). On Minecart its values of fuel are 1 apart, so only two of them, 0 and -1, are "
+        "near the fuel that episodes need. Ours: by proof over the whole search region."
     )
     return Table("Failures by environment", columns, tuple(lines), note)
 
@@ -225,7 +226,7 @@ def _queries(stress: list[Row], comparison: list[Row], again: list[Row]) -> Tabl
     note = (
         "The maximum is spent twice, by the rays and by ZOO, and 16 or 24 queries refine a success. The rows of the "
         "stress test fit a maximum of 3,001, not the 9,001 of the paper, for which the same code would make 18,001 "
-        "queries. That it had 9,001 random directions, and the diagnosis 24 bisections, is inferred. The rays end "
+        "queries. We infer that it had 9,001 random directions, and that the diagnosis had 24 bisections. The rays end "
         f"earlier where the distinct directions are used up: in {FEW_DIRECTIONS} of {cases} cases of the authors' "
         f"comparison (after at least {FEWEST_RAYS:,} queries), and in {early} of {len(rays)} of ours. Ours: queries of "
         "the search in solved cases, without those that check its answer."

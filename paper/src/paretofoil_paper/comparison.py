@@ -59,7 +59,7 @@ def reproduce_comparison(plan: Plan) -> Report:
         f"spread; the first {rule.steps} steps; the {rule.foils} most probable foils of each decision. All searches "
         "use the search region that the authors set for each environment, and distances are in its units. In the "
         "stochastic environments our agents are trained on realised returns, like theirs; the lines after the total "
-        "are agents trained on expected returns.",
+        "are about agents trained on expected returns.",
         "The paper's figures are next to the searches with the settings behind the authors' data. `cf-zoo:as-run` has "
         "B = 21,000. `white-cw:as-run-0` has confidence 0, which matches their published data; `white-cw:as-run` has "
         "confidence 0.05, as in their configuration. `cf-zoo` follows the paper's text, with 21,000 directions "

@@ -79,9 +79,9 @@ def _findings(rows: Rows) -> str:
             f"foil. {100 * issued.rate:.1f} % of the episodes then end on the front (cluster "
             f"{mean_interval(group, _reaches_front)}), compared with {100 * original.rate:.1f} % under the original "
             f"command, and {100 * one_step.rate:.1f} % if the answer is issued for one step only and then the nearest "
-            f"point of the front. The step limit ends {100 * _mean(group, 'truncated'):.1f} %, "
-            f"{100 * _mean(group, 'original_truncated'):.1f} % and {100 * _mean(group, 'one_step_truncated'):.1f} % of "
-            "these episodes."
+            "point of the front. In the same order, the step limit ends "
+            f"{100 * _mean(group, 'truncated'):.1f} %, {100 * _mean(group, 'original_truncated'):.1f} % and "
+            f"{100 * _mean(group, 'one_step_truncated'):.1f} % of the episodes."
         )
     return " ".join(sentences)
 
@@ -208,9 +208,10 @@ def _describe_other_seed(plan: Plan, rows: Sequence[OtherSeedAnswer]) -> str:
     return (
         f"**Another seed.** In {where} where training takes seconds ({', '.join(names)}), every question of the stress "
         f"test was also asked of an agent of seed {plan.agent_seeds[0]}, in the same state and under the same command, "
-        f"with the exact search. {len(open_rows):,} questions have an answer for our agent, and the other agent does "
-        f"not take the foil anyway. Of these, {100 * both.rate:.1f} % have an answer for the other agent, too, and in "
-        f"{100 * transfers.rate:.1f} % the quoted command of the first agent makes the other agent take the foil."
+        f"with the exact search. In {len(open_rows):,} questions our agent has an answer, and the other agent does not "
+        f"take the foil under the original command. Of these, {100 * both.rate:.1f} % have an answer for the other "
+        f"agent, too. In {100 * transfers.rate:.1f} % the quoted command of our agent makes the other agent take the "
+        "foil."
     )
 
 

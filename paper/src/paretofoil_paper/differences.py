@@ -157,7 +157,7 @@ def _finding(all_differences: list[Difference]) -> str:
     feasible = sum(abs(difference.from_feasible) > abs(difference.from_recovery) for difference in notable)
     return (
         f"Of {len(all_differences)} rates, {len(notable)} differ from the paper's by more than {NOTABLE:.0f} points. "
-        f"In {feasible} of these the larger part is the share of cases that are feasible, not the search."
+        f"For {feasible} of these, more points are due to the share of feasible cases than to the search."
     )
 
 

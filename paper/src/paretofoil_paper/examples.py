@@ -65,7 +65,7 @@ EXAMPLES = (
         "dst_R",
         {"CF-ZOO as run": (7.075, -1.676), "exact": (7.988, -1.618), "exact, sparse": (8.0, -1.618)},
         "The authors' published agent for this environment also chooses right here, but it is not the agent of the "
-        "example: it gives down a probability of 7.6e-11, and only 36.4 % under the command that the paper prints.",
+        "example: its probability of down is 7.6e-11, and only 36.4 % under the command that the paper prints.",
     ),
     Example(
         *("Branch-Path", "branch-path", (3.0, 1.0), 1, (3.0, 1.0), (1, 3, *[0] * 8)),
@@ -135,9 +135,10 @@ It is a share of the change, not of the range: the whole change in Deep Sea Trea
 paper as well."""
 COLUMNS = ("example", "foil", "by", "counterfactual command", "change", "distance", "in the paper's units", "signs")
 NOTE = (
-    "Distances are scaled: ours by the returns of our agent's training (the reachable region was searched), the last "
-    "one by the paper's search region, in which the authors searched. Distances of the paper are computed from its "
-    "commands. Answers for the authors' agent are ours; the agent was imported from their checkpoint "
+    "Both columns of distances are scaled: the first by the ranges of the returns in our agent's training, the second "
+    "by the ranges of the paper's search region. We searched the reachable region, the authors searched the paper's. "
+    "Distances of the paper are computed from its commands. Answers for the authors' agent are ours; the agent was "
+    "imported from their checkpoint "
     "(`benchmarks/authors_agents.py`)."
 )
 Answers = Mapping[str, Answer]
@@ -152,7 +153,8 @@ def reproduce_examples(plan: Plan) -> Report:
         "environments is stochastic.",
         "Each question has the paper's state, remaining command and foil, but our agent is another network, so we "
         "compare the signs of the change, not its size. If our agent would not reach the state, it is put there. If it "
-        "already chooses the foil there, we ask for the paper's action instead. The paper prints the remaining "
+        "already chooses the foil there, the foil is the action that the paper's agent chose. The paper prints the "
+        "remaining "
         "command, the actions, the counterfactual command and its meaning and, except for Deep Sea Treasure, the step "
         "and the probabilities. Figures from the authors' published files are named in each example. An objective "
         f"counts as unchanged (0) if its share of the scaled change is below {UNCHANGED:.0%}. Sentences state the "
@@ -263,9 +265,9 @@ def _compare_signs(example: Example, answers: Answers, agent: Agent) -> str:
     for i, name in enumerate(agent.space.names):
         agreeing = [by for by, signs in ours.items() if signs[i] == paper[i]]
         direction = {"+": "up", "-": "down", "0": "unchanged"}[paper[i]]
-        who = "all agree" if len(agreeing) == len(answers) else ", ".join(agreeing) or "none agrees"
-        parts.append(f"{name} {direction}: {who}")
-    return f"The paper's direction of each objective, and which of our answers agree: {'; '.join(parts)}."
+        who = "all" if len(agreeing) == len(answers) else " and ".join(f"*{by}*" for by in agreeing) or "none"
+        parts.append(f"{name} {direction} ({who})")
+    return f"The paper's answer has these signs (in brackets: which of our answers agree): {', '.join(parts)}."
 
 
 def _picture(example: Example, agent: Agent, decision: Decision, foil: str, answers: Answers, plan: Plan) -> Picture:

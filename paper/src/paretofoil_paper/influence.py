@@ -189,8 +189,9 @@ def _findings(rows: Rows) -> str:
         f"Proven: some command changes the action at {len(active):,} of {len(rows):,} steps, and none does at "
         f"{len(inert):,}; {len(undecided):,} are undecided with this number of boxes, and the scan found a change at "
         f"{which} of these. The scores can mislead: at {silent:,} of the {len(active):,} steps no probe changes the "
-        f"action, so the flip score is 0, and the scan misses {missed:,}; at {loud:,} of the {len(inert):,} inert "
-        f"steps KL is above {LARGE_KL:g}, because probabilities change and the action does not."
+        f"action, so the flip score is 0; at {loud:,} of the {len(inert):,} inert steps KL is above {LARGE_KL:g}, "
+        "because probabilities change and the action does not. The scan misses the change at "
+        f"{missed:,} of the {len(active):,} steps."
     )
 
 
@@ -218,8 +219,8 @@ def _describe_scan(rows: Rows) -> str:
         f"The scan has an error of its own: at {len(errors):,} steps its share is outside the proven interval, by up "
         f"to {max(errors, default=0.0):.3f}, because a grid gives the edges of the region the same weight as its "
         f"inside. This matters for extreme shares: {extreme:,} are proven to be within {EXTREME:g} of 0 or 1 "
-        "(Minecart's search region, for example, has 200 of fuel, and an episode needs less than 2). There the edges "
-        "of the grid determine the ranks of the steps, and proven intervals of this width do not determine them either."
+        "(Minecart's search region, for example, has 200 of fuel, and an episode needs less than 2). There the ranks "
+        "of the steps depend on the edges of the grid, and the proven intervals are too wide to rank the steps."
     )
 
 
@@ -252,8 +253,8 @@ def _scores_table(plan: Plan, rows: Rows) -> Table:
     )
     note = (
         "Spearman: with the share of the scanned commands that change the action. AUROC: of active against other "
-        "steps. Nearest: Spearman with the distance of the nearest change, for active steps. –: there is only one kind "
-        "of step, or nothing varies."
+        "steps. Nearest: Spearman with the distance of the nearest change, for active steps. A dash means that there "
+        "is only one kind of step, or that nothing varies."
     )
     rules = tuple(range(2, len(lines), 2))
     return Table("The authors' scores against a scan of the search region", columns, tuple(lines), note, rules=rules)

@@ -121,8 +121,9 @@ def _method() -> str:
     return (
         "The following tables are about the agents trained on expected returns, in the region of returns that are "
         "still possible. `cf-zoo` is as described in the paper, with the budget of its stress test. `local-zoo` is "
-        f"its ZOO phase alone, started at the command, with the same maximum of queries; `{LONG}` has four times as "
-        "many, about what CF-ZOO spends with its rays. Feasible: the exact search found a valid command."
+        "its ZOO phase alone, started at the original command, with the same maximum number of queries. "
+        f"`{LONG}` has four times this maximum, about as many queries as CF-ZOO makes including those of its rays. "
+        "Feasible: the exact search found a valid command."
     )
 
 

@@ -35,8 +35,8 @@ PAPER_COLUMNS = (
 )
 INTERVALS = (
     "The first interval is Wilson's, as in the paper; it assumes independent cases. The cluster interval is a "
-    "bootstrap over episodes, for at least five episodes. It is about these agents, because there is one per "
-    "environment, and it has no width where all cases or no case succeed."
+    "bootstrap over episodes; it is given for at least five episodes. It applies to these agents only, because there "
+    "is one per environment, and it has no width if all cases or no case succeed."
 )
 
 
@@ -63,7 +63,7 @@ def reproduce_stress(plan: Plan) -> Report:
         "A case is a state, a command and a foil. The cases are all commands of an agent's front, all steps of their "
         "greedy rollouts, and all valid actions that were not chosen. Our agents are not the paper's: numbers of cases "
         "and rates differ because fronts, episodes and networks do. [Differences](differences.md) gives the measured "
-        "reasons for the rates, the last table of this page those for the numbers of cases.",
+        "reasons for the different rates. The last table of this page compares the numbers of cases.",
     )
     caption = "Success rates of CF-ZOO in the paper's search region, ours and the paper's"
     report.add(table, Picture.of(_figure(table), "stress", caption))
@@ -102,10 +102,10 @@ def _as_run_table(plan: Plan) -> Table:
         "CF-ZOO as run by the authors: B = 3,001 queries for the rays and 3,001 for ZOO. Their published queries show "
         "this budget; the paper's text says 9,001. The search region is the one that they set for each environment. "
         "In the stochastic environments our agents are trained on realised returns, like theirs; the last lines of the "
-        "table are about agents trained on expected returns. The paper's distances are in units of the region "
-        "that is cut by the signs of the front, and so are ours in the first distance column (where ZOO succeeded "
-        "without a seed, in units of the whole region). The last column is recomputed from the authors' published "
-        f"rows. {INTERVALS}"
+        "table are about agents trained on expected returns. The paper's distances are in units of the cut region: "
+        "the part of the search region that has the signs of the front. Our first distance column has these units, "
+        "too; if ZOO succeeded without any ray, the unit is the whole region. The last column is recomputed from the "
+        f"authors' published rows. {INTERVALS}"
     )
     columns = COLUMNS + AS_RUN_COLUMNS + PAPER_COLUMNS
     return Table("Stress test", columns, (*lines, total, *expected), note, rules=(len(lines), len(lines) + 1))

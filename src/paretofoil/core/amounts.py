@@ -249,7 +249,7 @@ class Actor(Protocol):
 
 @runtime_checkable
 class WhiteBoxActor(Protocol):
-    """An actor whose inside may be looked at, so that answers can be proven (optional)."""
+    """Optional: an actor whose computation can be bounded, so that answers can be proven."""
 
     def fold_amounts(self, state: np.ndarray) -> FoldedPolicy:
         """Return the amounts at one state, as layers of the command."""

@@ -15,10 +15,10 @@ from paretofoil.core.json import Count, Document, Fraction, brief, plain
 from paretofoil.core.options import Stop
 
 CONFIDENCE = 0.95
-"""Of the intervals of sampled shares."""
+"""Confidence level of the intervals of sampled shares."""
 
 Verdict = Literal["inert", "decides", "open"]
-"""Proven that no command changes the action; a command is known that does; or neither."""
+"""inert: it is proven that no command changes the action; decides: a command is known that does; open: neither."""
 
 
 @dataclass(frozen=True)

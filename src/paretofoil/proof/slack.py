@@ -23,11 +23,11 @@ SLACK = 1e-5
 CAUTION = 4
 """The slack of a proof is at least this many times the measured deviation."""
 RANGE_SLACK = 1e-4
-"""Proven ranges hold for margins of kappa and this much more, if the answer has it."""
+"""Proven ranges hold for a margin of kappa plus this, if the answer has such a margin."""
 RANGE_CAUTION = 1.5
 """The slack of a proven range is at least this many times the measured deviation."""
 RANGE_CLEARANCE = 0.5
-"""The share of the clearance of searches that proven ranges keep: answers lie at the edge of the whole clearance."""
+"""Proven ranges keep this share of the clearance of searches, because answers have just the whole clearance."""
 DERIVED_SLACK = 1e-6
 """Derived errors up to this size over the whole region are a slack; larger ones become part of the bounds."""
 _FLOAT32 = 2.0**-24

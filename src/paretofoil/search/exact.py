@@ -25,13 +25,13 @@ from paretofoil.search.budget import Budget
 from paretofoil.search.trust_region import NetworkMargins, walk
 
 _QUICK_BOXES = 100
-"""If the warm start found nothing, infeasibility is tried with this many boxes before the incumbent is searched."""
+"""If the warm start found nothing, a proof of infeasibility with this many boxes is tried before other starts."""
 _PATIENCE = 32
-"""After this many batches of boxes, incumbents without the slack are accepted: in thin regions it can be the gap."""
+"""After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
 _TABLE_TOLERANCE = 1e-6
-"""Gap of a proof about a table in float64 ..."""
+"""Gap of a proof about a table in float64."""
 _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
-"""... and in float32: at most this distance, and at most this share of the distance."""
+"""Gap of a proof about a table in float32: at most this distance, and at most this share of the distance."""
 _TABLE_SLACK = 1e-9
 """Slack of proofs about tables, as a share of the largest value."""
 

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 WIDE = 0.1
-"""A proven range of shares that is wider is shown beside the estimate from samples ..."""
+"""A proven range of shares that is wider than this is shown beside the estimate from samples."""
 USELESS = 0.9
-"""... and one that is still wider is not shown."""
+"""A proven range of shares that is wider than this is not shown."""
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, RED, GREY)
 HATCHES = ("", "///", "...", "xxx")
 """Actions beyond the number of colours repeat them with the next hatch."""

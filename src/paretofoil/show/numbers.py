@@ -17,7 +17,7 @@ AMBIGUOUS = ("all", "any", "none", "nothing")
 """Names of actions that stand in quotes, since they would be read as something else."""
 DIGITS = 3
 NOISE = 1e-12
-"""A number below this share of the largest one of its objective is what rounding left of a sum: 0."""
+"""A number below this share of the largest one of its objective is a rounding error of a sum and shown as 0."""
 
 
 def quantity(objective: Objective, number: float, low: float = -math.inf, high: float = math.inf) -> str:

@@ -129,10 +129,10 @@ def _describe(results: Sequence[BudgetResult]) -> str:
     smallest, largest = results[0], results[-1]
     [recommended] = [one for one in results if one.budget == RECOMMENDED]
     return (
-        f"a budget of {smallest.budget:,} solves {_solved(smallest)} of the feasible cases, a budget of "
-        f"{largest.budget:,} {_solved(largest)}; the mean distance falls from {smallest.ratio:.3f} to "
+        f"a budget of {smallest.budget:,} solves {_solved(smallest)} of the feasible cases, and a budget of "
+        f"{largest.budget:,} solves {_solved(largest)}. The mean distance falls from {smallest.ratio:.3f} to "
         f"{largest.ratio:.3f} times the optimum. The budget of {RECOMMENDED:,} makes {recommended.queries:,.0f} "
-        f"queries per question, solves {_solved(recommended)} and ends at {recommended.ratio:.3f} times the optimum. "
+        f"queries per question and solves {_solved(recommended)}, at {recommended.ratio:.3f} times the optimum. "
         f"{_verdict(results, recommended)}"
     )
 

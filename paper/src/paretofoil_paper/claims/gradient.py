@@ -156,10 +156,10 @@ def gradient_table(plan: Plan, rows: Sequence[Gradient], solved_locally: Collect
         *("local ZOO succeeds [95 % CI]", "line / optimum: median"),
     )
     note = (
-        "Cosine: of the gradient of the margin at the original command and the direction of the closest command "
-        f"(exact), scaled. Aligned: above {ALIGNED:g}, ignoring components of the gradient that point out of the "
-        "search region. Line search: the first valid command along the gradient, projected to the search region. "
-        "Local ZOO: gradient steps from the original command, with the budget of the audit."
+        "Cosine: between the gradient of the margin at the original command and the direction of the closest command "
+        f"of `exact`, both in scaled units. Aligned: the cosine is above {ALIGNED:g}, ignoring components of the "
+        "gradient that point out of the search region. Line search: the first valid command along the gradient, "
+        "projected to the search region. Local ZOO: the search `local-zoo`, as on the page audit."
     )
     return Table("Gradient and counterfactual", columns, tuple(lines), note, rules=(len(lines) - 1,))
 

@@ -120,9 +120,9 @@ def horizon_table(rows: Sequence[HorizonCommand]) -> Table:
         "decisions that change [95 % CI]",
     )
     note = (
-        f"Delivered: the episode returns what was requested, within {NEAR:.0%} (scaled). Decisions that change: "
-        "decisions of the episodes under the consistent commands whose greedy action changes if only the horizon is "
-        "scaled. A horizon is at least one step."
+        f"Delivered: the episode returns what was requested, within {NEAR:.0%} (scaled). Consistent: the horizon of "
+        "the front. Decisions that change: in the episodes with the consistent horizon, the decisions in which scaling "
+        "only the horizon changes the greedy action. A horizon is at least one step."
     )
     title = "Consistent and inconsistent horizons"
     return Table(title, columns, tuple(lines), note, tuple(rules[1:]))
@@ -140,7 +140,8 @@ def describe_horizons(rows: Sequence[HorizonCommand]) -> str:
         "the paper, which therefore removes the horizon. We compared one agent with and one without a horizon on each "
         f"of {where}, with the same settings and seeds. The agents without a horizon deliver {rates[0]:.1f} % of the "
         f"{len(without)} commands of their fronts. The agents with a horizon deliver {rates[1]:.1f} % of the "
-        f"{len(consistent)} commands of theirs with the consistent horizon, and {rates[2]:.1f} % with other horizons "
+        f"{len(consistent)} commands of their fronts with the horizon that the front has for each, and "
+        f"{rates[2]:.1f} % with other horizons "
         f"({', '.join(f'{factor:g}' for factor in FACTORS if factor != 1)} times as long). Another horizon alone "
         f"changes the greedy action in {100 * changed.rate:.1f} % of the decisions. In DST, where time is an "
         "objective, and in Branch-Path, where all episodes are equally long, another horizon contradicts the return "

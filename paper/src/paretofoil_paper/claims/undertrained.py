@@ -41,12 +41,14 @@ class AgentResult:
         return {
             "success rate of CF-ZOO": _mean_of_rows(zoo, [row.found for row in zoo]),
             "a valid command exists (exact)": _mean_of_rows(exact, [row.found for row in exact]),
-            "distance, % of the range (exact)": _mean_of_rows(solved, [row.closest_distance or 0.0 for row in solved]),
-            "entries that change, % of all": _mean_of_rows(solved, [self._changed_share(row) for row in solved]),
-            "issued, the episode ends on the front": self._mean([one.reaches_front for one in self.issued]),
-            "original, the episode ends on the front": self._mean([one.original_reaches_front for one in self.issued]),
-            "issued, the step limit ends the episode": self._mean([one.truncated for one in self.issued]),
-            "noise of 1 % keeps the foil": self._mean([one.command_noise_large for one in self.issued]),
+            "distance as share of the range (exact)": _mean_of_rows(
+                solved, [row.closest_distance or 0.0 for row in solved]
+            ),
+            "share of entries that change": _mean_of_rows(solved, [self._changed_share(row) for row in solved]),
+            "episode ends on the front (issued)": self._mean([one.reaches_front for one in self.issued]),
+            "episode ends on the front (original)": self._mean([one.original_reaches_front for one in self.issued]),
+            "step limit ends the episode (issued)": self._mean([one.truncated for one in self.issued]),
+            "foil is still chosen under 1 % noise": self._mean([one.command_noise_large for one in self.issued]),
         }
 
     def _changed_share(self, row: Row) -> float:
@@ -115,9 +117,9 @@ def undertrained_table(pairs: AgentPairs) -> Table:
     counts = "; ".join(f"{ENVIRONMENTS[name]} {_counts(pair)}" for name, pair in pairs.items())
     note = (
         f"Points of the front that greedy episodes reach, trained and early: {counts}. Each agent is compared with its "
-        "own front. Differs: the intervals do not overlap, which is stricter than a test; – if there are too few "
-        "episodes for an interval. There is one agent of each kind, so the result is about these agents only. The "
-        "comparisons are not corrected for their number."
+        "own front. Differs: the intervals do not overlap, which is stricter than a test; a dash means that there are "
+        "too few episodes for an interval. There is one agent of each kind, so the result is about these agents only. "
+        "The comparisons are not corrected for their number."
     )
     title = "A trained agent and one whose training was stopped early"
     return Table(title, columns, tuple(lines), note, tuple(rules[1:]))
@@ -136,11 +138,11 @@ def _distinguished(one: Interval, other: Interval) -> str | None:
 
 def describe_undertrained(pairs: AgentPairs) -> str:
     """Name the measures that distinguish the two agents."""
-    rule = f"at most {SUBSET.commands} commands, {SUBSET.steps} steps and {SUBSET.foils} foils of each"
+    rule = f"at most {SUBSET.commands} commands, {SUBSET.steps} steps per episode and {SUBSET.foils} foils per step"
     sentences = [
         "The paper leaves it to a user study whether command counterfactuals help to distinguish a well-trained agent "
         "from a poorly trained one. Here we test which measures differ for an agent whose training was stopped early. "
-        f"Both agents get the cases of the comparison ({rule}), in the reachable search region."
+        f"The cases of both agents follow the rule of the paper's comparison ({rule}), in the reachable search region."
     ]
     for name, pair in pairs.items():
         trained, early = (one.measures() for one in pair)
@@ -149,5 +151,5 @@ def describe_undertrained(pairs: AgentPairs) -> str:
             ", ".join(f"*{measure}*" for measure, verdict in verdicts.items() if verdict == kind) or "nothing"
             for kind in ("yes", "no")
         )
-        sentences.append(f"On {ENVIRONMENTS[name]}, these differ: {yes}; these do not: {no}.")
+        sentences.append(f"On {ENVIRONMENTS[name]}, these measures differ: {yes}. These do not: {no}.")
     return " ".join(sentences)
