@@ -89,7 +89,7 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
     page.locator(".goal").first.click()
     page.wait_for_selector(".stage")
     page.evaluate("window.paretofoil.controller.setSettings({ search: 'cf-zoo:thorough', seconds: 60 })")
-    page.locator(".why").first.click()
+    page.locator(".why:visible").first.click()
     with page.expect_request(lambda request: request.method == "DELETE"):
         page.get_by_role("button", name="Cancel").click()
     page.get_by_text("The search was cancelled.").wait_for()
@@ -99,8 +99,9 @@ def test_a_search_that_runs_can_be_cancelled(visit: Visit) -> None:
 def test_a_refusal_is_told_in_the_servers_own_sentence(visit: Visit) -> None:
     page = visit.open("#agent=deep-sea-treasur")
     told = page.get_by_role("alert")
-    told.wait_for()
-    assert "did you mean deep-sea-treasure?" in told.inner_text()
+    told.get_by_text("There is no such page here.").wait_for()
+    told.get_by_text("Details").click()
+    told.get_by_text("did you mean deep-sea-treasure?").wait_for()
     assert page.get_by_role("button", name="Try again").count() == 0
     page.get_by_role("button", name="Show all environments").click()
     page.wait_for_selector(".environment-card")
@@ -137,8 +138,8 @@ def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page = visit.ask()
     page.get_by_text("To get what you ask for, ask for 5 treasure in 7 steps in all").wait_for()
     page.locator(".attainable .show").click()
-    page.locator(".show-me").get_by_text("Attainable command", exact=True).wait_for()
-    page.get_by_text("It ends with 5 treasure in 7 steps.", exact=True).wait_for()
+    verdict = page.locator(".verdict-text")
+    verdict.get_by_text("5 treasure in 7 steps instead of 8 treasure in 8 steps: exactly what").wait_for()
 
 
 def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:

@@ -16,10 +16,16 @@ def test_a_saved_page_answers_and_its_command_space_is_alive(visit: Visit, tmp_p
     page.get_by_role("button", name="down: Why not?").click()
     page.get_by_text("the agent would have gone down instead of right.").first.wait_for()
     page.locator(".answer .show").first.click()
-    page.get_by_text("It ends with 5 treasure in 7 steps.", exact=True).wait_for()
+    page.locator(".verdict").get_by_text("It went down and got 5 treasure in 7 steps").wait_for()
+    assert page.get_by_role("button", name="Ask for this instead").count() == 0
+    assert page.get_by_role("tab").count() == 0
+    assert page.locator("#crumbs button").count() == 0
     page.get_by_role("button", name="Show on the map").click()
     visit.until(page, "window.paretofoil.lastRedraw !== null")
     before = share(page, "down")
     page.locator(".space-controls").get_by_label("time", exact=True).fill("0")
     assert share(page, "down") > before + 0.3
+    page.get_by_role("button", name="One step back").click()
+    page.get_by_role("heading", name="It goes down").wait_for()
+    assert not any(button.is_visible() for button in page.locator(".why").all())  # that step was not saved
     assert {urlsplit(url).scheme for url in visit.requests} <= {"file", "data", "blob"}

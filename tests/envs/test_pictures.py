@@ -1,5 +1,7 @@
 """Pictures: drawn for all, different in different states, the same for the same state."""
 
+from dataclasses import replace
+
 import gymnasium
 import numpy as np
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from paretofoil import envs
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import GymnasiumBatch
-from paretofoil.envs.pictures import AGENT, GREEN, PURPLE, RED, WALL, YELLOW, picture_of
+from paretofoil.envs.pictures import AGENT, GREEN, PURPLE, RED, WALL, YELLOW, picture_of, place_of
 
 
 def snapshots(name: str, steps: int = 3) -> list:
@@ -93,3 +95,19 @@ def test_reward_line_shows_its_exits_on_top_and_the_agent_at_the_bottom():
     legend = int(pixels.shape[0] * 0.9)  # it shows the objectives' colours, too
     assert rows(RED)[rows(RED) < legend].max() < pixels.shape[0] / 5
     assert rows(AGENT).min() > pixels.shape[0] / 2
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_the_agent_is_where_its_place_says(name):
+    kept = snapshots(name)
+    before, after = kept[0], next(s for s in kept if place_of(name, s) != place_of(name, kept[0]))
+    pictures = [picture_of(name, snapshot).astype(int) for snapshot in (before, after)]
+    changed = np.abs(pictures[0] - pictures[1]).sum(axis=2) > 30
+    for x, y in (place_of(name, before), place_of(name, after)):
+        row, column = round(y * changed.shape[0]), round(x * changed.shape[1])
+        assert changed[row - 3 : row + 4, column - 3 : column + 4].any(axis=1).all()
+
+
+def test_an_environment_that_draws_itself_has_no_place():
+    entry = replace(envs.entry("deep-sea-treasure"), draw=None)
+    assert place_of(entry, None) is None

@@ -149,6 +149,17 @@ def picture_of(name: str | CatalogueEntry, snapshot: Any = None) -> np.ndarray:
     return pixels.astype(np.uint8).repeat(factor, axis=0).repeat(factor, axis=1)
 
 
+def place_of(name: str | CatalogueEntry, snapshot: Any) -> Point | None:
+    """Return where the agent is on the picture of a snapshot, in shares of its width and height.
+
+    It is None if the environment draws itself.
+    """
+    item = entry(name)
+    drawing, *arguments = getattr(item.draw, "args", (None,))
+    find = _PLACES.get(str(drawing))
+    return None if find is None else find(*arguments, _state(item, snapshot))
+
+
 @cache
 def _stage(item: CatalogueEntry) -> Any:
     """Return an environment to draw with. It is cached, because loading its images takes longer than drawing."""
@@ -480,3 +491,41 @@ def _minecart_legend(canvas: Canvas, content: Sequence[float], side: int) -> Non
         if width >= 1:
             canvas.box(start, y - 8, width, 16, colour, radius=3)
         start += width
+
+
+def _in_cell(rows: int, columns: int, cell: Cell, side: int = CELL, down: float = 0.5) -> Point:
+    """Return the place of a point in a cell of a `Grid`."""
+    x, y = MARGIN + (cell[1] + 0.5) * side, MARGIN + (cell[0] + down) * side
+    return x / (columns * side + 2 * MARGIN), y / (rows * side + MARGIN + LEGEND)
+
+
+def _place_in_bottles(state: Mapping[str, Any]) -> Point:
+    return _in_cell(1, len(state["bottles_dropped"]) + 2, (0, int(state["location"])), BOTTLE_CELL, down=0.7)
+
+
+def _place_in_sea(state: Mapping[str, Any]) -> Point:
+    (x, y), cells = _sea_corner(state["current_state"]), 1 + max(map(max, _treasures()))
+    side = cells * SEA_CELL + 2 * SEA_MARGIN
+    return float(x + SEA_CELL / 2) / side, float(y + 20) / side
+
+
+def _place_in_tree(name: str, state: Mapping[str, Any]) -> Point:
+    item = entry(name)
+    x, y = _node_centre(*map(int, state["current_state"]))
+    return x / TREE_WIDTH, y / (TREE_TOP + item.max_steps * ROW + SHADE * len(item.objectives) + 40)
+
+
+def _place_on_field(cart: Mapping[str, Any]) -> Point:
+    (x, y), side = _on_field(cart["position"]), MINE_FIELD + 2 * MINE_MARGIN
+    return float(x) / side, float(y) / (side + MINE_LEGEND)
+
+
+_PLACES: dict[str, Callable[..., Point]] = {
+    "pictures:draw_grid_world": lambda layout, state: _in_cell(layout.rows, layout.columns, state["cell"]),
+    "pictures:draw_gathering": lambda state: _in_cell(5, 5, state["current_pos"]),
+    "pictures:draw_bottles": _place_in_bottles,
+    "pictures:draw_sea": _place_in_sea,
+    "pictures:draw_tree": _place_in_tree,
+    "pictures:draw_minecart": _place_on_field,
+}
+"""Where the agent is on the picture that each function draws."""

@@ -16,12 +16,14 @@ from paretofoil.core.command import CommandSpace, as_vector
 from paretofoil.core.decision import Episode
 from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
+from paretofoil.envs.pictures import place_of
 from paretofoil.explanation.attainable import consequence
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
 from paretofoil.web.agent_store import AgentStore
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.errors import NotFound
+from paretofoil.web.guide import GUIDES
 
 
 def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
@@ -45,7 +47,7 @@ def agent_summary(store: AgentStore, name: str) -> dict[str, Any]:
 def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
     """Return the description of an agent for the page."""
     agent = store.agent(name)
-    space = agent.space
+    space, guide = agent.space, GUIDES.get(agent.environment.name)
     return {
         **agent_summary(store, name),
         "phrases": list(agent.phrases),
@@ -61,6 +63,7 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "paper_box": agent.environment.paper_box is not None and not agent.horizon,
         "provenance": plain(dict(agent.provenance)),
         "white_box": isinstance(agent.policy, WhiteBoxPolicy),
+        "guide": None if guide is None or len(guide.command) != space.dim or space.simplex else asdict(guide),
     }
 
 
@@ -80,6 +83,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
         entry["values"] = plain(action_values(agent.policy, row))
         entry["command_text"] = command_text(agent.space, decision.command)
         entry["picture"] = spec.picture_link(decision.step)
+        entry["place"] = place_of(agent.environment, decision.snapshot)
     rewards = agent.space.objectives[: len(episode.achieved)]
     delivered: bool | None = None  # preferences ask for no return
     if not agent.space.simplex:
@@ -92,6 +96,7 @@ def episode_document(agent: Agent, spec: EpisodeSpec, episode: Episode) -> dict[
         "achieved_text": quantities(rewards, episode.achieved, agent.space.low, agent.space.high),  # type: ignore[arg-type]
         "delivered": delivered,
         "end_picture": spec.picture_link(episode[-1].step + 1),
+        "end_place": place_of(agent.environment, episode.end),
     }
 
 

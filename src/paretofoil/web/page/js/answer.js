@@ -3,7 +3,8 @@
 import { changePicture } from "./change.js";
 import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js";
 import { answerDetails } from "./answer_details.js";
-import { commandText } from "./text.js";
+import { isSaved } from "./saved.js";
+import { commandText, plainNumbers } from "./text.js";
 
 /** Return what is proven about an answer. The quoted command is rounded: a slightly smaller change may exist. */
 function proofLabel(answer) {
@@ -77,7 +78,7 @@ export function answerParts(agent, result) {
   const { answer } = result;
   const [kind, label] = proofLabel(answer);
   return [
-    el("p", { class: "sentence" }, result.sentence || answer.sentence),
+    el("p", { class: "sentence" }, plainNumbers(result.sentence || answer.sentence)),
     answer.quoted && changePicture(agent.objectives, answer.question.command, answer.quoted.command),
     el("p", { class: `proof ${kind}` }, label),
   ];
@@ -89,7 +90,7 @@ function finished(state, controller) {
     answer: { result },
   } = state;
   const { answer } = result;
-  announce(result.sentence || answer.sentence);
+  announce(plainNumbers(result.sentence || answer.sentence));
   return [
     ...answerParts(agent, result),
     answer.quoted &&
@@ -100,12 +101,40 @@ function finished(state, controller) {
           class: "primary show",
           title: "Issue this command now, and watch the rest of the episode",
         }),
-        button("Show on the map", () => controller.explore("space"), {}),
+        button("Show on the map", () => bringIntoView(document.querySelector("canvas.space"), "center")),
       ),
+    !answer.quoted && nextSteps(state, controller),
     attainable(agent, answer, controller),
     alternatives(agent, answer, controller),
     answerDetails(state, result),
   ];
+}
+
+/** Return what to do if no command leads to the foil: ask at another step, or for another action here. */
+function nextSteps(state, controller) {
+  const { agent, foil, precomputed } = state;
+  const note = el("p", { class: "small", role: "status" });
+  const look = button(
+    `Find a step at which it can be made to choose ${agent.actions[foil]}`,
+    async () => {
+      look.disabled = true;
+      note.textContent = "Looking at the other steps …";
+      const found = await controller
+        .findOtherStep(foil)
+        .catch((error) => (note.replaceChildren(errorBox(error)), true));
+      if (!found) note.textContent = `No such step was found. Ask for something else to see other steps.`;
+      look.disabled = false;
+    },
+    { class: "primary look" },
+  );
+  const others = Object.entries(precomputed).filter(([, { answer }]) => answer.quoted);
+  return el(
+    "div",
+    { class: "next-steps" },
+    !isSaved() && look,
+    others.map(([action]) => button(`Why not ${agent.actions[action]}?`, () => controller.ask(Number(action)))),
+    note,
+  );
 }
 
 /** Return the attainable command: one whose rollout delivers what it asks for. */
@@ -127,7 +156,7 @@ function attainable(agent, answer, controller) {
       {},
       same
         ? `If you ask for this, the agent delivers ${nearly || "exactly "}that.`
-        : `To get what you ask for, ask for ${commandText(agent.objectives, best.total, 10)} in all: ` +
+        : `To get what you ask for, ask for ${plainNumbers(commandText(agent.objectives, best.total, 10))} in all: ` +
             `the agent then delivers ${nearly || "exactly "}that.`,
     ),
     !same && changePicture(agent.objectives, answer.question.command, best.command, "attainable command"),

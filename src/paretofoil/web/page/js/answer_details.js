@@ -3,7 +3,7 @@
 import { button, copy, el, save } from "./dom.js";
 import { percent, quantity, short, commandText } from "./text.js";
 
-/** @param {{answer: Object, paragraph?: string, python?: string}} result */
+/** @param {AnswerResult} result */
 export function answerDetails(state, result) {
   const { agent } = state;
   const { answer } = result;
@@ -11,7 +11,7 @@ export function answerDetails(state, result) {
     "details",
     { class: "more-about" },
     el("summary", {}, "Details, proof and export"),
-    result.paragraph && el("p", {}, result.paragraph),
+    el("p", {}, result.paragraph || result.sentence),
     el(
       "dl",
       { class: "facts" },

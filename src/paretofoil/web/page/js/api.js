@@ -1,6 +1,6 @@
 /** Requests to the server, or to the responses that were saved in the page. */
 
-import { savedResponse } from "./saved.js";
+import { hasResponse, savedResponse } from "./saved.js";
 
 const POLL_FIRST = 120;
 const POLL_MOST = 900;
@@ -136,3 +136,6 @@ function pause(milliseconds, signal) {
     signal?.addEventListener("abort", () => (clearTimeout(timer), stop()), { once: true });
   });
 }
+
+/** Return whether a question can be asked: of a server always, in a saved page if its answer was saved. */
+export const canAnswer = (question) => hasResponse("POST", "/api/answers", question);

@@ -19,8 +19,9 @@ function changeRow(objective, before, after, label) {
     to = amount(objective, after);
   const unchanged = Math.abs(from - to) < 1e-9;
   const most = Math.max(Math.abs(from), Math.abs(to)) || 1;
-  const text = quantity(objective, after, 10); // all digits, as in the sentence
-  const numbers = unchanged ? `unchanged: ${quantity(objective, before)}` : `${short(from)} → ${text}`;
+  const numbers = unchanged
+    ? `unchanged: ${quantity(objective, before)}`
+    : `${short(from, 3)} → ${arrival(objective, before, after)}`;
   return el(
     "div",
     { class: `change-row${unchanged ? " unchanged" : ""}`, role: "listitem" },
@@ -33,6 +34,14 @@ function changeRow(objective, before, after, label) {
     ),
     el("span", { class: "change-numbers" }, numbers),
   );
+}
+
+/** Return the new amount; if three digits do not tell it from the old one, the difference as well. */
+function arrival(objective, before, after) {
+  const text = quantity(objective, after);
+  if (text !== quantity(objective, before)) return text;
+  const difference = amount(objective, after) - amount(objective, before);
+  return `${text} (${difference > 0 ? "+" : "−"}${short(Math.abs(difference), 1)})`;
 }
 
 function bar(kind, share, title) {

@@ -31,10 +31,13 @@ const NEAR = 0.02;
 /** Opacity of marks in other slices. */
 const FAINT = 0.4;
 
-/** @param {import("./state.js").Store} store */
-export function createCommandSpace(scope, store, controller) {
+/**
+ * @param {import("./state.js").Store} store
+ * @param {function(): void} onRelease called when the command is let go
+ */
+export function createCommandSpace(scope, store, controller, onRelease = () => {}) {
   const canvas = el("canvas", { class: "space", tabindex: 0, role: "application" });
-  const controls = createSpaceControls(scope, store, canvas);
+  const controls = createSpaceControls(store, controller, canvas, onRelease);
   const painting = document.createElement("canvas");
   painting.width = painting.height = PAINTED;
   let slice = "",
@@ -165,7 +168,9 @@ export function createCommandSpace(scope, store, controller) {
 
   canvas.addEventListener("pointerdown", (event) => (canvas.setPointerCapture(event.pointerId), moveCommand(event)));
   canvas.addEventListener("pointermove", (event) => canvas.hasPointerCapture(event.pointerId) && moveCommand(event));
+  canvas.addEventListener("pointerup", onRelease);
   canvas.addEventListener("keydown", (event) => controls.nudge(event));
+  canvas.addEventListener("keyup", (event) => event.key.startsWith("Arrow") && store.get().probe && onRelease());
   const watcher = new ResizeObserver(() => draw(store.get()));
   watcher.observe(canvas);
   scope.onEnd(() => (watcher.disconnect(), clearTimeout(resting)));
@@ -173,8 +178,8 @@ export function createCommandSpace(scope, store, controller) {
     ["step", "episode", "foil", "answer", "bySearch", "axes", "zoom", "probe", "folded", "settings", "dark"],
     draw,
   );
-  controller.fold();
-  return el("div", { class: "space-panel" }, el("div", { class: "space-map" }, canvas, controls.legend), controls.node);
+  controller.fold().catch(() => {});
+  return el("div", { class: "space-panel" }, controls.sliders, canvas, controls.bars, controls.tools);
 }
 
 function fit(canvas) {

@@ -3,14 +3,16 @@
 import { listAgents, listOptions, listSearches, readAgent, readFolded, rollOut, rollOutFrom, work } from "./api.js";
 import { prefersReducedMotion } from "./dom.js";
 import { readPolicy } from "./policy.js";
-import { DEFAULT_SETTINGS, IDLE, decisionOf } from "./state.js";
+import { DEFAULT_SETTINGS, IDLE, cellsOf, decisionOf } from "./state.js";
 
 /** Milliseconds at a step after which its foils are computed in the background. */
 const DELAY = 500;
 /** @type {Partial<State>} */
 const NO_QUESTION = { foil: null, answer: IDLE, bySearch: {}, rollout: null, probe: null, zoom: null };
+/** Steps that are asked about when another step with a possible foil is looked for. */
+const LOOKED_AT = 24;
 /** @type {Partial<State>} */
-const NEW_STEP = { ...NO_QUESTION, precomputed: {}, folded: null };
+const NEW_STEP = { ...NO_QUESTION, precomputed: {}, folded: null, arrived: false };
 
 /** @typedef {ReturnType<typeof createController>} Controller */
 
@@ -25,12 +27,13 @@ export function createController(store) {
   async function load(run, retry) {
     const mine = ++version;
     abortRequests();
-    store.set({ problem: null });
+    store.set({ problem: null, busy: true, playing: false });
     try {
       await run(() => mine === version);
     } catch (error) {
       if (mine === version && error.name !== "AbortError") store.set({ problem: { error, retry } });
     }
+    if (mine === version) store.set({ busy: false });
   }
 
   function abortRequests() {
@@ -58,20 +61,36 @@ export function createController(store) {
     );
   }
 
+  /** Show an agent at a telling step: that of its guide, or the one at which it is least certain. */
+  function openFirst(name) {
+    return load(
+      async (isCurrent) => {
+        const agent = await readAgent(name);
+        const command = agent.guide?.command || agent.front[Math.floor(agent.front.length / 2)];
+        if (!command) return isCurrent() && store.set({ agent, view: "goals", episode: null });
+        const episode = await rollOut(name, command, 0);
+        const step = Math.min(agent.guide?.step ?? leastCertain(episode), episode.decisions.length - 1);
+        if (isCurrent()) show(agent, episode, command, 0, { step, playing: false, explore: null, axes: null });
+      },
+      () => openFirst(name),
+    );
+  }
+
   /** Show the goals of an agent that was just uploaded. */
   async function openUploaded(agent) {
     store.set({ agents: await listAgents() });
     return openAgent(agent.name);
   }
 
-  /** Issue a command and show the episode. */
+  /** Issue a command and show the episode, from the first step that has a choice. */
   function startEpisode(command, { seed = 0, play = true } = {}) {
     return load(
       async (isCurrent) => {
         const { agent } = store.get();
         const episode = await rollOut(agent.name, command, seed);
         const playing = play && !prefersReducedMotion();
-        if (isCurrent()) show(agent, episode, command, seed, { step: 0, playing });
+        const choice = episode.decisions.findIndex((decision) => decision.valid_actions.length > 1);
+        if (isCurrent()) show(agent, episode, command, seed, { step: Math.max(0, choice), playing });
       },
       () => startEpisode(command, { seed, play }),
     );
@@ -98,7 +117,6 @@ export function createController(store) {
    * @param {import("./link.js").Link} link
    */
   function openLink(link) {
-    store.set({ playing: false });
     return load(
       async (isCurrent) => {
         const [agents, agent] = await Promise.all([listAgents(), readAgent(link.agent)]);
@@ -128,14 +146,23 @@ export function createController(store) {
     );
   }
 
-  /** Show another step. */
+  /** Show another step. The one after the last decision shows how the episode ends. */
   function goToStep(step) {
-    const { episode } = store.get();
-    const target = Math.max(0, Math.min(step, episode.decisions.length - 1));
+    const { episode, arrived } = store.get();
+    const last = episode.decisions.length - 1;
+    const target = Math.max(0, Math.min(step, last));
+    if (target === store.get().step && step > last !== arrived) return store.set({ arrived: step > last });
     if (target === store.get().step) return;
     abortRequests();
-    store.set({ ...NEW_STEP, step: target });
+    store.set({ ...NEW_STEP, step: target, arrived: step > last });
     onStepShown();
+  }
+
+  /** Show the question of a cell of the flip map. */
+  function askAt(step, foil) {
+    store.set({ playing: false, arrived: false });
+    goToStep(step);
+    return ask(foil);
   }
 
   /** Load what is useful before a question: the policy at this state, and which foils are impossible. */
@@ -145,10 +172,16 @@ export function createController(store) {
     timer = setTimeout(precompute, DELAY);
   }
 
+  /** Start or stop the film. What is useful before a question is loaded when it stops. */
+  function setPlaying(playing) {
+    store.set({ playing });
+    if (!playing && store.get().view === "episode") onStepShown();
+  }
+
   /** Load the policy at this step as a function of the command, for the map. */
   async function fold() {
-    const { agent, episode, step } = store.get();
-    if (!agent.white_box || store.get().folded) return;
+    const { agent, episode, step, playing } = store.get();
+    if (playing || !agent.white_box || store.get().folded) return;
     const folded = readPolicy(await readFolded(agent.name, episode.decisions[step].state));
     if (store.get().episode === episode && store.get().step === step) store.set({ folded });
   }
@@ -175,7 +208,9 @@ export function createController(store) {
     foreground.abort();
     foreground = new AbortController();
     const { signal } = foreground;
-    store.set({ foil, playing: false, answer: { ...IDLE, status: "waiting" }, bySearch: {}, rollout: null });
+    const changes = { foil, playing: false, arrived: false, bySearch: {}, rollout: null };
+    store.set({ ...changes, answer: { ...IDLE, status: "waiting" } });
+    fold().catch(() => {});
     const onProgress = (progress) => {
       background.abort(); // not before: the same question may be running there, and must not start again
       if (!signal.aborted) store.set({ answer: { ...IDLE, status: "waiting", progress } });
@@ -211,16 +246,71 @@ export function createController(store) {
     setSettings({ options });
   }
 
-  /** Show what happens if a command is issued at this step. */
+  /** Show what happens if a command is issued at this step: on the stage, as a film of its own. */
   async function showRollout(issued, kind) {
-    const { agent, command, seed, step, answer } = store.get();
-    store.set({ playing: false, rollout: { kind, status: "waiting" } });
+    const { agent, command, seed, step } = store.get();
+    /** @type {Rollout} */
+    const waiting = { kind, status: "waiting" };
+    store.set({ playing: false, arrived: false, rollout: waiting, rolloutAt: 0 });
+    const put = (changes) => store.get().rollout === waiting && store.set(changes);
     try {
       const { episode: rest } = await rollOutFrom({ agent: agent.name, command, seed, step }, issued);
-      if (store.get().answer === answer) store.set({ rollout: { kind, status: "done", rest, issued } });
+      const end = rest.decisions.length;
+      const calm = prefersReducedMotion();
+      put({ rollout: { kind, status: "done", rest, issued }, rolloutAt: calm ? end : 0, playing: !calm });
     } catch (error) {
-      if (store.get().answer === answer) store.set({ rollout: { kind, status: "failed", error } });
+      put({ rollout: { kind, status: "failed", error } });
     }
+  }
+
+  /** Go back from the film of another command to the episode. */
+  function closeRollout() {
+    store.set({ rollout: null, playing: false });
+  }
+
+  /** Start the episode of the command that was shown, from the start. */
+  function askInstead() {
+    const { agent, rollout, seed } = store.get();
+    return startEpisode(wholeCommand(agent, rollout), { seed });
+  }
+
+  /** Take a command in hand. What was shown of another one is over. */
+  function moveProbe(probe) {
+    store.set({ probe, rollout: null, playing: false, arrived: false });
+  }
+
+  /**
+   * Look for a step at which some command leads to the foil, nearest steps first, and ask there.
+   * @returns {Promise<boolean>} whether there is one
+   */
+  async function findOtherStep(foil) {
+    const state = store.get();
+    const { agent, command, seed, step, episode } = state;
+    const steps = episode.decisions
+      .filter(({ action, valid_actions: valid }) => action !== foil && valid.includes(foil))
+      .map((decision) => decision.step)
+      .filter((other) => other !== step)
+      .sort((a, b) => Math.abs(a - step) - Math.abs(b - step))
+      .slice(0, LOOKED_AT);
+    if (!steps.length) return false;
+    const search = new AbortController();
+    foreground = search;
+    let cells = [];
+    const possible = () => cells.filter((cell) => cell.foil === foil && cell.distance !== null);
+    const onProgress = (_, partial) => {
+      cells = partial;
+      if (possible().length) search.abort(); // one is enough
+    };
+    const request = { agent: agent.name, command, seed, steps, search: "auto", seconds: 2 };
+    try {
+      cells = cellsOf({ ...IDLE, result: await work("flip-maps", request, { signal: search.signal, onProgress }) });
+    } catch (error) {
+      if (error.name !== "AbortError") throw error;
+    }
+    if (store.get().answer !== state.answer) return true;
+    const nearest = possible().sort((a, b) => Math.abs(a.step - step) - Math.abs(b.step - step))[0];
+    if (nearest) await askAt(nearest.step, foil);
+    return Boolean(nearest);
   }
 
   /** Open a panel, or close it with null. */
@@ -231,7 +321,7 @@ export function createController(store) {
 
   /** Load what the open panel needs. */
   function loadPanelData() {
-    if (store.get().explore === "space") fold();
+    fold().catch(() => {}); // without it there is no map
     if (store.get().explore && !store.get().searches.length)
       Promise.all([listSearches(), listOptions()]).then(
         ([searches, optionInfos]) => store.set({ searches, optionInfos }),
@@ -242,18 +332,43 @@ export function createController(store) {
   return {
     showEnvironments,
     openAgent,
+    openFirst,
     openUploaded,
     startEpisode,
     openLink,
     goToStep,
+    play: setPlaying,
     ask,
+    askAt,
+    findOtherStep,
     cancel,
     setSettings,
     setOption,
     showRollout,
+    closeRollout,
+    askInstead,
+    moveProbe,
     explore,
     fold,
   };
+}
+
+/** Return the step at which the agent is least certain of its action. */
+function leastCertain({ decisions }) {
+  const certainty = ({ probabilities, action, valid_actions: valid }) => (valid.length > 1 ? probabilities[action] : 2);
+  return decisions.reduce((best, decision, i) => (certainty(decision) < certainty(decisions[best]) ? i : best), 0);
+}
+
+/**
+ * Return what a command that was issued at a step asks for in all: with what was collected before. Preferences ask for
+ * no amounts.
+ * @param {Agent} agent
+ * @param {Rollout} rollout
+ */
+export function wholeCommand(agent, { issued, rest }) {
+  if (agent.space.kind === "simplex") return issued;
+  const { collected } = rest.decisions[0];
+  return issued.map((x, i) => Number((x + (collected[i] ?? 0)).toPrecision(10)));
 }
 
 /**

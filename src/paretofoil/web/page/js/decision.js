@@ -1,9 +1,15 @@
-/** The decision of the current step: the command, the chosen action, and the other valid actions. */
+/** The decision of the current step: what it does, what it has and still needs, and the other actions. */
 
+import { canAnswer } from "./api.js";
 import { colourOf } from "./colours.js";
+import { questionOf } from "./controller.js";
 import { button, el, refill, withHiddenText } from "./dom.js";
-import { cellsOf, decisionOf } from "./state.js";
-import { percent, sign } from "./text.js";
+import { endingText } from "./stage.js";
+import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
+import { percent, present, quantity, sign } from "./text.js";
+
+/** Actions, at most, of which all have a row of their own; of more, only the valid ones have one. */
+const ROWS = 8;
 
 /** @param {import("./state.js").Store} store */
 export function createDecision(scope, store, controller) {
@@ -11,61 +17,73 @@ export function createDecision(scope, store, controller) {
   const head = el("div", {});
   const list = el("ul", { class: "actions" });
   root.append(head, list);
-  scope.draw(["step", "episode"], (state) => refill(head, heading(state)));
+  scope.draw(["step", "episode", "arrived"], (state) => refill(head, heading(state)));
   scope.draw(["step", "episode", "foil", "precomputed", "flips"], (state) => fill(list, state, controller));
   return root;
 }
 
 function heading(state) {
-  const { agent, episode, step } = state;
+  const { agent, episode, step, arrived } = state;
   const decision = decisionOf(state);
-  const last = step === episode.decisions.length - 1;
+  const arrow = sign(agent.actions[decision.action]);
+  if (arrived) return [el("p", { class: "over" }, "The end"), el("h2", { class: "outcome" }, endingText(episode))];
   return [
     el("p", { class: "over" }, `Step ${step + 1} of ${episode.decisions.length}`),
-    el("h2", {}, `It ${actionPhrase(agent, decision.action)}`),
-    el(
-      "p",
-      { class: "command" },
-      step ? "Still to get: " : "You asked for: ",
-      el("strong", {}, decision.command_text),
-      ".",
-    ),
-    last && el("p", { class: "outcome" }, endingText(episode)),
+    el("h2", {}, `It ${present(agent, decision.action)} ${arrow}`.trim()),
+    amounts(agent, decision),
   ];
 }
 
-/** Return "goes right →" or "chooses “mine”". Only moves have a verb that fits every environment. */
-function actionPhrase(agent, action) {
-  const name = agent.actions[action];
-  return sign(name) ? `goes ${name} ${sign(name)}` : `chooses “${name}”`;
+/** Return what it has so far, still needs, and was asked for in all: three numbers that add up. */
+function amounts(agent, decision) {
+  if (agent.space.kind === "simplex")
+    return el("p", { class: "command" }, "You weigh: ", el("strong", {}, decision.command_text), ".");
+  return el(
+    "table",
+    { class: "amounts" },
+    el(
+      "thead",
+      {},
+      el(
+        "tr",
+        {},
+        el("td", {}),
+        ["so far", "still to get", "asked in all"].map((name) => el("th", { scope: "col" }, name)),
+      ),
+    ),
+    el(
+      "tbody",
+      {},
+      agent.objectives.map((objective, i) => {
+        const [had, left] = [decision.collected[i] ?? 0, decision.command[i]];
+        return el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, objective.name),
+          [had, left, had + left].map((value) => el("td", {}, quantity(objective, value))),
+        );
+      }),
+    ),
+  );
 }
 
-function endingText(episode) {
-  const end = `The episode ends with ${episode.achieved_text}`;
-  if (episode.delivered === null) return `${end}.`; // preferences ask for no return
-  return episode.delivered ? `${end}, as you asked.` : `${end}. You asked for ${episode.command_text}.`;
-}
-
-/** Update the rows. They are kept while only their marks change, which keeps the focus. */
+/** Update the rows in place: a row stays where it is while the film plays, and keeps the focus. */
 function fill(list, state, controller) {
-  const { agent, foil, step, episode } = state;
-  const impossible = impossibleFoils(state);
+  const { agent, foil } = state;
   const decision = decisionOf(state);
-  const key = `${episode.command}/${step}/${[...impossible]}`;
-  if (list.dataset.key !== key) {
-    const focused = [...list.querySelectorAll("button")].indexOf(document.activeElement);
-    list.dataset.key = key;
+  const impossible = impossibleFoils(state);
+  const shown = agent.actions.length <= ROWS ? agent.actions.map((_, action) => action) : decision.valid_actions;
+  if (list.dataset.shown !== String(shown)) {
+    list.dataset.shown = String(shown);
     refill(
       list,
-      decision.valid_actions.map((action) => row(agent, decision, action, impossible.has(action), controller)),
-      decision.valid_actions.length === 1 && el("li", { class: "note" }, "This is the only valid action here."),
+      shown.map((action) => row(agent, action, controller)),
+      el("li", { class: "note" }, "This is the only possible action here."),
     );
-    if (focused >= 0) list.querySelectorAll("button")[focused]?.focus();
   }
-  for (const item of list.children) {
-    item.classList.toggle("asked", Number(item.dataset.action) === foil);
-    item.querySelector("button")?.setAttribute("aria-pressed", String(Number(item.dataset.action) === foil));
-  }
+  for (const item of /** @type {Iterable<HTMLElement>} */ (list.querySelectorAll("li.action")))
+    update(item, state, decision, impossible, Number(item.dataset.action) === foil);
+  /** @type {HTMLElement} */ (list.lastElementChild).hidden = decision.valid_actions.length > 1;
 }
 
 /** Return the foils that are proven impossible at this step, from single answers and from the flip map. */
@@ -78,37 +96,49 @@ function impossibleFoils({ precomputed, flips, step }) {
   return new Set([...single, ...cells].filter(({ status }) => status === "proven infeasible").map(({ foil }) => foil));
 }
 
-function row(agent, decision, action, impossible, controller) {
+function row(agent, action, controller) {
   const name = agent.actions[action];
-  const chosen = action === decision.action;
-  const share = decision.probabilities[action];
   return el(
     "li",
-    { class: `action${chosen ? " chosen" : ""}`, "data-action": action },
+    { class: "action", "data-action": action },
     el(
       "span",
       { class: "swatch", "aria-hidden": "true", vars: { "--colour": colourOf(action) } },
       sign(name) || name.charAt(0),
     ),
     el("span", { class: "action-name" }, name),
-    el(
-      "span",
-      { class: "bar" },
-      el("span", { class: "fill", vars: { "--share": share, "--colour": colourOf(action) } }),
-    ),
-    el("span", { class: "share" }, percent(share)),
-    chosen ? el("span", { class: "does" }, "chosen") : whyNotButton(name, action, impossible, controller),
+    el("span", { class: "bar" }, el("span", { class: "fill", vars: { "--colour": colourOf(action) } })),
+    el("span", { class: "share" }),
+    button("", () => controller.ask(action), { class: "why" }),
+    el("span", { class: "does" }),
   );
 }
 
-function whyNotButton(name, action, impossible, controller) {
-  const label = impossible
-    ? withHiddenText(`${name}: `, "never here", " (proven). Why not?")
-    : withHiddenText(`${name}: `, "Why not?", "");
-  return button(label, () => controller.ask(action), {
-    class: impossible ? "why impossible" : "why",
-    title: impossible
-      ? `Proven: no command in the search region makes the agent choose ${name} here`
-      : `Why not ${name}?`,
-  });
+function update(item, state, decision, impossible, isFoil) {
+  const action = Number(item.dataset.action);
+  const name = state.agent.actions[action];
+  const valid = decision.valid_actions.includes(action);
+  const chosen = action === decision.action;
+  const why = item.querySelector("button");
+  const does = item.querySelector(".does");
+  const asks = valid && !chosen && canAnswer(questionOf(state, action, DEFAULT_SETTINGS));
+  item.classList.toggle("chosen", chosen);
+  item.classList.toggle("barred", !valid);
+  item.classList.toggle("asked", isFoil);
+  item.querySelector(".fill").style.setProperty("--share", valid ? decision.probabilities[action] : 0);
+  item.querySelector(".share").textContent = valid ? percent(decision.probabilities[action]) : "";
+  why.hidden = !asks;
+  does.hidden = asks;
+  does.textContent = chosen ? "chosen" : valid ? "not saved" : "not possible";
+  const never = impossible.has(action);
+  why.className = never ? "why impossible" : "why";
+  why.title = never
+    ? `Proven: no command in the search region makes the agent choose ${name} here`
+    : `Why not ${name}?`;
+  why.setAttribute("aria-pressed", String(isFoil));
+  why.replaceChildren(
+    never
+      ? withHiddenText(`${name}: `, "never here", " (proven). Why not?")
+      : withHiddenText(`${name}: `, "Why not?", ""),
+  );
 }

@@ -68,11 +68,28 @@ export function announce(text) {
   if (live && live.textContent !== text) live.textContent = text;
 }
 
-/** Return a box with an error message, and a button that tries again. */
+/** What the statuses of the server mean for somebody who has not written it. */
+const STATUSES = {
+  404: "There is no such page here. Perhaps the link is wrong, or the server has other agents.",
+  409: "This cannot be uploaded.",
+  422: "The server does not understand this request. Perhaps the link is wrong.",
+  429: "The server is busy. Please try again in a moment.",
+  500: "Something went wrong on the server.",
+  503: "The server is busy. Please try again in a moment.",
+};
+
+/** Return a box with an error in plain words, the developers' text as details, and a button that tries again. */
 export function errorBox(error, retry = null) {
-  const message = error instanceof Error ? error.message : String(error);
+  const text = error instanceof Error ? error.message : String(error);
+  const message = STATUSES[error.status] || text;
   announce(message);
-  return el("div", { class: "error-box", role: "alert" }, el("p", {}, message), retry && button("Try again", retry));
+  return el(
+    "div",
+    { class: "error-box", role: "alert" },
+    el("p", {}, message),
+    message !== text && el("details", {}, el("summary", {}, "Details"), el("p", { class: "small" }, text)),
+    retry && button("Try again", retry),
+  );
 }
 
 /** Return whether the system is set to reduced motion. */
@@ -80,11 +97,12 @@ export function prefersReducedMotion() {
   return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
 }
 
-/** Scroll to an element unless its start is visible already. */
-export function bringIntoView(node) {
-  const { top } = node.getBoundingClientRect();
-  if (top >= 0 && top < 0.6 * window.innerHeight) return;
-  node.scrollIntoView({ block: "start", behavior: prefersReducedMotion() ? "auto" : "smooth" });
+/** Scroll to an element unless all of it, or its start high up, is visible already. */
+export function bringIntoView(node, block = "start") {
+  const { top, bottom } = node.getBoundingClientRect();
+  const start = block === "start" ? 0.6 : 0.2;
+  if (top >= 0 && (top < start * window.innerHeight || bottom <= window.innerHeight)) return;
+  node.scrollIntoView({ block, behavior: prefersReducedMotion() ? "auto" : "smooth" });
 }
 
 /** Save text or a blob as a file. */

@@ -7,9 +7,8 @@ import { title } from "./text.js";
 import { uploadCard } from "./upload.js";
 
 const LEAD =
-  "Each of these agents acts on a command: what it should achieve. Choose an environment and a command, watch the " +
-  "episode, and ask why the agent did not choose another action. The answer is the smallest change of the command " +
-  "that makes it choose that action.";
+  "Each of these agents acts on a command: what it should bring. Choose one, and ask why it did not act otherwise. " +
+  "The answer is the smallest change of the command with which it would have.";
 
 /** @param {HTMLElement} root */
 export function showEnvironments(root, store, controller) {
@@ -46,24 +45,26 @@ function variantsOf(agent, agents) {
 }
 
 function environmentCard(agent, variants, controller) {
-  const open = button("", () => controller.openAgent(agent.name), { class: "environment" });
-  open.append(
-    el("span", { class: "environment-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
-    el("span", { class: "environment-name" }, agent.title || title(agent.name)),
-    el("span", { class: "environment-about" }, agent.about || ""),
+  const name = agent.title || title(agent.name);
+  const open = button(name, () => controller.openFirst(agent.name), { class: "environment" });
+  return el(
+    "article",
+    { class: "card environment-card" },
+    el("div", { class: "environment-picture" }, el("img", { src: pictureOf(agent), alt: "" })),
+    el("h2", {}, open),
+    el("p", { class: "environment-about" }, agent.about || ""),
     el(
-      "span",
+      "p",
       { class: "chips" },
       agent.objectives.map((objective) => el("span", { class: "chip" }, objective.name)),
     ),
+    variants.length > 0 && variantButtons(agent, variants, controller),
   );
-  const more = variants.length > 0 && variantButtons(agent, variants, controller);
-  return el("article", { class: "card environment-card" }, open, more);
 }
 
 function variantButtons(agent, variants, controller) {
   const buttons = variants.map((variant) =>
-    button(withHiddenText("", shortName(agent, variant), ` ${agent.title}`), () => controller.openAgent(variant.name), {
+    button(withHiddenText("", shortName(agent, variant), ` ${agent.title}`), () => controller.openFirst(variant.name), {
       class: "quiet",
       title: variant.name,
     }),

@@ -1,18 +1,19 @@
-/** The panels below the episode, as tabs: command space, whole episode, comparison, options. */
+/** The panels below the episode, as tabs: whole episode, comparison, options. */
 
-import { createCommandSpace } from "./command_space.js";
 import { createCompare } from "./compare.js";
 import { bringIntoView, button, el } from "./dom.js";
 import { createOptions } from "./options.js";
+import { isSaved } from "./saved.js";
 import { createScope } from "./state.js";
 import { createWholeEpisode } from "./whole_episode.js";
 
-const TABS = [
-  { id: "space", label: "Command space", create: createCommandSpace },
+const ALL = [
   { id: "episode", label: "Whole episode", create: createWholeEpisode },
   { id: "compare", label: "Compare", create: createCompare },
   { id: "options", label: "Options", create: createOptions },
 ];
+/** A saved page has only what was saved with it. */
+const TABS = isSaved() ? ALL.slice(0, 1) : ALL;
 
 /** @param {import("./state.js").Store} store */
 export function createExplore(scope, store, controller) {
@@ -29,7 +30,7 @@ export function createExplore(scope, store, controller) {
     { class: "tabs", role: "tablist", "aria-label": "Explore", on: { keydown: (event) => move(event) } },
     tabs,
   );
-  const opener = button("", () => controller.explore(store.get().explore ? null : "space"), {
+  const opener = button("", () => controller.explore(store.get().explore ? null : "episode"), {
     class: "opener",
     "aria-controls": "explore",
   });
@@ -48,7 +49,7 @@ export function createExplore(scope, store, controller) {
   }
 
   scope.draw(["explore"], ({ explore }) => {
-    opener.textContent = explore ? "Close" : "Explore";
+    opener.textContent = explore ? "Close" : "For researchers: whole episode, comparison, options";
     opener.setAttribute("aria-expanded", String(Boolean(explore)));
     body.hidden = !explore;
     TABS.forEach((tab, i) => {

@@ -24,12 +24,21 @@ export function showGoals(root, store, controller) {
     few.length < order.length &&
     button(`Show all ${order.length} goals`, () => (fill(order), more.remove()), { class: "quiet more" });
   fill(few);
+  const legend =
+    agent.objectives.some((objective) => objective.cost) &&
+    el("p", { class: "small" }, "Striped bars are costs: the shorter, the better.");
   root.replaceChildren(
     el(
       "section",
       { class: "goal-head" },
       el("img", { class: "goal-picture", src: pictureOf(agent), alt: `The environment of ${agent.name} at the start` }),
-      el("div", {}, el("h1", {}, "What do you want?"), el("p", { class: "lead" }, agent.about || ""), badges(agent)),
+      el(
+        "div",
+        {},
+        el("h1", {}, "What do you want?"),
+        el("p", { class: "lead" }, agent.guide?.rules || agent.about),
+        badges(agent),
+      ),
     ),
     el(
       "div",
@@ -37,7 +46,7 @@ export function showGoals(root, store, controller) {
       agent.objectives.length === 2 &&
         agent.front.length > 2 &&
         frontPicture(agent, (i) => controller.startEpisode(agent.front[i])),
-      el("div", {}, list, more, ownCommand(agent, controller)),
+      el("div", {}, list, more, legend, ownCommand(agent, controller)),
     ),
   );
 }
@@ -78,6 +87,7 @@ function goalCard(agent, i, controller) {
     title: agent.front_texts[i],
   });
   card.append(
+    el("span", { class: "goal-label" }, goalName(agent, i)),
     el(
       "span",
       { class: "goal-rows" },
@@ -85,6 +95,19 @@ function goalCard(agent, i, controller) {
     ),
   );
   return card;
+}
+
+/** Return a name for a goal: what it has most of, or least of a cost, among all goals of the agent. */
+export function goalName({ objectives, front }, i) {
+  const isBest = (j) => front.every((point, k) => k === i || point[j] < front[i][j]);
+  const best = objectives.flatMap((objective, j) =>
+    isBest(j) ? [`${objective.cost ? "Least" : "Most"} ${objective.name}`] : [],
+  );
+  if (best.length) return best.join(", ").replace(/, ([A-Z])/g, (_, letter) => `, ${letter.toLowerCase()}`);
+  const rank = (j) => front.filter((point) => point[j] < front[i][j]).length / Math.max(1, front.length - 1);
+  const ranks = objectives.map((_, j) => rank(j));
+  const strongest = objectives[ranks.indexOf(Math.max(...ranks))];
+  return objectives.length === 2 ? "In between" : `${strongest.cost ? "Little" : "Much"} ${strongest.name}`;
 }
 
 /** Return one objective of a command as a bar. */

@@ -4,7 +4,7 @@ import { DEFAULT_SETTINGS } from "./state.js";
 
 /** Options that links of earlier versions have as fields of their own. */
 const EARLIER_OPTIONS = ["box", "kappa", "norm", "keep", "ranges", "sparse", "k", "min_change"];
-const TABS = ["space", "episode", "compare", "options"];
+const TABS = ["episode", "compare", "options"];
 
 /**
  * Return the fragment, without its #.
@@ -24,10 +24,9 @@ export function writeLink(state) {
     if (queries !== null) fields.set("queries", String(queries));
     if (Object.keys(options).length) fields.set("options", JSON.stringify(options));
     if (state.explore) fields.set("explore", state.explore);
-    if (state.explore === "space" && state.axes) fields.set("axes", state.axes.join(","));
-    if (state.explore === "space" && state.zoom) fields.set("zoom", String(state.zoom));
-    if (state.explore === "space" && state.probe)
-      fields.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
+    if (state.axes) fields.set("axes", state.axes.join(","));
+    if (state.zoom) fields.set("zoom", String(state.zoom));
+    if (state.probe) fields.set("probe", state.probe.map((x) => Number(x.toPrecision(7))).join(","));
     if (state.explore === "compare" && state.comparison) fields.set("compare", JSON.stringify(state.comparison));
   }
   return fields.toString().replaceAll("%2C", ",");

@@ -6,6 +6,9 @@ import { showEnvironments } from "./environments.js";
 import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
 import { readLink, writeLink } from "./link.js";
+import { createHelp } from "./help.js";
+import { isSaved } from "./saved.js";
+import { moveBy } from "./stage.js";
 import { createScope, createStore } from "./state.js";
 import { title } from "./text.js";
 import { isDark, startTheme, toggleTheme } from "./theme.js";
@@ -13,6 +16,7 @@ import { isDark, startTheme, toggleTheme } from "./theme.js";
 const store = createStore();
 const controller = createController(store);
 const root = document.getElementById("view");
+const help = createHelp();
 let scope = createScope(store);
 
 function drawView(state) {
@@ -29,8 +33,8 @@ function drawView(state) {
 function drawBreadcrumbs({ view, agent, episode }) {
   const current = (name) => ({ "aria-current": view === name ? "page" : null });
   const name = agent && (agent.title || title(agent.name));
-  const links = [button("Environments", () => controller.showEnvironments(), current("environments"))];
-  if (agent) links.push(button(name, () => controller.openAgent(agent.name), current("goals")));
+  const links = isSaved() ? [] : [button("Environments", () => controller.showEnvironments(), current("environments"))];
+  if (agent && !isSaved()) links.push(button(name, () => controller.openAgent(agent.name), current("goals")));
   const last = agent && episode && view === "episode" && el("span", { "aria-current": "page" }, episode.command_text);
   document.getElementById("crumbs").replaceChildren(...links, ...(last ? [last] : []));
   document.title = agent ? `${name} · Paretofoil` : "Paretofoil: why not?";
@@ -75,7 +79,30 @@ function drawTools() {
   const link = button("Copy link", () => copy(window.location.href, link), { title: "A link to this view" });
   store.watch(["view"], ({ view }) => (link.hidden = view === "environments"));
   link.hidden = true;
-  document.getElementById("tools").replaceChildren(link, toggle);
+  const ask = button("?", help.open, { class: "round", "aria-label": "How this works", title: "How this works (?)" });
+  document.getElementById("tools").replaceChildren(link, ask, toggle);
+  document.body.append(help.node);
+}
+
+/** Space plays and stops, arrows step, End shows the end, and ? explains. */
+function pressKey(event) {
+  const inControl = event.target.closest?.(
+    "input, select, textarea, button, summary, canvas, dialog, [role=tab], .flip-scroll",
+  );
+  if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || (inControl && event.key !== "?"))
+    return;
+  if (event.key === "?" && !event.target.closest?.("input")) return help.open();
+  if (store.get().view !== "episode") return;
+  const run = {
+    " ": () => controller.play(!store.get().playing),
+    ArrowLeft: () => (controller.play(false), moveBy(store, controller, -1)),
+    ArrowRight: () => (controller.play(false), moveBy(store, controller, 1)),
+    End: () => (controller.play(false), moveBy(store, controller, Infinity)),
+    Escape: () => controller.closeRollout(),
+  }[event.key];
+  if (!run) return;
+  event.preventDefault();
+  run();
 }
 
 /** For tests and benchmarks; the times are milliseconds of the map's last draft, and of the last whole map. */
@@ -88,9 +115,14 @@ store.watch(
   drawLink,
 );
 store.watch(["problem"], drawProblem);
+store.watch(["busy"], ({ busy }) => {
+  document.getElementById("busy").hidden = !busy;
+  root.setAttribute("aria-busy", String(busy));
+});
+window.addEventListener("keydown", pressKey);
 document.getElementById("home").addEventListener("click", (event) => {
   event.preventDefault();
-  controller.showEnvironments();
+  if (!isSaved()) controller.showEnvironments();
 });
 window.addEventListener("hashchange", () => {
   if (window.location.hash.slice(1) !== writeLink(store.get())) openAddress();

@@ -17,12 +17,19 @@ export function isSaved() {
 /** @returns {any|undefined} the saved response to a request; undefined if there is a server */
 export function savedResponse(method, path, body) {
   if (!isSaved()) return undefined;
-  saved ??= readSaved(document.getElementById("episode").textContent);
-  const match = saved.answers.find(
-    (entry) => entry.method === method && entry.path === path && matches(entry.body, body),
-  );
+  const match = findResponse(method, path, body);
   if (!match) throw new Error(UNSAVED);
   return match.result;
+}
+
+/** Return whether a request has a response: with a server always, else if it was saved. */
+export function hasResponse(method, path, body) {
+  return !isSaved() || Boolean(findResponse(method, path, body));
+}
+
+function findResponse(method, path, body) {
+  saved ??= readSaved(document.getElementById("episode").textContent);
+  return saved.answers.find((entry) => entry.method === method && entry.path === path && matches(entry.body, body));
 }
 
 function readSaved(text) {

@@ -1,7 +1,7 @@
-/** Sliders for the objectives of a command. */
+/** Sliders for the objectives of a command, each with a number that can be typed. */
 
 import { el } from "./dom.js";
-import { quantity } from "./text.js";
+import { amount, fromAmount, quantity, short } from "./text.js";
 
 const STEPS = 400;
 let serial = 0;
@@ -11,19 +11,26 @@ let serial = 0;
  * @param {{objectives: Object[]}} agent
  * @param {{low: number[], high: number[], kind?: string}} region
  * @param {function(number[]): void} onChange
+ * @param {function(): void} onRelease called when a slider is let go, or a number was typed
  * @returns {{node: HTMLElement, show: function(number[]): void, limit: function(Object): void}}
  */
-export function commandSliders(agent, region, onChange) {
+export function commandSliders(agent, region, onChange, onRelease = () => {}) {
   let command = [...region.low],
     limits = region;
   const rows = agent.objectives.map((objective, i) =>
-    sliderRow(objective, (share) => {
-      const value = limits.low[i] + share * (limits.high[i] - limits.low[i]);
-      command = region.kind === "simplex" ? balanced(command, i, value) : command.map((x, j) => (j === i ? value : x));
-      show(command);
-      onChange([...command]);
-    }),
+    sliderRow(
+      objective,
+      (share) => set(i, limits.low[i] + share * (limits.high[i] - limits.low[i])),
+      (value) => set(i, Math.max(limits.low[i], Math.min(limits.high[i], value))),
+      onRelease,
+    ),
   );
+
+  function set(i, value) {
+    command = region.kind === "simplex" ? balanced(command, i, value) : command.map((x, j) => (j === i ? value : x));
+    show(command);
+    onChange([...command]);
+  }
 
   function show(values) {
     command = [...values];
@@ -43,9 +50,20 @@ export function commandSliders(agent, region, onChange) {
   };
 }
 
-function sliderRow(objective, move) {
+function sliderRow(objective, move, type, release) {
   const id = `slider-${++serial}`;
-  const text = el("output", { for: id, class: "slider-value" });
+  const unit = objective.probability ? "%" : objective.unit;
+  const number = el("input", {
+    type: "number",
+    step: "any",
+    "aria-label": `${objective.name}, typed${unit ? ` in ${unit}` : ""}`,
+    on: {
+      change: () => {
+        if (number.value !== "") type(fromAmount(objective, Number(number.value)));
+        release();
+      },
+    },
+  });
   const input = el("input", {
     type: "range",
     id,
@@ -55,14 +73,16 @@ function sliderRow(objective, move) {
     on: {
       // Costs grow to the right, although their number falls.
       input: () => move(objective.cost ? 1 - Number(input.value) / STEPS : Number(input.value) / STEPS),
+      change: release,
     },
   });
-  const node = el("div", { class: "slider" }, el("label", { for: id }, objective.name), input, text);
+  const typed = el("span", { class: "slider-value" }, number, unit && el("span", {}, unit));
+  const node = el("div", { class: "slider" }, el("label", { for: id }, objective.name), input, typed);
   return {
     node,
     show(value, share) {
       input.value = String(Math.round(STEPS * (objective.cost ? 1 - share : share)));
-      text.textContent = quantity(objective, value);
+      number.value = short(amount(objective, value), 3);
       input.setAttribute("aria-valuetext", quantity(objective, value));
     },
   };

@@ -9,19 +9,23 @@ import { probabilities } from "./policy.js";
 import { axesOf, regionOf, within, zoomOf } from "./search_region.js";
 import { balanced, commandSliders } from "./sliders.js";
 import { decisionOf } from "./state.js";
-import { percent, sign, signed, commandText } from "./text.js";
+import { isSaved } from "./saved.js";
+import { percent, plainNumbers, sign, signed, commandText } from "./text.js";
 
 /** Searches whose answers can be shown together on the map. */
 const COMPARED = ["exact", "boundary", "cf-zoo", "nearest-front"];
 /** Share of a range that one press of an arrow key moves. */
 const NUDGE = 1 / 60;
 
-/** @param {import("./state.js").Store} store */
-export function createSpaceControls(scope, store, canvas) {
+/**
+ * @param {import("./state.js").Store} store
+ * @param {import("./controller.js").Controller} controller
+ */
+export function createSpaceControls(store, controller, canvas, onRelease) {
   const { agent } = store.get();
-  const sliders = commandSliders(agent, agent.space, (probe) => store.set({ probe }));
+  const sliders = commandSliders(agent, agent.space, controller.moveProbe, onRelease);
   const text = el("p", { class: "probe-text" });
-  const bars = el("ul", { class: "probe-bars" });
+  const bars = el("ul", { class: "probe-bars", "aria-label": "What the agent would do" });
   const axes = agent.objectives.length > 2 ? axisChoice(agent, store) : null;
   const legend = el("ul", { class: "legend", "aria-label": "Legend" });
   const compare = button("Ask every search", () => askAll(store, compare), {
@@ -29,12 +33,12 @@ export function createSpaceControls(scope, store, canvas) {
   });
   const reach = button(
     "Go to the answer",
-    () => store.set({ probe: store.get().answer.result.answer.quoted.command }),
+    () => (controller.moveProbe(store.get().answer.result.answer.quoted.command), onRelease()),
     {
       title: "Take the answer in hand: the map becomes the slice through it",
     },
   );
-  const reset = button("Reset", () => store.set({ probe: null }));
+  const reset = button("Reset", () => controller.moveProbe(null));
 
   const zoom = (factor) => store.set({ zoom: Math.max(1, zoomOf(store.get()) * factor) });
   const closer = button("+", () => zoom(2), { class: "round", "aria-label": "Zoom in" });
@@ -47,7 +51,7 @@ export function createSpaceControls(scope, store, canvas) {
     axesOf(state).forEach(
       (i, k) => (probe = agent.space.kind === "simplex" ? balanced(probe, i, values[k]) : probe.with(i, values[k])),
     );
-    store.set({ probe: within(regionOf(agent, decisionOf(state)), probe) });
+    controller.moveProbe(within(regionOf(agent, decisionOf(state)), probe));
   }
 
   function nudge(event) {
@@ -66,10 +70,11 @@ export function createSpaceControls(scope, store, canvas) {
     sliders.limit(region);
     sliders.show(probe);
     axes?.show(axesOf(state));
-    compare.hidden = state.foil === null;
+    compare.hidden = state.foil === null || isSaved();
     reset.hidden = !state.probe;
     reach.hidden = !state.answer.result?.answer.quoted;
-    text.textContent = `Asked for ${commandText(agent.objectives, probe)}`;
+    const rest = agent.space.kind === "simplex" || !state.step ? "" : " from here on";
+    text.textContent = `Ask for ${plainNumbers(commandText(agent.objectives, probe))}${rest}`;
     const shares = sharesOf(state, probe);
     if (shares) fillBars(bars, state, shares);
     fillLegend(legend, state, places);
@@ -83,25 +88,21 @@ export function createSpaceControls(scope, store, canvas) {
     if (document.activeElement === canvas) announce(`${text.textContent}: ${best}`);
   }
 
-  const node = el(
-    "div",
-    { class: "space-controls" },
-    axes?.node,
-    text,
+  const png = button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob)));
+  return {
+    sliders: el("div", { class: "space-controls" }, text, sliders.node),
     bars,
-    sliders.node,
-    el(
+    tools: el(
       "div",
-      { class: "buttons" },
-      closer,
-      wider,
-      reach,
-      reset,
-      compare,
-      button("Save as PNG", () => canvas.toBlob((blob) => save(`${agent.name}-map.png`, blob))),
+      { class: "space-tools" },
+      axes?.node,
+      el("div", { class: "buttons" }, closer, wider, reach, reset),
+      el("details", {}, el("summary", {}, "What the map shows"), legend, el("div", { class: "buttons" }, compare, png)),
     ),
-  );
-  return { node, legend, show, moveTo, nudge };
+    show,
+    moveTo,
+    nudge,
+  };
 }
 
 function sharesOf(state, probe) {

@@ -17,6 +17,7 @@ const START = {
   seed: 0,
   episode: null,
   step: 0,
+  arrived: false,
   playing: false,
   foil: null,
   settings: DEFAULT_SETTINGS,
@@ -24,6 +25,7 @@ const START = {
   precomputed: {},
   bySearch: {},
   rollout: null,
+  rolloutAt: 0,
   explore: null,
   axes: null,
   zoom: null,
@@ -33,6 +35,7 @@ const START = {
   influence: IDLE,
   comparison: null,
   problem: null,
+  busy: false,
   dark: false,
 };
 

@@ -95,3 +95,52 @@ function unit(objective, shown) {
 function chance(objective) {
   return objective.probability ? `${objective.cost ? "risk" : "chance"} of ${objective.name}` : objective.name;
 }
+
+const PRESENT = { gone: "goes", done: "does", mined: "mines" };
+const PAST = { gone: "went", done: "did" };
+
+/** Return "goes right", "turns left", "does nothing", from the phrase of an action ("gone right"). */
+export function present(agent, action) {
+  return conjugated(agent, action, (verb) => PRESENT[verb] ?? verb.replace(/ed$/, "s"), "chooses");
+}
+
+/** Return "went right", "turned left", "did nothing". */
+export function past(agent, action) {
+  return conjugated(agent, action, (verb) => PAST[verb] ?? verb, "chose");
+}
+
+function conjugated(agent, action, change, otherwise) {
+  const phrase = agent.phrases?.[action] || "";
+  const [verb, ...rest] = phrase.split(" ");
+  const known = verb in PRESENT || /ed$/.test(verb);
+  return known ? [change(verb), ...rest].join(" ") : `${otherwise} “${agent.actions[action]}”`;
+}
+
+/** Return whether an action is a move in the direction of its arrow. */
+export function isMove(agent, action) {
+  return Boolean(sign(agent.actions[action])) && /^gone /.test(agent.phrases?.[action] || "gone ");
+}
+
+/**
+ * Return a text in which no number has more than three significant digits. The exact numbers are in the details.
+ * "3.39 protein instead of 3.393" would then name the same number twice, and becomes "slightly more protein (3.39)".
+ */
+export function plainNumbers(text) {
+  return text
+    .replace(/(\d[\d,]*\.?\d*) ([^,()]*?) instead of (\d[\d,]*\.?\d*)(?=,| |\))/g, (whole, to, name, from) =>
+      threeDigits(to) === threeDigits(from) && to !== from
+        ? `slightly ${toNumber(to) > toNumber(from) ? "more" : "less"} ${name} (${threeDigits(to)})`
+        : whole,
+    )
+    .replace(/\d[\d,]*(\.\d+)?/g, threeDigits);
+}
+
+const toNumber = (text) => Number(text.replaceAll(",", ""));
+
+function threeDigits(text) {
+  const tail = /[,.]$/.test(text) ? text.at(-1) : "";
+  const digits = tail ? text.slice(0, -1) : text;
+  const significant = digits.replaceAll(",", "").replace(".", "").replace(/^0+/, "");
+  if (significant.length <= 3 || !digits.includes(".")) return text;
+  return `${short(toNumber(digits), 3)}${tail}`;
+}

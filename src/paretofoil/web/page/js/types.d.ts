@@ -36,6 +36,7 @@ interface Agent extends AgentSummary {
   front_texts: string[];
   stochastic: boolean;
   white_box: boolean;
+  guide: { rules: string; command: number[]; step: number } | null;
 }
 
 interface Decision {
@@ -49,6 +50,7 @@ interface Decision {
   values: number[] | null;
   command_text: string;
   picture: string;
+  place: [number, number] | null;
 }
 
 interface Episode {
@@ -60,6 +62,7 @@ interface Episode {
   achieved_text: string;
   delivered: boolean | null;
   end_picture: string;
+  end_place: [number, number] | null;
 }
 
 interface Search {
@@ -99,7 +102,7 @@ interface Task<Result> {
 }
 
 interface Rollout {
-  kind: "answer" | "attainable";
+  kind: "answer" | "attainable" | "probe";
   status: "waiting" | "done" | "failed";
   rest?: Episode;
   issued?: number[];
@@ -115,6 +118,7 @@ interface State {
   seed: number;
   episode: Episode | null;
   step: number;
+  arrived: boolean;
   playing: boolean;
   foil: number | null;
   settings: Settings;
@@ -123,6 +127,7 @@ interface State {
   precomputed: Record<number, AnswerResult>;
   bySearch: Record<string, AnswerResult>;
   rollout: Rollout | null;
+  rolloutAt: number;
   explore: string | null;
   axes: [number, number] | null;
   zoom: number | null;
@@ -132,6 +137,7 @@ interface State {
   influence: Task<any>;
   comparison: { agent?: string; search?: string } | null;
   problem: { error: any; retry: () => void } | null;
+  busy: boolean;
   dark: boolean;
 }
 

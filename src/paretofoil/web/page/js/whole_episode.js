@@ -48,8 +48,7 @@ export function createWholeEpisode(scope, store, controller) {
         "Each cell is a question: why not this action at this step? Choose a cell to see its answer.",
       ),
       startOrProgress(state.flips, "Ask about every step", askFlips, () => stop("flips")),
-      state.flips.status !== "idle" &&
-        flipMap(state, cellsOf(state.flips), (step, foil) => (controller.goToStep(step), controller.ask(foil))),
+      state.flips.status !== "idle" && flipMap(state, cellsOf(state.flips), controller.askAt),
     ),
   );
   scope.draw(["influence", "step"], (state) =>

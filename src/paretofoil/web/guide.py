@@ -1,0 +1,66 @@
+"""What a first-time visitor of the page is told and shown about each environment of the catalogue."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Guide:
+    """The rules of an environment in a few words, and the question that the page opens first."""
+
+    rules: str
+    """What happens there, what the agent is asked for, and what the numbers mean."""
+    command: tuple[float, ...]
+    step: int
+    """A step at which a small change of the command leads to another action, by the flip map of the shipped agent."""
+
+
+GUIDES = {
+    "deep-sea-treasure": Guide(
+        "A submarine takes one treasure: the richer, the farther away. "
+        "You tell it how much treasure to bring, and in how many steps.",
+        (8.0, -8.0),
+        5,
+    ),
+    "minecart": Guide(
+        "A cart drives to mines and brings two kinds of ore home. "
+        "You tell it how much of each to bring (the cart holds 1.5 in all), and how much fuel to burn.",
+        (0.0, 1.5, -0.96),
+        12,
+    ),
+    "resource-gathering": Guide(
+        "Bring gold and a diamond home. Each step onto an enemy (purple) is deadly one time in ten. "
+        "You tell it how surely to bring each, and which risk of death to take.",
+        (0.0, 0.0, 1.0),
+        0,
+    ),
+    "breakable-bottles": Guide(
+        "Bring two bottles from the left to the house; each is worth 25 points. One at a time is safe; "
+        "both at once is faster, but one may break. You tell it the steps, the points, and which risk to take.",
+        (-18.0, 50.0, 0.0),
+        5,
+    ),
+    "branch-path": Guide(
+        "Collect A (red) and B (green) along two branches, with too few steps to take them all. "
+        "You tell it how many of each to bring.",
+        (2.0, 2.0),
+        0,
+    ),
+    "collect-two": Guide(
+        "Collect two of the marks A to D: the first pays 1, the second 0.8. You tell it how much of each to bring.",
+        (0.8, 0.0, 0.0, 1.0),
+        0,
+    ),
+    "reward-line": Guide(
+        "Walk up to the top row, which pays more A on the left and more B on the right. "
+        "You tell it how much of each to bring.",
+        (0.5, 0.5),
+        2,
+    ),
+    "fruit-tree": Guide(
+        "Go left or right seven times, down to a fruit with six nutrients. "
+        "You tell it how much of each nutrient the fruit should have.",
+        (3.3927696, 4.785309, 1.2438035, 7.204603, 1.7175233, 3.0309558),
+        0,
+    ),
+}
+"""By the name of the environment."""
