@@ -103,8 +103,9 @@ def test_the_agent_is_where_its_place_says(name):
     before, after = kept[0], next(s for s in kept if place_of(name, s) != place_of(name, kept[0]))
     pictures = [picture_of(name, snapshot).astype(int) for snapshot in (before, after)]
     changed = np.abs(pictures[0] - pictures[1]).sum(axis=2) > 30
-    for x, y in (place_of(name, before), place_of(name, after)):
-        row, column = round(y * changed.shape[0]), round(x * changed.shape[1])
+    for place in (place_of(name, before), place_of(name, after)):
+        assert place is not None
+        row, column = round(place[1] * changed.shape[0]), round(place[0] * changed.shape[1])
         assert changed[row - 3 : row + 4, column - 3 : column + 4].any(axis=1).all()
 
 
