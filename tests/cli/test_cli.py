@@ -157,6 +157,10 @@ def test_every_option_of_the_library_can_be_typed(run):
         "min_change": 0.01,
         "attainable": False,
     }
+    likely = json.loads(run(*EXAMPLE, "--probability", "0.6", "--no-attainable", "--json").out)[
+        "options"
+    ]  # without kappa
+    assert likely["probability"] == 0.6
     shown = " ".join(run("explain", "--help").out.replace("│", " ").split())
     assert all(info.help in shown for info in describe_options())
 

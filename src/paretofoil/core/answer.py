@@ -84,6 +84,8 @@ class QuestionRecord:
     """The only objectives that may change, if a sparse answer was requested; empty if all may change."""
     preferences: bool = False
     """Whether commands are preferences: weights that sum to 1."""
+    probability: float | None = None
+    """The probability that the foil must have at least; None if it must win by kappa."""
     amounts: tuple[Limit, ...] = ()
     """The limits of a foil on continuous actions. Action 0 is then the foil, and each limit is a rival whose value is
     minus its margin."""

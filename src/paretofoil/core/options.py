@@ -43,6 +43,14 @@ class Options:
             ge=0.0,
         ),
     )
+    probability: float | None = field(
+        default=None,
+        metadata=about(
+            "Least probability of the foil, for policies that draw their actions. If omitted, the foil must win.",
+            ge=1e-6,
+            le=1 - 1e-6,
+        ),
+    )
     norm: Norm = field(default="l2", metadata=about("Norm that measures the distance of a command."))
     keep: Sequence[str | int] = field(default=(), metadata=about("Objectives that must not change."))
     ranges: Mapping[str, tuple[float, float]] = field(
@@ -60,6 +68,8 @@ class Options:
     def __post_init__(self) -> None:
         for info in describe_options():
             object.__setattr__(self, info.name, info.checked(getattr(self, info.name)))
+        if self.kappa is not None and self.probability is not None:
+            raise InvalidInput.expected("either kappa or probability", f"{self.kappa:g} and {self.probability:g}")
 
     def __repr__(self) -> str:
         """Return the call that makes these options; defaults are left out."""

@@ -19,7 +19,7 @@ from paretofoil.core.command import (
     reach,
 )
 from paretofoil.core.errors import InvalidInput, as_whole
-from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores, query
+from paretofoil.core.policy import IMPOSSIBLE, Policy, PolicyAtStates, QueryAtStates, as_scores, query, tells_values
 
 KAPPA = 0.05
 """Default margin by which the foil must win (paper, Table "CF-ZOO hyperparameters")."""
@@ -46,6 +46,9 @@ class Question:
     low: np.ndarray = None  # type: ignore[assignment]
     high: np.ndarray = None  # type: ignore[assignment]
     """The search region: by default the smallest box that contains the command space and the command."""
+    probability: float | None = None
+    """The probability that the foil must have at least; None if it must win by kappa. The margin is then the logarithm
+    of the foil's odds minus that of these odds, and kappa is 0."""
     norm: Norm = "l2"
     """Norm that measures scaled changes; l2 in the paper."""
     kept: tuple[int, ...] = ()
@@ -71,6 +74,13 @@ class Question:
             raise InvalidInput.expected("the norm l2 for changes of preferences", repr(self.norm))
         if not (np.isfinite(self.kappa) and self.kappa >= 0):
             raise InvalidInput.expected("a margin kappa of at least 0", self.kappa)
+        if self.probability is not None:
+            if not 0 < self.probability < 1 or self.kappa:
+                got = f"{self.probability} with kappa {self.kappa:g}"
+                raise InvalidInput.expected("a probability between 0 and 1, and kappa 0", got)
+            if tells_values(self.policy):
+                got = f"the values of {type(self.policy).__name__}"
+                raise InvalidInput.expected("a policy with probabilities, for a probability of the foil", got)
         front = as_points(() if self.front is None else self.front, "a front of points", command.size)
         front = self.space.checked(front, "the front")
         low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)
@@ -87,6 +97,12 @@ class Question:
     def rivals(self) -> list[int]:
         """The valid actions that the foil must beat."""
         return [action for action in self.valid_actions if action != self.foil]
+
+    @property
+    def log_odds(self) -> float:
+        """The logarithm of the odds that the foil must have."""
+        assert self.probability is not None
+        return float(np.log(self.probability) - np.log1p(-self.probability))
 
     @cached_property
     def basis(self) -> np.ndarray:
@@ -119,10 +135,10 @@ class QuestionBatch:
 
     def __init__(self, questions: Sequence[Question]) -> None:
         first = questions[0]
-        kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm) for q in questions}
+        kind = {(id(q.policy), q.space.dim, q.space.shape, q.norm, q.probability) for q in questions}
         if len(kind) > 1:
-            expected = "questions about one policy, with one number of objectives, one shape and one norm"
-            raise InvalidInput.expected(expected, [(dim, shape, norm) for _, dim, shape, norm in kind])
+            expected = "questions about one policy, with one number of objectives, one shape, norm and probability"
+            raise InvalidInput.expected(expected, [values for _, *values in kind])
         self.questions = list(questions)
         self.norm = first.norm
         self.num_questions, self.dim = len(questions), first.space.dim
@@ -188,10 +204,15 @@ class QuestionBatch:
         return self._query(rows, commands)
 
     def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
-        """Return the margins M_f (N,) of scores (N, num_actions): the foil's score minus the largest of its rivals."""
+        """Return the margins M_f (N,) of scores (N, num_actions): the foil's score minus the largest of its rivals.
+
+        If the foil must have a probability, it is the logarithm of its odds minus that of the odds that it must have.
+        """
         handicap = self._handicap(scores.shape[1])[rows]
-        foil_scores = scores[np.arange(len(rows)), self.foils[rows]]
-        return foil_scores.astype(np.float64) - (scores + handicap).max(axis=1)
+        foil_scores, rivals = scores[np.arange(len(rows)), self.foils[rows]].astype(np.float64), scores + handicap
+        if self.questions[0].probability is None:
+            return foil_scores - rivals.max(axis=1)
+        return log_odds(foil_scores[:, None] - rivals) - self.questions[0].log_odds
 
     def keep_evidence(self) -> None:
         """Record all margins from now on, to compare a proof with them."""
@@ -225,6 +246,13 @@ class QuestionBatch:
     def distances(self, z: np.ndarray) -> np.ndarray:
         """Return the norm of scaled changes z (..., d)."""
         return length(z, self.norm)
+
+
+def log_odds(margins: np.ndarray) -> np.ndarray:
+    """Return the logarithm (N,) of the odds of an action with these margins (N, rivals): -logsumexp(-margins)."""
+    least = margins.min(axis=1)
+    odds: np.ndarray = least - np.log(np.exp(least[:, None] - margins).sum(axis=1))
+    return odds
 
 
 class _Plane:

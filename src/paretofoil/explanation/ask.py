@@ -98,17 +98,22 @@ def _record(
 ) -> QuestionRecord:
     """Return the stored part of a question; `scores` (num_actions,) are those under the original command."""
     chosen, policy = greedy_action(scores, question.valid_actions), question.policy
-    if chosen == question.foil:
+    shares = probabilities(policy, scores, question.valid_actions)
+    if question.probability is not None:
+        if shares[question.foil] >= question.probability:
+            expected = f"a foil with a probability below {question.probability:g}"
+            raise InvalidInput.expected(expected, f"{names[question.foil]!r} with {shares[question.foil]:.3g}")
+    elif chosen == question.foil:
         expected = "a foil that the policy does not choose"
         raise InvalidInput.expected(expected, f"{names[chosen]!r}, which it chooses under this command")
-    same = ("command", "valid_actions", "foil", "kappa", "norm", "low", "high", "kept", "held")
+    same = ("command", "valid_actions", "foil", "kappa", "norm", "low", "high", "kept", "held", "probability")
     return QuestionRecord(
         **{name: getattr(question, name) for name in same},
         objectives=question.space.objectives,  # type: ignore[arg-type]
         actions=names,
         phrases=phrases,
         chosen=chosen,
-        probabilities=probabilities(policy, scores, question.valid_actions),
+        probabilities=shares,
         values=action_values(policy, scores),
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
         free=free,

@@ -237,7 +237,10 @@ def _complete(
     if agent is None or command.tobytes() not in outcomes:
         return answer
     attainable = None
-    if options.attainable and not agent.space.simplex:  # preferences ask for no return that could be delivered
+    greedy = question.probability is None or question.probability >= 0.5  # else a rollout need not take the foil
+    if (
+        options.attainable and greedy and not agent.space.simplex
+    ):  # preferences ask for no return that could be delivered
         found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
         attainable = closest_known(find_attainable(agent, decision, question, command), found, command)
     return replace(answer, rollouts=replace(outcomes[command.tobytes()], attainable=attainable))

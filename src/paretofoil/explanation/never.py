@@ -20,6 +20,7 @@ from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound
 from paretofoil.proof.networks import (
     JointNetwork,
     MarginNetwork,
+    OddsNetwork,
     ProductNetwork,
     joint_network,
     question_network,
@@ -175,7 +176,7 @@ def _decisions(agent: Agent, states: Sequence[Decision] | np.ndarray | None) -> 
 class _Setting:
     """A claim about one decision, with functions that convert points of its search region."""
 
-    network: MarginNetwork | ProductNetwork | JointNetwork
+    network: MarginNetwork | ProductNetwork | OddsNetwork | JointNetwork
     low: np.ndarray
     high: np.ndarray
     claims: Callable[[float], list[tuple[float, Claim]]]

@@ -49,7 +49,7 @@ def make_questions(
         subject: An agent or a policy.
         decision: The decision.
         foils: Actions that were not chosen, by name or number; or limits of the amounts of continuous actions.
-        options: Of these, `box`, `kappa`, `norm`, `keep` and `ranges` are used.
+        options: Of these, `box`, `kappa`, `probability`, `norm`, `keep` and `ranges` are used.
         space: Command space; by default that of the agent or policy.
         front: Front of full returns, or of preferences; by default that of the agent.
         actions: Names of the actions, or the space of continuous ones; by default those of the agent or policy.
@@ -77,10 +77,14 @@ def make_questions(
         low, high = reachable_region(space, decision.command, decision.collected)
         values |= {"space": space, "low": low, "high": high}
     if actor is not None:
+        if options.probability is not None:
+            raise InvalidInput.expected("discrete actions, for a probability of the foil", repr(actor.actions))
         values["kappa"] = options.kappa or 0.0
         parts = [_amount_question(actor, decision, foil, values["kappa"]) for foil in foils]
     else:
         values["kappa"] = default_kappa(policy, decision) if options.kappa is None else options.kappa
+        if options.probability is not None:
+            values |= {"kappa": 0.0, "probability": options.probability}
         valid = decision.valid_actions or tuple(range(len(_scores(policy, decision))))
         numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]  # type: ignore[arg-type]
         parts = [{"policy": policy, "foil": number, "valid_actions": valid} for number in numbers]

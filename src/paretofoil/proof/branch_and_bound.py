@@ -10,7 +10,7 @@ from paretofoil.core.command import Norm
 from paretofoil.core.options import Stop, now
 from paretofoil.proof.bounds import Facets, HalfSpaces
 from paretofoil.proof.halfspace import cut, nearest
-from paretofoil.proof.networks import JointNetwork, MarginNetwork, ProductNetwork
+from paretofoil.proof.networks import JointNetwork, MarginNetwork, OddsNetwork, ProductNetwork
 
 AT_ONCE = 512
 """Maximum number of boxes that are split together."""
@@ -29,7 +29,7 @@ Improve = Callable[[np.ndarray], float]
 class Claim:
     """Some point of the box low, high (d,) has margins of at least `level` over all rivals."""
 
-    network: MarginNetwork | ProductNetwork | JointNetwork
+    network: MarginNetwork | ProductNetwork | OddsNetwork | JointNetwork
     low: np.ndarray
     high: np.ndarray
     level: float

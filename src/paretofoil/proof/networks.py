@@ -25,7 +25,7 @@ from paretofoil.core.policy import (
     WhiteBoxPolicy,
     WhiteBoxValues,
 )
-from paretofoil.core.question import Question
+from paretofoil.core.question import Question, log_odds
 from paretofoil.proof.bounds import (
     AffineForm,
     HalfSpaces,
@@ -385,6 +385,100 @@ def product_network(folded: FoldedValues, question: Question) -> ProductNetwork:
     return ProductNetwork(gains, question.command, question.basis, (2 + dim) * terms)
 
 
+@dataclass(frozen=True, eq=False)
+class OddsNetwork:
+    """The margins over each rival, and the logarithm of the foil's odds, minus the log-odds that the foil must have.
+
+    The log-odds -logsumexp(-m) are concave in the margins m and rise with each. They are at most the smallest margin,
+    so that the smallest of all these numbers is the last. The tangent at any margins is an upper bound, and their value
+    at lower bounds of the margins is a lower bound.
+    """
+
+    network: MarginNetwork
+    threshold: float
+
+    @property
+    def num_rivals(self) -> int:
+        return self.network.num_rivals + 1
+
+    @property
+    def work(self) -> int:
+        """Approximate number of products to bound one box."""
+        return self.network.work
+
+    @property
+    def stretch(self) -> np.ndarray:
+        """How much each coordinate (d,) moves the first layer."""
+        return self.network.stretch
+
+    @property
+    def pads(self) -> tuple[np.ndarray, ...]:
+        return (*self.network.pads[:-1], _with_largest(self.network.pads[-1]) + _OFFSET_ROUNDING)
+
+    @property
+    def rounding(self) -> Rounding | None:
+        return self.network.rounding
+
+    @property
+    def unknown(self) -> str:
+        return self.network.unknown
+
+    def with_rounding(self, rounding: Rounding | None) -> "OddsNetwork":
+        """Return the network whose bounds include other rounding errors, or none."""
+        return replace(self, network=self.network.with_rounding(rounding))
+
+    def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the largest rounding error (rivals,) of the deployed margins in the box low, high (d,)."""
+        return _with_largest(self.network.largest_error(low, high)) + _OFFSET_ROUNDING
+
+    def margins(self, z: np.ndarray) -> np.ndarray:
+        """Return the margins (N, rivals) at changes z (N, d)."""
+        return self._with_odds(self.network.margins(z))
+
+    def margins_and_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the margins (N, rivals) at changes z (N, d), and their derivatives (N, rivals, d)."""
+        margins, slopes = self.network.margins_and_slopes(z)
+        odds = (_shares(margins)[:, :, None] * slopes).sum(axis=1, keepdims=True)
+        return self._with_odds(margins), np.concatenate([slopes, odds], axis=1)
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return upper bounds of the margins over boxes low, high (B, d) of the region of the question."""
+        bounds = self.network.upper_bounds(low, high, None if level is None else level + self.threshold)
+        center, radius = (low + high) / 2, (high - low) / 2
+        margins = bounds.offsets + (bounds.slopes @ center[:, :, None])[:, :, 0]  # the tangent is taken there
+        shares = _shares(margins)
+        slopes = (shares[:, :, None] * bounds.slopes).sum(axis=1)
+        # Rounding changes the tangent by a small share of its terms, and of what the margins change within the box.
+        terms = np.abs(bounds.offsets) + np.abs(margins) + (np.abs(bounds.slopes) @ radius[:, :, None])[:, :, 0]
+        odds = log_odds(margins)
+        offsets = odds - (slopes * center).sum(axis=1)
+        size = 1.0 + np.abs(odds) + (shares * terms).sum(axis=1) + (np.abs(slopes) * np.abs(center)).sum(axis=1)
+        offsets = offsets + _OFFSET_ROUNDING * size
+        return HalfSpaces(
+            np.concatenate([bounds.slopes, slopes[:, None]], axis=1),
+            np.concatenate([bounds.offsets, offsets[:, None]], axis=1) - self.threshold,
+        )
+
+    def lower_bounds(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Return the least value of each margin over boxes low, high (B, d): (B, rivals)."""
+        least = self._with_odds(self.network.lower_bounds(low, high))
+        return least - _OFFSET_ROUNDING * (1.0 + np.abs(least[:, -1:] + self.threshold))
+
+    def _with_odds(self, margins: np.ndarray) -> np.ndarray:
+        return np.concatenate([margins, log_odds(margins)[:, None]], axis=1) - self.threshold
+
+
+def _shares(margins: np.ndarray) -> np.ndarray:
+    """Return the shares (N, rivals) of the rivals in the probability that the foil does not have."""
+    weights = np.exp(margins.min(axis=1, keepdims=True) - margins)
+    shares: np.ndarray = weights / weights.sum(axis=1, keepdims=True)
+    return shares
+
+
+def _with_largest(numbers: np.ndarray) -> np.ndarray:
+    return np.append(numbers, numbers.max(initial=0.0))
+
+
 def require_white_box(policy: Policy, purpose: str) -> WhiteBoxPolicy:
     """Return the policy if it is white-box, else raise an error that names the purpose."""
     if not isinstance(policy, WhiteBoxPolicy):
@@ -394,12 +488,13 @@ def require_white_box(policy: Policy, purpose: str) -> WhiteBoxPolicy:
     return policy
 
 
-def question_network(question: Question, purpose: str) -> MarginNetwork | ProductNetwork:
+def question_network(question: Question, purpose: str) -> MarginNetwork | ProductNetwork | OddsNetwork:
     """Return the margins of a question's foil; the error for a black-box policy names the purpose."""
     policy = question.policy
     if isinstance(policy, WhiteBoxValues):
         return product_network(policy.fold_values(question.state), question)
-    return margin_network(require_white_box(policy, purpose).fold(question.state), question)
+    network = margin_network(require_white_box(policy, purpose).fold(question.state), question)
+    return network if question.probability is None else OddsNetwork(network, question.log_odds)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from paretofoil.core.command import least
 from paretofoil.core.policy import FoldedValues, TabularPolicy, ValueTable, WhiteBoxPolicy, WhiteBoxValues
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
-from paretofoil.proof.networks import margin_network, question_network
+from paretofoil.proof.networks import OddsNetwork, question_network
 from paretofoil.proof.slack import (
     RANGE_CAUTION,
     RANGE_CLEARANCE,
@@ -55,7 +55,7 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
         return _widen_preferences(batch, row, command)
     if not isinstance(question.policy, WhiteBoxPolicy):
         return None
-    network = margin_network(question.policy.fold(question.state), question)
+    network = question_network(question, " for a proven range")
     scale = question.space.scale
     point, low, high = ((v - question.command) / scale for v in (command, question.low, question.high))
     spare = float(network.margins(point[None]).min(initial=np.inf)) - question.kappa - RANGE_CLEARANCE * batch.clearance
@@ -176,7 +176,7 @@ class _BoxGrowth:
 def _widen_preferences(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | None:
     """Return proven ranges of weights that hold the command, as large as possible; None if none can be proven."""
     question = batch.questions[row]
-    scores = _Scores.of(question)
+    scores = None if question.probability is not None else _Scores.of(question)
     if scores is None:
         return None
     slack = max(RANGE_SLACK, question.kappa / 100)  # values may have any size, and kappa is in proportion
@@ -273,7 +273,9 @@ class _WeightGrowth:
         if self.scores.table is not None:
             return self._proves_by_table(self.scores.table, low, high)
         region = replace(self.question, command=self.command, low=low, high=high, norm="l2")
-        network = question_network(region, " for a proven range").negated()
+        network = question_network(region, " for a proven range")
+        assert not isinstance(network, OddsNetwork)
+        network = network.negated()
         rivals = (network.only(k) for k in range(network.num_rivals))
         return all(_empty(allowances(region, rival, 0.0)[0].claim(region, -self.level)) for rival in rivals)
 

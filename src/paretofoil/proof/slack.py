@@ -14,7 +14,7 @@ import numpy as np
 from paretofoil.core.question import Question
 from paretofoil.proof.bounds import FACET_ROUNDING, region_facets
 from paretofoil.proof.branch_and_bound import Claim
-from paretofoil.proof.networks import MarginNetwork, ProductNetwork
+from paretofoil.proof.networks import MarginNetwork, OddsNetwork, ProductNetwork
 
 PROBES = 64
 """Commands at which policy and network are compared."""
@@ -33,7 +33,7 @@ DERIVED_SLACK = 1e-6
 _FLOAT32 = 2.0**-24
 """Largest relative error of rounding to float32."""
 
-Network = MarginNetwork | ProductNetwork
+Network = MarginNetwork | ProductNetwork | OddsNetwork
 RoundingKind = Literal["derived", "measured"]
 
 

@@ -213,7 +213,7 @@ def margin_label(foil: str) -> str:
 
 def wins_label(kappa: float) -> str:
     """Return what the dots mean, and the line around them."""
-    return f"the foil wins (by {kappa:g} or more)"
+    return f"the foil wins (by {kappa:g} or more)" if kappa else "the foil wins"
 
 
 def draw_margins(axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float) -> Any:

@@ -138,6 +138,8 @@ class _Words:
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.actions[self.question.foil])
         self.chosen = action_name(self.question.actions[self.question.chosen])
+        self.share = f" with a probability of at least {self._least()} %" if self.question.probability else ""
+        self.choice = f"{self.foil}{self.share}"
         self.measure = "probability" if self.question.values is None else "value"
         self.sizes = np.maximum(np.abs(self.low), np.abs(self.high))
         self.everywhere = self.preferences and not self.low.any() and bool((self.high == 1).all())
@@ -151,7 +153,7 @@ class _Words:
             numbers = self.objectives, self.original, self.answer.quoted.command
             changed = _weight_changes(*numbers) if self.preferences else f"asked for {_changes(*numbers)}{self.here}"
             return f"Had you {changed}, the agent would have {self._instead()}."
-        foil = f"the agent choose {self.foil} in this state{self._restrictions()}"
+        foil = f"the agent choose {self.choice} in this state{self._restrictions()}"
         if self.answer.status is Status.PROVEN_INFEASIBLE:
             inside = "" if self.everywhere else " in the search region"
             which = f"preferences{inside} make" if self.preferences else f"command{inside} makes"
@@ -179,6 +181,10 @@ class _Words:
         if self.question.amounts and self.answer.quoted is not None:
             new, old = (join(list(self.amounts(part.values).values())) for part in (self.answer.quoted, self.question))
             return f"{self.question.phrases[0]} ({new}) instead of {old}"
+        if self.share and self.answer.quoted is not None:
+            parts = self.answer.quoted, self.question
+            new, old = (percent(part.probabilities[self.question.foil]) for part in parts)
+            return f"{self.question.phrases[self.question.foil]}{self.share} ({new}) instead of {old}"
         foil, chosen = (self.question.phrases[action] for action in (self.question.foil, self.question.chosen))
         verb, _, rest = chosen.partition(" ")
         if rest and foil.startswith(f"{verb} "):
@@ -193,7 +199,8 @@ class _Words:
             amounts = join([f"{number} {units[name]}".rstrip() + f" of {name}" for name, number in now])
             return f"{self._request()}, the agent chooses {amounts} in this state."
         chosen, foil = self._shares(self.question.probabilities, self.question.values)
-        shares = f"{self.measure} {chosen}, {self.foil} {foil}"
+        same = self.question.chosen == self.question.foil  # as it may be if the foil must have a probability
+        shares = f"{self.measure} {chosen}" + ("" if same else f", {self.foil} {foil}")
         return f"{self._request()}, the agent chooses {self.chosen} in this state ({shares})."
 
     def _request(self) -> str:
@@ -222,10 +229,14 @@ class _Words:
 
     def _probabilities(self, quoted: Counterfactual) -> str:
         """ "The probability of down is then 50 %, that of right 47.5 %." """
-        if self.question.amounts:
-            return ""  # the first sentence has the amounts
+        if self.question.amounts or self.question.chosen == self.question.foil:
+            return ""  # the first sentence has the amounts, or the probability
         chosen, foil = self._shares(quoted.probabilities, quoted.values)
         return f"The {self.measure} of {self.foil} is then {foil}, that of {self.chosen} {chosen}."
+
+    def _least(self) -> str:
+        """Return the probability that the foil must have, in percent."""
+        return clean(100 * (self.question.probability or 0.0))
 
     def amounts(self, values: np.ndarray | None) -> dict[str, str]:
         """Return the amounts of continuous actions by name, in enough digits to tell them from their limits."""
@@ -309,7 +320,7 @@ class _Words:
         if not wide:
             return ""
         rest = ", and the rest as in that command," if len(wide) < len(spans) else ""
-        foil = f"the agent choose {self.foil} ({proven(region.assumed)})"
+        foil = f"the agent choose {self.choice} ({proven(region.assumed)})"
         return f"Every command with {listing(wide)}{self.here}{rest} also makes {foil}."
 
     def _weights_range(self, region: ProvenRange, command: np.ndarray) -> str:
@@ -325,7 +336,7 @@ class _Words:
         if len(wide) < 2:
             return ""  # no weight changes alone
         others = f", with {join(rest)}," if rest else ""
-        foil = f"the agent choose {self.foil} ({proven(region.assumed)})"
+        foil = f"the agent choose {self.choice} ({proven(region.assumed)})"
         return f"All weights of {join(wide)} that sum to 1{others} also make {foil}."
 
     def _consequences(self, new: Consequence, old: Consequence) -> str:
@@ -381,7 +392,7 @@ class _Words:
             return ""
         if attainable.total is None:
             tried = {0: "none was", 1: "1 was"}.get(attainable.num_rollouts, f"{attainable.num_rollouts:,} were")
-            none = f"No attainable command that makes the agent choose {self.foil} was found"
+            none = f"No attainable command that makes the agent choose {self.choice} was found"
             return f"{none} ({tried} rolled out)."
         horizon = len(self.objectives) > len(attainable.consequence.achieved)  # type: ignore[union-attr]
         if delivers(self.answer):
@@ -391,7 +402,7 @@ class _Words:
         if self.later:
             total, whole = self._sums(total), " in the whole episode"
         command = listing([(o, exact_quantity(o, float(n))) for o, n in zip(self.objectives, total, strict=True)])
-        goal = f"To make the agent choose {self.foil} and get what you ask for"
+        goal = f"To make the agent choose {self.choice} and get what you ask for"
         delivery = self._delivery(attainable, "that return" if horizon else "that")
         return f"{goal}, ask for {command}{whole}: it {delivery}."
 
