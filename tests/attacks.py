@@ -88,7 +88,7 @@ class Attack:
         effort = Effort(1e-3, max_boxes, share=0.01, batch=int(self.rng.choice([1, 4, 512])))
         found = branch_and_bound(claim, effort, best=best)
         self.tally["proofs"] += 1
-        self.tally["proofs of impossibility"] += found.lower == np.inf
+        self.tally["proofs of infeasibility"] += found.lower == np.inf
         if found.lower > 0:
             z = self.candidates(level)
             margins = self.margins(z).min(axis=1, initial=np.inf)
@@ -131,7 +131,7 @@ class Attack:
         closer = (shares[:, None, None] * valid).reshape(-1, dim)
         return np.concatenate([z, closer])
 
-    # Exact, ranges, second looks
+    # Exact, ranges, verified certificates
 
     def exact(self) -> Iterator[str]:
         search = Exact(
@@ -186,7 +186,7 @@ class Attack:
         )
         with mock.patch.object(verify, "_REBOUND_BOXES", 200):
             report = verify.verify_certificate(self.question, certificate, samples=64, rebound=True)
-            self.tally["second looks"] += 1
+            self.tally["certificates verified"] += 1
             if not report.holds:
                 yield f"a certificate is refused: {report}"
             if valid.any():

@@ -1,4 +1,4 @@
-"""Attainable commands: how many answers deliver what they ask for, and how many have a command that does."""
+"""Attainable commands: how many answers deliver what they ask for, and for how many an attainable command was found."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

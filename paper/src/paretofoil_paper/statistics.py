@@ -24,7 +24,7 @@ class Interval:
         return self.low, self.high
 
     def __str__(self) -> str:
-        """Return percent as the interval of a rate is printed: [53.4,80.0]."""
+        """Return the interval in percent: [53.4,80.0]."""
         return f"[{100 * self.low:.1f},{100 * self.high:.1f}]" if self.low == self.low else "–"
 
 

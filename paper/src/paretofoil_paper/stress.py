@@ -140,7 +140,7 @@ def _paper_cells(environment: str) -> tuple[Any, ...]:
 
 
 def cut_by_case(plan: Plan, rows: list[Row]) -> dict[object, float]:
-    """Return the distance of each answer in units of the cut region, for which the policy is queried again."""
+    """Return the distance of each answer in units of the cut region. To find this region, query the policy again."""
     answers = {row.case: Answer.from_json(row.answer) for row in rows if row.found}
     distances: dict[object, float] = {}
     for agent in map(load_agent, plan.all_agents):

@@ -17,7 +17,7 @@ def atlas(
     agent: AgentName,
     vary: Annotated[
         str | None,
-        typer.Option(help="Two objectives, separated by a comma: a map of the commands that differ in them."),
+        typer.Option(help="Two objectives, separated by a comma: map only these, the others as in --command."),
     ] = None,
     command: Command = None,
     undecided: Annotated[float, typer.Option(help="Share of the commands that may remain undecided.")] = 0.01,

@@ -32,7 +32,8 @@ def compare(
     """Compare two agents: prove under which share of the commands their episodes end differently.
 
     The proof needs two objectives, a deterministic environment with finitely many states, and white-box policies.
-    Otherwise both agents are rolled out under the same sampled commands. With --command, the example is sought near it.
+    Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example is the
+    nearest difference to that command.
     """
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command

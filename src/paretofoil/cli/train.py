@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from paretofoil.pcn.config import TrainConfig
     from paretofoil.pcn.train import Trainer, TrainResult
 
-_STEPS = "Number of environment steps of the exploration; measuring the front takes at most about as many."
+_STEPS = "Number of environment steps to explore; measuring the front takes at most about as many steps again."
 _EXPLORE = "Exploration: plans (repeat good episodes with edited actions), or plain (sampling only, as in the paper)."
 _RETURNS = (
     "Returns to learn in stochastic environments: expected, or realised (as in the paper). "
@@ -33,7 +33,7 @@ def train(
     seed: Seed = 0,
     steps: Annotated[int | None, typer.Option(help=_STEPS)] = None,
     minutes: Annotated[
-        float | None, typer.Option(help="Time limit, in minutes; the polish has the last fifth.")
+        float | None, typer.Option(help="Time limit, in minutes; the last fifth is for learning without exploration.")
     ] = None,
     horizon: Annotated[
         bool, typer.Option("--horizon", help="Also give the policy the remaining steps, like the original PCN.")

@@ -112,17 +112,17 @@ class AmountFoil:
 
 
 def more(name: str, amount: float) -> AmountFoil:
-    """Return the foil of an action with more of one dimension: at least this much more than the policy chooses."""
+    """Return the foil that a dimension has at least this much more than the policy chooses."""
     return AmountFoil((Condition(name, least=_positive(name, amount), relative=True),))
 
 
 def less(name: str, amount: float) -> AmountFoil:
-    """Return the foil of an action with less of one dimension: at least this much less than the policy chooses."""
+    """Return the foil that a dimension has at least this much less than the policy chooses."""
     return AmountFoil((Condition(name, most=-_positive(name, amount), relative=True),))
 
 
 def between(name: str, low: float | None, high: float | None) -> AmountFoil:
-    """Return the foil of an action with an amount from low to high; None for no limit."""
+    """Return the foil that the amount of a dimension is between low and high; None for no limit."""
     return AmountFoil((Condition(name, low, high),))
 
 
@@ -220,13 +220,13 @@ def make_limits(foil: AmountFoil | str, actions: ActionSpace, amounts: np.ndarra
 
 
 def _outwards(amount: float, width: float, *, up: bool) -> float:
-    """Return an amount in short numbers, rounded away from the amount now: to about a thousandth of the range."""
+    """Return an amount, rounded away from the present amount to about a thousandth of the range."""
     decimals = 3 - floor(log10(width))
     return round((ceil if up else floor)(round(amount * 10.0**decimals, 6)) / 10.0**decimals, max(decimals, 0))
 
 
 def directions_of(actions: ActionSpace, amounts: np.ndarray) -> list[AmountFoil]:
-    """Return a foil for more and one for less of each dimension, where its range has room for a tenth of it."""
+    """Return a foil for a tenth of the range more, and one for less, of each dimension, where the range has room."""
     foils = []
     for name, low, high, now in zip(actions.names, actions.low, actions.high, actions.clip(amounts), strict=True):
         step = DIRECTION * float(high - low)
@@ -269,7 +269,7 @@ class CallableActor:
 
 
 def as_actor(subject: Any, actions: Any = None) -> Actor | None:
-    """Return a policy with continuous actions as an actor, or None; `actions` is the space of those of a function."""
+    """Return a policy with continuous actions as an actor, or None. A plain function needs the space `actions`."""
     if isinstance(subject, Actor) and isinstance(subject.actions, ActionSpace):
         if actions is not None:
             raise InvalidInput.expected("no actions=..., because the policy has its own", repr(actions))

@@ -55,7 +55,7 @@ class Comparison:
     atlases: tuple[Atlas, Atlas]
     """The outcomes of each agent. `on_front` counts returns on the common front."""
     front: np.ndarray  # (F, d)
-    """The common front: the best returns of the environment, or of both agents if those are not known."""
+    """The common front: that of the environment or, if it is not known, the best returns of both agents' fronts."""
     achieved: tuple[np.ndarray, np.ndarray]
     """The returns (F, d) of each agent if it is asked for each point of the front."""
     differ: tuple[float, float]
@@ -115,7 +115,7 @@ def compare(
 ) -> Comparison:
     """Return how two agents in the same deterministic environment differ: for which share of their common commands.
 
-    It is proven where the atlas of both is: two objectives, finitely many states, white-box policies. Otherwise both
+    The share is proven if both atlases are: two objectives, finitely many states, white-box policies. Otherwise both
     agents are rolled out under the same random commands.
 
     Args:
@@ -184,7 +184,7 @@ def common_space(first: Agent, second: Agent) -> CommandSpace:
 
 
 def common_front(*agents: Agent) -> np.ndarray:
-    """Return the best returns (F, d) of the agents' environment, or what the agents learned if those are not known."""
+    """Return the front (F, d) of the agents' environment or, if it is not known, the best returns of their fronts."""
     known = None
     if not any(agent.horizon or agent.space.simplex for agent in agents):
         with suppress(InvalidInput):  # too many returns to compare
@@ -240,7 +240,7 @@ class _Pair:
         return first[:, :-1], second[:, :-1]
 
     def nearest(self, starts: np.ndarray, examples: np.ndarray) -> Difference | None:
-        """Return a difference at one of the starts, or the nearest between them and commands that differ (N, d)."""
+        """Return a difference at one of the starts, or the nearest one between them and commands (N, d) that differ."""
         at_start = np.flatnonzero(differ(*self.ends(starts)))
         if len(at_start):
             return self._difference(starts[at_start[0]], starts[at_start[0]])

@@ -110,7 +110,7 @@ class Estimator:
 
 
 def _plan(episodes: Episodes, row: int, length: int, codes: np.ndarray) -> Plan:
-    """Return the actions of an episode without loops, followed by the rest of its plan, for longer episodes."""
+    """Return the actions of an episode without loops, and the unused rest of its plan, if a repetition lasts longer."""
     actions = erase_loops(
         episodes.observations[row, :length], episodes.rewards[row, :length], episodes.actions[row, :length]
     )

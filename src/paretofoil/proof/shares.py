@@ -210,7 +210,7 @@ class ContestStack:
     slack: np.ndarray  # (N,)
 
     def chunks(self, state: np.ndarray) -> list[np.ndarray]:
-        """Return the rows of those states (B,) that are in the stack, in chunks that stay in the cache."""
+        """Return the rows of the states (B,) that are in this stack, in chunks that stay in the cache."""
         rows = np.flatnonzero(self.place[state] >= 0)
         return np.split(rows, range(_ROWS, len(rows), _ROWS)) if len(rows) else []
 

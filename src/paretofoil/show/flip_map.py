@@ -50,7 +50,7 @@ class FlipMapLines:
         return "t: chosen: foils" if self.narrow else self._columns(["t", "chosen", *self.actions])
 
     def line(self, step: int, chosen: int, answers: Sequence[Answer]) -> str:
-        """Return one step; its answers are those of all its foils."""
+        """Return the line of one step, given the answers for all its foils."""
         cells = {answer.question.foil: _cell(answer) for answer in answers}
         if self.narrow:
             foils = [f"{self.actions[foil]} {cell}" for foil, cell in sorted(cells.items())]

@@ -41,7 +41,7 @@ class Proportion:
         return (self.successes, self.cases, self.rate, *self.interval)
 
     def __str__(self) -> str:
-        """Return percent as the paper prints them: 71.4 [54.9,83.7]."""
+        """Return the rate and its interval in percent, as the paper prints them: 71.4 [54.9,83.7]."""
         if not self.cases:
             return "–"
         low, high = self.interval
