@@ -21,8 +21,6 @@ import paretofoil as pf
 from paretofoil.core.answer import Status
 from paretofoil.envs.episode import EXACT, greedy, run_episodes
 from paretofoil.explanation.atlas import Atlas
-from paretofoil.explanation.outcome import OutcomeAnswer, read_goal
-from paretofoil.explanation.outcome_search import SAME
 
 TWO_OBJECTIVES = ["reward-line", "branch-path", "deep-sea-treasure", "deep-sea-treasure-early"]
 AGENTS = [*TWO_OBJECTIVES, "collect-two"]
@@ -54,15 +52,16 @@ def attack_atlas(agent: pf.Agent, atlas: Atlas, count: int, rng: np.random.Gener
     return int((np.abs(returns - achieved).max(axis=1) > EXACT).sum())
 
 
-def closer_commands(agent: pf.Agent, answer: OutcomeAnswer, count: int, rng: np.random.Generator) -> np.ndarray:
+def closer_commands(agent: pf.Agent, answer: pf.Answer, count: int, rng: np.random.Generator) -> np.ndarray:
     """Return commands of the search region that are closer than the proven bound."""
+    low, high = answer.question.low, answer.question.high
     if answer.lower_bound == np.inf:
-        return rng.uniform(answer.low, answer.high, (count, len(answer.low)))
-    directions = rng.normal(size=(count, len(answer.low)))
+        return rng.uniform(low, high, (count, len(low)))
+    directions = rng.normal(size=(count, len(low)))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    sizes = (answer.lower_bound or 0.0) * np.where(np.arange(count) % 2, 1.0 - 1e-9, rng.random(count))
-    commands = answer.original + directions * sizes[:, None] * agent.space.scale
-    inside = ((commands >= answer.low) & (commands <= answer.high)).all(axis=1)
+    sizes = answer.lower_bound * np.where(np.arange(count) % 2, 1.0 - 1e-9, rng.random(count))
+    commands = answer.question.command + directions * sizes[:, None] * agent.space.scale
+    inside = ((commands >= low) & (commands <= high)).all(axis=1)
     kept: np.ndarray = commands[inside]
     return kept
 
@@ -85,19 +84,19 @@ def attack_answers(agent: pf.Agent, options: argparse.Namespace, rng: np.random.
     statuses: list[Status] = []
     seconds: list[float] = []
     tried = wrong = 0
-    tolerance = SAME * agent.space.scale
     for command, goal in questions_of(agent, options.questions, rng):
         start = time.process_time()
         try:
-            answer = pf.explain_outcome(agent, command, goal, seconds=options.seconds)
+            answer = pf.explain(agent, command, pf.outcome(goal), limits=pf.Limits(options.seconds))
         except pf.InvalidInput:  # the command of the front misses its own point, and meets the goal
             continue
         seconds.append(time.process_time() - start)
         statuses.append(answer.status)
         commands = closer_commands(agent, answer, options.commands // options.questions, rng)
         if len(commands) and answer.lower_bound:
-            met = read_goal(goal, agent.environment.objectives).met(returns_under(agent, commands), tolerance)
-            tried, wrong = tried + len(commands), wrong + int(met.sum())
+            assert answer.live is not None
+            assert answer.live.met is not None
+            tried, wrong = tried + len(commands), wrong + int(answer.live.met(commands).sum())
     settled = sum(status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for status in statuses)
     times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f} CPU s"
     return f"{settled} of {len(statuses)} settled, {times}", tried, wrong

@@ -154,14 +154,12 @@ def attack(
     subject: Subject, state: np.ndarray, answer: pf.Answer, samples: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Return (4,): sampled weights, violations, calls of the agent's own `eval`, violations there."""
-    counts = np.zeros(4, dtype=np.int64)
+    counts, foil = np.zeros(4, dtype=np.int64), answer.question.actions.index(answer.question.foil_name)
     while counts[0] < samples:
         weights = sample(answer, CHUNK, rng)
         worth = subject.worth(state, weights).astype(np.float64)
-        lead = worth[:, answer.question.foil] - np.delete(worth, answer.question.foil, axis=1).max(axis=1)
-        broken = (
-            lead >= answer.question.kappa if answer.question.kappa > 0 else worth.argmax(axis=1) == answer.question.foil
-        )
+        lead = worth[:, foil] - np.delete(worth, foil, axis=1).max(axis=1)
+        broken = lead >= answer.question.kappa if answer.question.kappa > 0 else worth.argmax(axis=1) == foil
         if counts[0] == 0 and answer.question.kappa == 0:
             own = [subject.agent.eval(state, w) == answer.question.foil for w in weights[-OWN_CHOICES:]]
             counts[2:] += len(own), sum(own)

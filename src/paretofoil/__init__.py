@@ -24,7 +24,6 @@ register_displays(
         "InfluenceProfile.html": "paretofoil.show.influence:profile_html",
         "InfluenceProfile.plot": "paretofoil.show.influence:figure_influence",
         "InfluenceProfile.sentence": "paretofoil.show.influence:profile_summary",
-        "OutcomeAnswer.sentence": "paretofoil.show.outcome:outcome_sentence",
         "Never.sentence": "paretofoil.show.never:never_sentence",
         "FlipMap.plot": "paretofoil.show.flip_map:figure_flip_map",
     }

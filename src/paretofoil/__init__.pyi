@@ -41,7 +41,7 @@ from paretofoil.explanation.influence import influence as influence
 from paretofoil.explanation.influence import influence_episode as influence_episode
 from paretofoil.explanation.never import Never as Never
 from paretofoil.explanation.never import never as never
-from paretofoil.explanation.outcome import explain_outcome as explain_outcome
+from paretofoil.explanation.outcome import outcome as outcome
 from paretofoil.proof.verify import verify_certificate as verify_certificate
 from paretofoil.search.registry import register_search as register_search
 from paretofoil.show.landscape import landscape as landscape

@@ -102,6 +102,19 @@ def test_explain_prints_text_and_writes_a_figure(run):
     assert width(Path("why.png")) > 800
 
 
+def test_explain_takes_an_outcome_at_any_step(run):
+    asked = ["explain", "deep-sea-treasure", "--command", "8,-8"]
+    told = " ".join(run(*asked, "--outcome", "treasure >= 20").out.split())
+    assert 'the episode would have met "treasure >= 20". It then ends with 24 treasure after 13 steps.' in told
+    document = json.loads(run(*asked, "--at", "3", "--outcome", "treasure >= 20", "--json").out)
+    [answer] = [Answer.from_dict(values) for values in document["answers"]]
+    assert answer.status is pf.Status.PROVEN_CLOSEST
+    assert (answer.question.step, answer.question.outcome) == (3, "treasure >= 20")
+    assert "did you mean treasure >= 20?" in run(*asked, "--outcome", "treasur >= 20", code=2).err
+    both = run(*asked, "--outcome", "ends", "--foil", "down", code=2).err
+    assert "expected one of --foil, --outcome and --all-foils, got --foil and --outcome" in " ".join(both.split())
+
+
 def test_the_figure_of_several_foils_shows_the_first(run):
     foils = ["explain", "deep-sea-treasure", "--command", "8,-8", "--at", "5", "--all-foils"]
     assert "Wrote the figure of up, the first foil, to why.png." in run(*foils, "--plot", "why.png").out

@@ -21,7 +21,6 @@ LINES = {
     "episode": [*EXPLAIN, "--steps", "0"],
     "influence": ["reward-line", "--command", "0.5,0.5", "--at", "0", "--samples", "10", "--seconds", "0.1"],
     "never": ["reward-line", "left", "--seconds", "0.01"],
-    "outcome": ["reward-line", "A >= 0.5", "--command", "0.5,0.5", "--seconds", "0.1"],
     "atlas": ["reward-line", "--seconds", "0.1", "--samples", "10"],
     "compare": ["reward-line", "reward-line", "--seconds", "0.1", "--samples", "10"],
     "agents": ["reward-line"],

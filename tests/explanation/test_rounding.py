@@ -1,5 +1,6 @@
 """Short numbers: inside the region, the same way, hardly farther, and the foil still wins."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from policies import LinearPolicy, random_pcn, random_question
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.policy import CallablePolicy
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.explanation.verify import _round_each, round_command
+from paretofoil.explanation.verify import _round_each, first_that_flips, round_command
 from paretofoil.search import Boundary
 
 
@@ -26,7 +27,8 @@ def question(policy: Any, command: Any = (0.5, 0.5), space: CommandSpace | None 
 
 
 def rounded(asked: Question, command: Any) -> list[float]:
-    return round_command(QuestionBatch([asked]), 0, np.array(command, dtype=np.float64)).tolist()
+    valid = partial(first_that_flips, QuestionBatch([asked]), 0)
+    return round_command(asked, np.array(command, dtype=np.float64), valid).tolist()
 
 
 @pytest.mark.parametrize("scale", [(1.0, 1.0), (3.0, 0.7), (39.0, 123.0)])
@@ -43,7 +45,7 @@ def test_a_rounded_command_is_inside_the_same_way_hardly_farther_and_flips(
     [finding] = Boundary(max_queries=600).run(batch)
     assert finding.scaled_change is not None
     command = np.clip(asked.command + finding.scaled_change * space.scale, asked.low, asked.high)
-    told = round_command(batch, 0, command)
+    told = round_command(batch.questions[0], command, partial(first_that_flips, batch, 0))
     assert (told >= asked.low).all()
     assert (told <= asked.high).all()
     assert ((told - asked.command) * (command - asked.command) >= 0).all()

@@ -28,6 +28,7 @@ def make_episodes(*rewards: list[tuple[float, float]]) -> Episodes:
         lengths=np.array([len(given) for given in rewards]),
         terminated=np.ones(num, dtype=bool),
         stopped=np.zeros(num, dtype=bool),
+        end=np.zeros((num, 2), dtype=np.float32),
     )
 
 

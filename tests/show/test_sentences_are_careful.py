@@ -9,11 +9,9 @@ from answers import TIME, TREASURE, achieved, answer, attainable, certificate, c
 
 import paretofoil as pf
 from paretofoil.agents.agent import HORIZON
-from paretofoil.core.answer import Start, Status
+from paretofoil.core.answer import Start
 from paretofoil.core.command import Objective
-from paretofoil.core.options import Stop
 from paretofoil.explanation.never import Counterexample, Never
-from paretofoil.explanation.outcome import OutcomeAnswer
 from paretofoil.show.flip_map import summary
 from paretofoil.show.numbers import short_change
 
@@ -133,23 +131,11 @@ def test_a_proof_of_a_flip_map_names_its_margin_and_its_assumption(rounding: str
 
 
 def test_the_bound_of_an_outcome_is_rounded_down() -> None:
-    command, nothing = np.array([8.0, -2.0]), {"command": None, "achieved": None, "closest": None, "distance": None}
-    answered = OutcomeAnswer(
-        status=Status.NOT_FOUND,
-        agent="mine",
-        objectives=(TREASURE, TIME),
-        goal="treasure >= 50",
-        original=command,
-        achieved_before=command,
-        lower_bound=0.030267,
-        low=command - 1,
-        high=command + 1,
-        stop=Stop.OUT_OF_TIME,
-        boxes=1,
-        seconds=1.0,
-        **nothing,
-    )
-    assert "; a scaled change below 0.0302 does not (proven)." in answered.sentence()
+    found = answer(proof=certificate("gap", 0.030267, np.inf))
+    question = replace(found.question, foil=None, outcome="treasure >= 50")
+    text = replace(found, question=question).paragraph()
+    assert 'No command was found that makes the episode meet "treasure >= 50".' in text
+    assert "any such command is at a scaled distance of more than 0.0302 (proven" in text
 
 
 def test_a_range_that_the_user_set_keeps_its_digits() -> None:

@@ -93,7 +93,7 @@ def _draw(
     """Draw one panel with its colour bar and return its title."""
     answers = [by_search[label] for label in SHOWN]
     record = answers[0].question
-    chosen, foil = record.actions[record.chosen], record.actions[record.foil]
+    chosen, foil = record.actions[record.chosen], record.foil_name
     title = f"{panel}: {chosen} → {foil}, command {command}, t = {step}"
     land = landscape(question, *two_objectives(question, answers[:2]), shown=answers[:2])
     axes.set_axis_on()

@@ -23,7 +23,6 @@ VERBS = {
     "episode": "episode:episode",
     "influence": "influence:influence",
     "never": "never:never",
-    "outcome": "outcome:outcome",
     "atlas": "atlas:atlas",
     "compare": "compare:compare",
     "agents": "agents:agents",

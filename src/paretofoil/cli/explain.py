@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 SCHEMA = "paretofoil/explanation/2"
 _JSON = "Print one JSON object: agent, environment, command, step, state, remaining, options and answers."
 
+_OUTCOME = (
+    'Outcome of the episode instead of an action, such as "treasure >= 50, time <= 10" (costs are positive). Other '
+    'clauses: "dominates treasure=8 time=8", "steps <= 10", "ends", "takes down", "never takes down", "visits (3, 4)".'
+)
+
 
 @shared.with_options()
 def explain(
@@ -27,6 +32,7 @@ def explain(
     command: shared.Command = None,
     at: Annotated[int | None, typer.Option(metavar="STEP", help="Step of the episode; 0 if omitted.")] = None,
     foil: shared.Foil = None,
+    outcome: Annotated[str | None, typer.Option(metavar="OUTCOME", help=_OUTCOME)] = None,
     all_foils: Annotated[bool, typer.Option("--all-foils", help="Ask about every other valid action.")] = False,
     state: Annotated[str | None, typer.Option(help="State as numbers, instead of --command and --at.")] = None,
     remaining: Annotated[str | None, typer.Option(help="Command in that state, in the form of --command.")] = None,
@@ -40,15 +46,20 @@ def explain(
     axes: Annotated[str | None, typer.Option(help="The two objectives that --plot draws, such as A,B.")] = None,
     allow_import: shared.AllowImport = None,
 ) -> None:
-    """Find the smallest change of the command that makes the agent choose another action, the foil."""
+    """Find the smallest change of the command that makes the agent choose another action, the foil.
+
+    The foil may also be an outcome of the whole episode.
+    """
     from paretofoil.agents.agent import decision_in
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command, read_numbers, read_options
     from paretofoil.core.options import Limits
     from paretofoil.explanation.explain import explain_decision
+    from paretofoil.explanation.outcome import outcome as make_outcome
 
-    if all_foils == (foil is not None):
-        raise InvalidInput.expected("either --foil or --all-foils", "both" if all_foils else "neither")
+    foils = [name for name, given in (("--foil", foil), ("--outcome", outcome), ("--all-foils", all_foils)) if given]
+    if len(foils) != 1:
+        raise InvalidInput.expected("one of --foil, --outcome and --all-foils", " and ".join(foils) or "none of them")
     _check_place(command, at, state, remaining)
     limits, loaded = Limits(seconds, queries), find_agent(agent)
     plotted_axes = _read_axes(plot, axes, loaded)
@@ -64,7 +75,7 @@ def explain(
         answers = explain_decision(
             loaded,
             decision,
-            foils=None if foil is None else [foil],
+            foils=None if all_foils else [foil] if foil else [make_outcome(str(outcome))],
             search=search,
             limits=limits,
             seed=seed,
@@ -77,7 +88,7 @@ def explain(
     if plot is not None:
         first, *others = answers
         first.plot(plot, axes=plotted_axes)
-        which = f" of {first.question.actions[first.question.foil]}, the first foil," if others else ""
+        which = f" of {first.question.foil_name}, the first foil," if others else ""
         say_written(f"the figure{which}", plot, quiet=as_json)
 
 

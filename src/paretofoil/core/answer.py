@@ -11,7 +11,7 @@ from paretofoil.core.amounts import Limit
 from paretofoil.core.command import Norm, Objective, as_vector
 from paretofoil.core.display import show
 from paretofoil.core.errors import InvalidInput
-from paretofoil.core.json import UNSTORED, Bound, Count, Document, brief, plain, plain_fields
+from paretofoil.core.json import UNSTORED, Bound, Count, Document, Fraction, brief, plain, plain_fields
 from paretofoil.core.options import Stop
 from paretofoil.core.question import Question
 
@@ -30,14 +30,14 @@ class Status(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Counterfactual:
-    """A command under which the policy chooses the foil."""
+    """A command under which the policy chooses the foil, or under which the episode has the outcome."""
 
     command: np.ndarray
     """The command, in the units of the objectives."""
     distance: float
     """Scaled distance from the original command: |D^-1 (R_cf - R_t)|."""
     margin: float
-    """M_f: by how much the foil wins."""
+    """M_f: by how much the foil wins; for an outcome, by how much the actions of its rollout win at least."""
     probabilities: np.ndarray
     """Probability of each action; 0 for actions that are not valid."""
     values: np.ndarray | None = None
@@ -57,7 +57,8 @@ class QuestionRecord:
     """What the agent would have done, for each action: "gone down", "stayed"."""
     valid_actions: tuple[int, ...]
     chosen: Count
-    foil: Count
+    foil: Count | None
+    """None if the foil is an outcome."""
     kappa: float
     """Margin by which the foil must win."""
     norm: Norm
@@ -89,6 +90,8 @@ class QuestionRecord:
     amounts: tuple[Limit, ...] = ()
     """The limits of a foil on continuous actions. Action 0 is then the foil, and each limit is a rival whose value is
     minus its margin."""
+    outcome: str | None = None
+    """The outcome of the episode that is the foil, in words; None if the foil is an action."""
 
     def amounts_at(self, values: np.ndarray | None) -> dict[str, float]:
         """Return the amounts of continuous actions by name, given the values of the actions."""
@@ -100,6 +103,11 @@ class QuestionRecord:
     def later(self) -> bool:
         """Whether the decision is after the first step: the command is then for the rest of the episode."""
         return bool(self.step) or self.collected is not None
+
+    @property
+    def foil_name(self) -> str:
+        """The name of the action, or the outcome in words."""
+        return self.outcome or "" if self.foil is None else self.actions[self.foil]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +129,10 @@ ProofStatus = Literal["optimal", "infeasible", "gap"]
 
 @dataclass(frozen=True, repr=False)
 class Certificate:
-    """A proof that no command of the search region closer than `lower` makes the foil win by kappa."""
+    """A proof that no command of the search region closer than `lower` makes the foil win by kappa.
+
+    If the foil is an outcome: that under no such command the episode has it.
+    """
 
     status: ProofStatus
     """optimal: upper - lower <= tolerance; infeasible: the search region has no valid command; gap: a limit was reached
@@ -187,7 +198,7 @@ class Certificate:
 
     def __str__(self) -> str:
         if self.status == "infeasible":
-            return f"proven: no command of the region makes the foil win ({self._boxes}, {self.seconds:.2f} s)"
+            return f"proven: no command of the region is valid ({self._boxes}, {self.seconds:.2f} s)"
         if self.status == "optimal":
             claim = f"no valid command is closer than {self.lower:.4f}, and one is found at {self.upper:.4f}"
             return f"proven: {claim} ({self._boxes}, {self.seconds:.2f} s)"
@@ -235,6 +246,8 @@ class Consequence:
     finished: float
     """Share of rollouts that ended by themselves, not by the step limit."""
     repeats: Count
+    met: Fraction | None = None
+    """Share of rollouts that have the outcome which is the foil; None if the foil is an action."""
 
     def __post_init__(self) -> None:
         if self.error.size != self.achieved.size:
@@ -308,17 +321,19 @@ class Live:
     """Draws the environment in the state of the decision."""
     clearance: float = 0.0
     """Added to kappa for the noise of the policy; a proven range allows for it, too."""
+    met: Callable[[np.ndarray], np.ndarray] | None = None
+    """Commands (N, d) -> share (N,) of their rollouts that have the outcome which is the foil."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Answer(Document):
     """The smallest change of the command that makes the policy choose the foil, or the result that none was found.
 
-    The call that returned the answer verified it on the policy.
+    The foil may also be an outcome of the whole episode. The call that returned the answer verified it on the policy.
     """
 
-    SCHEMA: ClassVar[str] = "paretofoil/answer/2"
-    EARLIER: ClassVar = {"paretofoil/answer/1": {}}
+    SCHEMA: ClassVar[str] = "paretofoil/answer/3"
+    EARLIER: ClassVar = {"paretofoil/answer/1": {}, "paretofoil/answer/2": {}}
 
     status: Status
     """What is known about the closest command."""
@@ -369,8 +384,8 @@ class Answer(Document):
     def __repr__(self) -> str:
         actions = self.question.actions
         distance = "" if self.quoted is None else f", distance {self.quoted.distance:.4g}"
-        foil = f"{actions[self.question.foil]!r} instead of {actions[self.question.chosen]!r}"
-        return f"<Answer: {foil}: {self.status.value}{distance}, by {self.search.name}>"
+        instead = f" instead of {actions[self.question.chosen]!r}" if self.question.outcome is None else ""
+        return f"<Answer: {self.question.foil_name!r}{instead}: {self.status.value}{distance}, by {self.search.name}>"
 
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
@@ -391,7 +406,7 @@ class Answer(Document):
 
     @classmethod
     def upgrade(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
-        return _from_schema_1(values)
+        return _from_schema_1(values) if values["schema"] == "paretofoil/answer/1" else values
 
     def check(self) -> None:
         """Check that every number has an objective or action, because sentences and figures look these up."""
@@ -410,7 +425,11 @@ class Answer(Document):
                     raise InvalidInput.expected(f"{path}.{name} for {size} {of}", f"shape {np.shape(value)}")
         for name in ("outside", "kept", "held", "free"):
             _check_indices(f"question.{name}", getattr(question, name), dim)
-        _check_indices("actions", (question.chosen, question.foil, *question.valid_actions), num_actions)
+        foils = () if question.foil is None else (question.foil,)
+        _check_indices("actions", (question.chosen, *foils, *question.valid_actions), num_actions)
+        if (question.foil is None) == (question.outcome is None):
+            got = f"{question.foil} and {brief(question.outcome)}"
+            raise InvalidInput.expected("either question.foil or question.outcome", got)
         if question.amounts and (num_actions != 1 + len(question.amounts) or question.foil or question.values is None):
             expected = "continuous actions with values, and action 0 as the foil of all limits"
             raise InvalidInput.expected(expected, f"{num_actions} actions, {len(question.amounts)} limits")

@@ -31,6 +31,7 @@ class Episodes:
     lengths: np.ndarray  # (N,) int
     terminated: np.ndarray  # (N,) bool: False if the step limit ended the episode
     stopped: np.ndarray  # (N,) bool: True if `stop` ended the episode
+    end: np.ndarray  # (N, S) float32: the observation after the last step
     snapshots: tuple[tuple[Any, ...], ...] | None = None
     """For each episode, the environment's state before each step and after the last, if they were kept."""
 
@@ -97,7 +98,8 @@ def run_episodes(
     names = ("observations", "masks", "commands", "actions", "rewards")
     columns = {name: np.stack(column, axis=1) for name, column in zip(names, zip(*steps, strict=True), strict=True)}
     kept = tuple((*s, env.snapshot(row)) for row, s in enumerate(snapshots)) if keep_snapshots else None
-    return Episodes(**columns, lengths=lengths, terminated=terminated, stopped=stopped, snapshots=kept)
+    ends = {"lengths": lengths, "terminated": terminated, "stopped": stopped, "end": observations}
+    return Episodes(**columns, **ends, snapshots=kept)
 
 
 def greedy(policy: Policy) -> Act:

@@ -72,7 +72,9 @@ class _Caller:
         names = action_names(self.actions, scores.shape[1])
         phrases = tuple(f"chosen {name}" for name in names) if self.phrases is None else tuple(self.phrases)
         free = [()] * batch.num_questions if free is None else free
-        records = [_record(q, row, names, phrases, f) for q, row, f in zip(questions, scores, free, strict=True)]
+        records = [
+            record_question(q, row, names, phrases, f) for q, row, f in zip(questions, scores, free, strict=True)
+        ]
         answers = []
         for row, finding in enumerate(self.search.run(batch, self.limits)):
             search, live = SearchRecord(self.search.name, self.search.seed), Live(questions[row], None, batch.clearance)
@@ -93,26 +95,36 @@ def action_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _record(
-    question: Question, scores: np.ndarray, names: tuple[str, ...], phrases: tuple[str, ...], free: tuple[int, ...]
+def record_question(
+    question: Question,
+    scores: np.ndarray,
+    names: tuple[str, ...],
+    phrases: tuple[str, ...],
+    free: tuple[int, ...] = (),
+    outcome: str | None = None,
 ) -> QuestionRecord:
-    """Return the stored part of a question; `scores` (num_actions,) are those under the original command."""
+    """Return the stored part of a question; `scores` (num_actions,) are those under the original command.
+
+    If the foil is an outcome, the one of the question is ignored.
+    """
     chosen, policy = greedy_action(scores, question.valid_actions), question.policy
     shares = probabilities(policy, scores, question.valid_actions)
     if question.probability is not None:
         if shares[question.foil] >= question.probability:
             expected = f"a foil with a probability below {question.probability:g}"
             raise InvalidInput.expected(expected, f"{names[question.foil]!r} with {shares[question.foil]:.3g}")
-    elif chosen == question.foil:
+    elif outcome is None and chosen == question.foil:
         expected = "a foil that the policy does not choose"
         raise InvalidInput.expected(expected, f"{names[chosen]!r}, which it chooses under this command")
-    same = ("command", "valid_actions", "foil", "kappa", "norm", "low", "high", "kept", "held", "probability")
+    same = ("command", "valid_actions", "kappa", "norm", "low", "high", "kept", "held", "probability")
     return QuestionRecord(
         **{name: getattr(question, name) for name in same},
         objectives=question.space.objectives,  # type: ignore[arg-type]
         actions=names,
         phrases=phrases,
         chosen=chosen,
+        foil=question.foil if outcome is None else None,
+        outcome=outcome,
         probabilities=shares,
         values=action_values(policy, scores),
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),

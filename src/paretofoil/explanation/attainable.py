@@ -18,6 +18,7 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.episode import Episodes, greedy, run_episodes
+from paretofoil.explanation.outcome_search import Goal
 from paretofoil.explanation.verify import flips
 
 REPEATS = 200
@@ -78,10 +79,12 @@ def issue(
     repeats: int = REPEATS,
     seed: int = 0,
     stop: Callable[[np.ndarray], np.ndarray] | None = None,
+    goal: Goal | None = None,
 ) -> list[IssuedCommand]:
     """Roll out commands (N, d) together; each has the same random numbers.
 
-    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask.
+    `stop` returns the remaining commands (n, d) whose rollouts are to be stopped, as a mask. `goal` is an outcome of
+    the whole episode; the consequences then state the share of rollouts that meet it.
     """
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
@@ -101,11 +104,17 @@ def issue(
             subtract=not agent.space.simplex,
             stop=stop,
         )
-        issued += _summarize(decision, some, episodes)
+        met = None
+        if goal is not None:
+            rest = goal.after(decision.collected[: len(goal.low)], decision.step)
+            met = rest.met_by(episodes).reshape(len(some), -1).mean(axis=1).tolist()
+        issued += _summarize(decision, some, episodes, met)
     return issued
 
 
-def _summarize(decision: Decision, commands: np.ndarray, episodes: Episodes) -> list[IssuedCommand]:
+def _summarize(
+    decision: Decision, commands: np.ndarray, episodes: Episodes, met: Sequence[float] | None
+) -> list[IssuedCommand]:
     """Return the means of the episodes of each command (N, d); each command has equally many, one after the other."""
     count = len(commands)
     totals = decision.collected[: episodes.rewards.shape[2]] + episodes.returns
@@ -119,7 +128,7 @@ def _summarize(decision: Decision, commands: np.ndarray, episodes: Episodes) -> 
         IssuedCommand(
             commands[i],
             int(actions[i]),
-            Consequence(means[i], errors[i], float(steps[i]), float(finished[i]), repeats),
+            Consequence(means[i], errors[i], float(steps[i]), float(finished[i]), repeats, met[i] if met else None),
             bool(stopped[i]),
         )
         for i in range(count)

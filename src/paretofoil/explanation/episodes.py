@@ -54,10 +54,12 @@ class Progress(Columns):
     anchor_step: np.ndarray  # (B,) int
 
     @classmethod
-    def start(cls, dim: int) -> "Progress":
-        """Return the progress of one set of commands, at the start of the episode."""
+    def start(cls, dim: int, state: int = 0, step: int = 0) -> "Progress":
+        """Return the progress of one set of commands that is issued in a state, by default the first."""
         zero = np.zeros(1, dtype=np.int64)
-        return cls(state=zero, step=zero, collected=np.zeros((1, dim)), anchor=zero - 1, anchor_step=zero)
+        return cls(
+            state=zero + state, step=zero + step, collected=np.zeros((1, dim)), anchor=zero - 1, anchor_step=zero
+        )
 
 
 class EpisodesOfSets:
@@ -66,6 +68,8 @@ class EpisodesOfSets:
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
         self.table: TransitionTable = tabulate(agent.environment)
+        self.deviation = 0.0
+        """The largest rounding error, in margins, that was measured so far."""
         self._contests: dict[int, Contest] = {}
         shape = len(self.table.final), agent.space.dim
         self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)  # of the contest of each state
@@ -169,7 +173,9 @@ class EpisodesOfSets:
         probes = low + probe_shares(len(low)) * (high - low)
         states = np.repeat(self.table.observations[state][None], len(probes), axis=0)
         off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
-        return Contest.of(folded, valid, (low, high), float(np.ptp(off, axis=1).max()))
+        measured = float(np.ptp(off, axis=1).max())
+        self.deviation = max(self.deviation, measured)
+        return Contest.of(folded, valid, (low, high), measured)
 
 
 def narrow(bounds: HalfSpaces, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -4,15 +4,17 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from paretofoil.agents.agent import Agent, as_command, rollout, rollouts
+from paretofoil.agents.agent import Agent, as_command, decision_in, rollout, rollouts
 from paretofoil.core.answer import Answer, Live, Rollouts, Start
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_whole
+from paretofoil.core.json import brief
 from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, suggest_arguments
 from paretofoil.core.policy import is_white_box
 from paretofoil.core.question import Question, QuestionBatch
@@ -21,6 +23,8 @@ from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.explanation.attainable import closest_known, find_attainable, issue, whole_command
 from paretofoil.explanation.flip_map import FlipMap
+from paretofoil.explanation.outcome import Outcome, explain_outcome, read_outcome
+from paretofoil.explanation.outcome_search import Goal
 from paretofoil.explanation.questions import Actions, Foil, Subject, all_foils, make_decision, make_questions
 from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
@@ -32,8 +36,8 @@ PROOFS_AT_ONCE = 4
 @suggest_arguments
 def explain(
     subject: Subject,
-    decision: Decision | None = None,
-    foil: Foil | None = None,
+    decision: Decision | Episode | ArrayLike | None = None,
+    foil: Foil | Outcome | None = None,
     *,
     state: ArrayLike | None = None,
     command: ArrayLike | None = None,
@@ -51,9 +55,11 @@ def explain(
 
     Args:
         subject: An agent, or a policy with `log_probs(states, commands)`, or a function that returns the same.
-        decision: A decision of a rollout; or give `state` and `command` instead.
+        decision: A decision of a rollout; or give `state` and `command` instead. For an outcome, also an episode or
+            its command, which means its first decision.
         foil: The action that was not chosen, by name or number. For continuous actions, limits of amounts:
-            "release >= 30", "20 <= release <= 30", `pf.more("release", 10)`.
+            "release >= 30", "20 <= release <= 30", `pf.more("release", 10)`. Or an outcome of the whole episode,
+            `pf.outcome("treasure >= 50, time <= 10")`.
         state: State of the decision, if no decision is given.
         command: Command in that state: the return that is still to be collected, or preferences.
         collected: Return collected before that state; zero if omitted.
@@ -61,13 +67,18 @@ def explain(
         space: Command space. Agents and policies of `from_torch` have their own.
         front: Front of full returns. An agent has its own.
         actions: Names of the actions, or the `ActionSpace` of a function that returns amounts. An agent has its own.
-        search: "auto", the name of a search, or a search with its settings.
+        search: "auto", the name of a search, or a search with its settings. For outcomes: auto, exact, rollouts.
         limits: Limits of time and queries. "auto" stops after 10 seconds if no time is given.
         seed: Seed of a search that is given by name.
         options: Options of the explanation, such as `Options(keep=["time"])`.
     """
     if foil is None:
-        raise InvalidInput.expected("a foil: an action by name or number", "none")
+        raise InvalidInput.expected("a foil: an action by name or number, or an outcome", "none")
+    is_start = state is None and (decision is None) != (command is None)
+    if isinstance(foil, Outcome) and isinstance(subject, Agent) and is_start:
+        decision, command = _first_decision(subject, decision if command is None else command, seed), None
+    if decision is not None and not isinstance(decision, Decision):
+        raise InvalidInput.expected("a decision of a rollout, such as episode[0]", brief(decision))
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     [answer] = explain_decision(
         subject,
@@ -89,7 +100,7 @@ def explain(
 def explain_decision(
     subject: Subject,
     decision: Decision,
-    foils: Sequence[Foil] | None = None,
+    foils: Sequence[Foil | Outcome] | None = None,
     *,
     space: CommandSpace | None = None,
     front: ArrayLike | None = None,
@@ -101,20 +112,48 @@ def explain_decision(
 ) -> list[Answer]:
     """Return one answer for each foil of a decision; they are searched together.
 
-    `foils` are actions by name or number; if omitted, every valid action that was not chosen. For continuous actions,
-    they are limits of amounts; if omitted, a tenth of the range more and less of each dimension. The other arguments
-    are those of `explain`; the limits hold for each question.
+    `foils` are actions by name or number, or outcomes; if omitted, every valid action that was not chosen. For
+    continuous actions, they are limits of amounts; if omitted, a tenth of the range more and less of each dimension.
+    The other arguments are those of `explain`; the limits hold for each question.
     """
     agent = subject if isinstance(subject, Agent) else None
     names, phrases = (agent.actions, agent.phrases) if agent else (actions, None)
     foils = all_foils(subject, decision, actions) if foils is None else foils
-    questions = make_questions(subject, decision, foils, options, space=space, front=front, actions=actions)
+    others = [foil for foil in foils if not isinstance(foil, Outcome)]
+    if len(others) < len(foils):
+        if agent is None:
+            raise InvalidInput.expected("an agent, whose environment has outcomes", repr(subject))
+        settings: dict[str, Any] = {"search": search, "limits": limits, "seed": seed, "options": options}
+        return [
+            _with_outcome(agent, decision, foil, search, limits, options)
+            if isinstance(foil, Outcome)
+            else explain_decision(agent, decision, [foil], **settings)[0]
+            for foil in foils
+        ]
+    questions = make_questions(subject, decision, others, options, space=space, front=front, actions=actions)
     if not questions:
         return []
     method, limits = choose_search(search, questions[0].policy, seed), choose_limits(search, limits)
     answers = ask(questions, method, options, names, limits, phrases)
     outcomes = {} if agent is None or decision.snapshot is None else _roll_out(answers, decision, agent)
     return [_complete(a, q, decision, agent, options, outcomes) for a, q in zip(answers, questions, strict=True)]
+
+
+def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
+    """Return a decision as it is, or the first one of an episode or under a command."""
+    if isinstance(start, Decision):
+        return start
+    return start[0] if isinstance(start, Episode) else decision_in(agent, start, 0, seed=seed)
+
+
+def _with_outcome(
+    agent: Agent, decision: Decision, foil: Outcome, search: Any, limits: Limits, options: Options
+) -> Answer:
+    """Return the answer for an outcome, with rollouts."""
+    answer = explain_outcome(agent, decision, foil, search, choose_limits(search, limits), options)
+    rollouts = _roll_out([answer], decision, agent, read_outcome(foil, agent))
+    key = decision.command if answer.command is None else answer.command
+    return replace(_with_place(answer, decision, agent), rollouts=rollouts[key.tobytes()])
 
 
 @suggest_arguments
@@ -184,23 +223,29 @@ def steps_of(episode: Episode, steps: Sequence[int] | None) -> list[Decision]:
     return [episode[step] for step in sorted(numbers)]
 
 
-def _roll_out(answers: list[Answer], decision: Decision, agent: Agent) -> dict[bytes, Rollouts]:
-    """Return the outcomes of all commands of answers and alternatives, rolled out together, by the command's bytes."""
+def _roll_out(
+    answers: list[Answer], decision: Decision, agent: Agent, goal: Goal | None = None
+) -> dict[bytes, Rollouts]:
+    """Return the outcomes of all commands of answers and alternatives, rolled out together, by the command's bytes.
+
+    With a goal, that of the original command is one of them.
+    """
     found = [a.command for first in answers for a in (first, *first.alternatives) if a.command is not None]
-    if not found:
+    if not found and goal is None:
         return {}
     commands = [as_command(agent, command) for command in (decision.command, *found)]
-    original, *quoted = issue(agent, decision, np.stack(commands))
+    original, *quoted = issue(agent, decision, np.stack(commands), goal=goal)
     starts: list[Start | None] = [None] * len(found)
     if decision.step or decision.collected.any():
         issued, *instead = (whole_command(agent, decision, command) for command in commands)
         episodes = [None] * len(found) if agent.environment.stochastic else rollouts(agent, instead)
         reached = [None if episode is None else _reaches(episode, decision) for episode in episodes]
         starts = [Start(issued, *pair) for pair in zip(instead, reached, strict=True)]
-    return {
+    outcomes = {
         command.tobytes(): Rollouts(one.consequence, original.consequence, start)
         for command, one, start in zip(found, quoted, starts, strict=True)
     }
+    return {decision.command.tobytes(): Rollouts(original=original.consequence)} | outcomes
 
 
 def _reaches(episode: Episode, decision: Decision) -> bool:

@@ -62,7 +62,7 @@ class FlipMap(EpisodeReport):
             {
                 "step": step,
                 "chosen": self.actions[a.question.chosen],
-                "foil": self.actions[a.question.foil],
+                "foil": a.question.foil_name,
                 "status": a.status.value,
                 "distance": None if a.quoted is None else a.quoted.distance,
                 **self._numbers(a.command),

@@ -1,150 +1,298 @@
-"""Outcome questions: the closest command under which the episode ends otherwise, proven."""
+"""Outcomes as foils: what an episode shall be, in words or as functions, and the answer to it."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from paretofoil.agents.agent import Agent, as_command
-from paretofoil.core.answer import Status
-from paretofoil.core.command import Objective
-from paretofoil.core.display import show
-from paretofoil.core.errors import InvalidInput
-from paretofoil.core.options import Stop, as_seconds, now
-from paretofoil.explanation.episodes import require_deterministic
-from paretofoil.explanation.outcome_search import GAP, Goal, OutcomeSearch
+from paretofoil.agents.agent import Agent
+from paretofoil.core.answer import Answer, Certificate, Counterfactual, Live, SearchRecord, Status
+from paretofoil.core.decision import Decision
+from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.options import DEFAULTS, Limits, Options, Stop, describe_options, now
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.envs.batch import tabulate
+from paretofoil.explanation.ask import action_names, record_question
+from paretofoil.explanation.episodes import is_provable, require_deterministic
+from paretofoil.explanation.outcome_search import GAP, SAME, Event, Goal, OutcomeSearch, OutcomeSearchResult
+from paretofoil.explanation.questions import make_questions
+from paretofoil.explanation.verify import counterfactual, round_command
+from paretofoil.search.registry import AUTO
 
-_LONGER = 1.05
-"""How much farther than the closest command the short one may be."""
-
-
-def read_goal(text: str, objectives: Sequence[Objective]) -> Goal:
-    """Return the goal of a text such as "treasure >= 50, time <= 10"; costs are positive."""
-    low, high = np.full(len(objectives), -np.inf), np.full(len(objectives), np.inf)
-    names = [objective.name for objective in objectives]
-    for part in text.split(","):
-        matched = re.fullmatch(r"\s*(.+?)\s*(<=|>=|=)\s*([-+0-9.eE]+)\s*", part)
-        if matched is None or matched[1] not in names:
-            what = f'a goal such as "{names[0]} >= 1", for {", ".join(names)}'
-            raise InvalidInput.expected(what, repr(part.strip()))
-        which, sign = names.index(matched[1]), -1.0 if objectives[names.index(matched[1])].cost else 1.0
-        try:
-            number = sign * float(matched[3])
-        except ValueError:
-            raise InvalidInput.expected("a number in a goal", repr(matched[3])) from None
-        if matched[2] == "=" or (matched[2] == ">=") == (sign > 0):
-            low[which] = max(low[which], number)
-        if matched[2] == "=" or (matched[2] == "<=") == (sign > 0):
-            high[which] = min(high[which], number)
-    return Goal(low, high)
+Predicate = Callable[[np.ndarray], Any]
+"""A function of an observation, `decision.state`."""
+EXACT, ROLLOUTS = "exact", "rollouts"
+"""The searches for outcomes: with a proof, and without."""
+_OPTIONS = ("box", "norm", "keep", "ranges", "attainable")
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class OutcomeAnswer:
-    """The closest command under which the greedy episode meets a goal."""
+@dataclass(frozen=True, repr=False)
+class Outcome:
+    """What an episode shall be, as a foil; made by `outcome`."""
 
-    status: Status
-    agent: str
-    objectives: tuple[Objective, ...]
-    goal: str
-    original: np.ndarray  # (d,): the original command
-    achieved_before: np.ndarray  # (d,): the return of the episode under it
-    command: np.ndarray | None
-    """A command in short numbers whose rollout meets the goal, close to the closest one; None if none was found."""
-    achieved: np.ndarray | None  # (d,): the return of that rollout
-    closest: np.ndarray | None
-    """The closest command that was found: what the proof is about. Its rollout meets the goal, too."""
-    distance: float | None
-    """The scaled distance of the closest command from the original one."""
-    lower_bound: float | None
-    """No command that is closer than this meets the goal; None if nothing is proven."""
-    low: np.ndarray
-    high: np.ndarray
-    """The search region."""
-    stop: Stop
-    boxes: int
-    seconds: float
-    assumed: float = 0.0
-    """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
+    text: str
+    """The clauses, joined by commas."""
+    predicates: tuple[tuple[Predicate, bool], ...] = ()
+    """Functions of an observation, and whether such a state must be visited or must not."""
+    share: float = 0.5
 
     def __repr__(self) -> str:
-        return f"<OutcomeAnswer: {self.sentence()}>"
+        return f"<Outcome: {self}>"
 
     def __str__(self) -> str:
-        return self.sentence()
-
-    def sentence(self) -> str:
-        """Return the answer in words."""
-        return str(show(self, "sentence"))
+        """Return the clauses, those of functions included."""
+        words = [f"{'visits' if required else 'never visits'} {_name(p)}" for p, required in self.predicates]
+        return ", ".join(filter(None, [self.text, *words]))
 
 
-def explain_outcome(agent: Agent, command: Any, goal: str, *, seconds: float = 10.0) -> OutcomeAnswer:
-    """Return the closest command under which the episode meets a goal, with its proof.
-
-    The answer is proven in deterministic environments with finitely many states, for policies whose computation is
-    known. Otherwise it is the closest of the commands that were rolled out.
+def outcome(
+    text: str = "",
+    *,
+    visits: Predicate | Iterable[Predicate] = (),
+    never_visits: Predicate | Iterable[Predicate] = (),
+    share: float = 0.5,
+) -> Outcome:
+    """Return an outcome of an episode, as a foil: `explain(agent, [8, -8], foil=outcome("treasure >= 50"))`.
 
     Args:
-        agent: The agent.
-        command: The original command, for the whole episode.
-        goal: Conditions on the return, such as "treasure >= 50, time <= 10"; costs are positive.
-        seconds: Time limit.
+        text: Clauses joined by commas, all of which must hold: "treasure >= 50, time <= 10" (of the return; costs are
+            positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit), "takes down",
+            "never takes down", "visits (3, 4)", "never visits (3, 4)".
+        visits: Functions of an observation; a state for which each is true must be visited.
+        never_visits: Functions of an observation; no state for which one is true may be visited.
+        share: Share of the rollouts that must meet the outcome, where chance plays a part.
     """
-    require_deterministic(agent)
-    original = as_command(agent, command)
-    limit = now() + as_seconds(seconds)
-    start = now()
-    search = OutcomeSearch(agent, original, read_goal(goal, agent.environment.objectives), limit)
-    [before] = search.roll_out(original[None])
-    if search.goal.met(before[None], search.tolerance)[0]:
-        what = f"a goal that the episode under {original.tolist()} does not meet"
-        raise InvalidInput.expected(what, f"{goal.strip()!r}, which it meets with {before.tolist()}")
-    result = search.run()
-    if result.closest is None:
-        status = Status.PROVEN_INFEASIBLE if result.lower_bound == np.inf else Status.NOT_FOUND
-    else:
-        is_closest = result.lower_bound is not None and result.lower_bound >= result.distance * (1.0 - GAP)
-        status = Status.PROVEN_CLOSEST if is_closest else Status.FOUND
-    command, achieved = (None, None) if result.closest is None else _shorten(search, result.closest)
-    return OutcomeAnswer(
-        status=status,
-        agent=agent.name,
-        objectives=agent.space.command_objectives,
-        goal=goal.strip(),
-        original=original,
-        achieved_before=before,
-        command=command,
-        achieved=achieved,
-        closest=result.closest,
-        distance=None if result.closest is None else result.distance,
-        lower_bound=result.lower_bound,
-        low=search.low,
-        high=search.high,
-        stop=result.stop,
-        boxes=result.boxes,
-        seconds=now() - start,
-        assumed=result.assumed,
+    given = [(p, required) for some, required in ((visits, True), (never_visits, False)) for p in _each(some)]
+    clauses = ", ".join(part for part in map(str.strip, _split(text)) if part)
+    if not clauses and not given:
+        raise InvalidInput.expected('an outcome such as "treasure >= 50, time <= 10"', repr(text))
+    if not 0.0 < share <= 1.0:
+        raise InvalidInput.expected("a share above 0 and up to 1", share)
+    return Outcome(clauses, tuple(given), float(share))
+
+
+def _each(predicates: Predicate | Iterable[Predicate]) -> list[Predicate]:
+    several = [predicates] if callable(predicates) else list(predicates)
+    for predicate in several:
+        if not callable(predicate):
+            raise InvalidInput.expected("a function of an observation", repr(predicate))
+    return several
+
+
+def _name(predicate: Predicate) -> str:
+    name = getattr(predicate, "__name__", "")
+    return name if name.isidentifier() else "one of the given states"
+
+
+def _split(text: str) -> list[str]:
+    """Return the clauses of a text; a comma inside of parentheses does not separate."""
+    return re.split(r",(?![^()]*\))", text)
+
+
+def read_outcome(outcome: Outcome, agent: Agent) -> Goal:
+    """Return the outcome in numbers, for one agent; raise an error for a clause that does not fit it."""
+    return _Reader(agent).read(outcome)
+
+
+class _Reader:
+    """Reads the clauses of an outcome, for one agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent, self.objectives = agent, agent.environment.objectives
+        self.names = [objective.name for objective in self.objectives]
+        count = len(self.names)
+        self.low, self.high = np.full(count, -np.inf), np.full(count, np.inf)
+        self.steps = [0.0, np.inf]
+        self.dominated: list[np.ndarray] = []
+        self.events: list[Event] = []
+
+    def read(self, outcome: Outcome) -> Goal:
+        for clause in _split(outcome.text) if outcome.text else ():
+            self._read_clause(clause.strip())
+        for i in np.flatnonzero(self.low > self.high):
+            limits = sorted(self._sign(int(i)) * np.array([self.low[i], self.high[i]]), reverse=True)
+            got = "at least {:g} and at most {:g}".format(*limits)
+            raise InvalidInput.expected(f"limits of {self.names[i]} that a number can meet", got)
+        self.events += [Event(required, visits=predicate) for predicate, required in outcome.predicates]
+        if self.steps[1] < self.agent.environment.max_steps:
+            self.events.append(Event(True))  # an episode that is shorter than the step limit ends by itself
+        scale = self.agent.space.scale
+        tolerance = SAME * np.where(self.agent.space.simplex, 1.0, scale[: len(self.names)])
+        points = np.reshape(self.dominated, (-1, len(self.names)))
+        least, most = self.steps
+        return Goal(self.low, self.high, tolerance, points, most, least, tuple(self.events), outcome.share)
+
+    def _sign(self, objective: int) -> float:
+        return -1.0 if self.objectives[objective].cost else 1.0
+
+    def _read_clause(self, clause: str) -> None:
+        compared = re.fullmatch(rf"(.+?)\s*(<=|>=|=)\s*({_NUMBER})", clause)
+        word, _, rest = clause.removeprefix("never ").partition(" ")
+        required, rest = not clause.startswith("never "), rest.strip()
+        if word == "ends" and not rest:
+            self.events.append(Event(required))
+        elif word == "takes" and rest in self.agent.actions:
+            self.events.append(Event(required, action=self.agent.actions.index(rest)))
+        elif word == "visits" and rest:
+            self.events.append(Event(required, visits=self._place(rest)))
+        elif word == "dominates" and required:
+            self._read_point(clause, rest)
+        elif compared and compared[1] in self.names:
+            which = self.names.index(compared[1])
+            self._limit(which, compared[2], self._sign(which) * self._number(compared[3]))
+        elif compared and compared[1] == "steps":
+            self.steps[0] = max(self.steps[0], self._number(compared[3]) if compared[2] != "<=" else 0.0)
+            self.steps[1] = min(self.steps[1], self._number(compared[3]) if compared[2] != ">=" else np.inf)
+        else:
+            raise self._unreadable(clause)
+
+    def _limit(self, objective: int, sign: str, number: float) -> None:
+        """Limit the return of an objective, where costs are negative."""
+        cost = self.objectives[objective].cost
+        if sign == "=" or (sign == ">=") != cost:
+            self.low[objective] = max(self.low[objective], number)
+        if sign == "=" or (sign == "<=") != cost:
+            self.high[objective] = min(self.high[objective], number)
+
+    def _read_point(self, clause: str, text: str) -> None:
+        """Read "treasure=8 time=8", a point that the return must dominate."""
+        names = "|".join(re.escape(name) for name in sorted(self.names, key=len, reverse=True))
+        pair = rf"({names})\s*=\s*({_NUMBER})"
+        pairs = re.findall(pair, text)
+        if re.sub(pair, "", text).strip() or sorted(name for name, _ in pairs) != sorted(self.names):
+            example = f'"dominates {" ".join(f"{name}=1" for name in self.names)}"'
+            raise InvalidInput.expected(f"a point with every objective, such as {example}", repr(clause))
+        point = np.zeros(len(self.names))
+        for name, number in pairs:
+            which = self.names.index(name)
+            point[which] = self._sign(which) * self._number(number)
+        self.low = np.maximum(self.low, point)
+        self.dominated.append(point)
+
+    def _number(self, text: str) -> float:
+        number = float(text)
+        if not np.isfinite(number):
+            raise InvalidInput.expected("a finite number in an outcome", repr(text))
+        return number
+
+    def _place(self, text: str) -> Predicate:
+        """Return whether an observation is one of a place such as (3, 4): the first attribute of a state."""
+        entry = self.agent.environment
+        if not entry.finite:
+            got = f"{text!r} in {entry.name}"
+            raise InvalidInput.expected("an environment with named states (or `visits=` a function)", got)
+        table, attribute = tabulate(entry), entry.state[0]
+        places = [np.atleast_1d(state[attribute]).tolist() for state in table.states]
+        numbers = [float(number) for number in re.findall(_NUMBER, text)]
+        plain = re.fullmatch(rf"\(?\s*{_NUMBER}(\s*,\s*{_NUMBER})*\s*,?\s*\)?", text)
+        same = {table.observations[i].tobytes() for i, place in enumerate(places) if plain and place == numbers}
+        if not same:
+            example = f"({', '.join(f'{number:g}' for number in places[-1])})"
+            raise InvalidInput.expected(f"a {attribute} of {entry.name}, such as {example}", repr(text))
+        return lambda observation: observation.tobytes() in same
+
+    def _unreadable(self, clause: str) -> InvalidInput:
+        """Return the error for a clause, with the nearest right one."""
+        actions = [f"{verb} {action}" for verb in ("takes", "never takes") for action in self.agent.actions]
+        compared = re.search(rf"([<>=]+)\s*({_NUMBER})", clause)
+        sign, number = compared.groups() if compared else (">=", "1")
+        sign = {">": ">=", "<": "<=", "==": "="}.get(sign, sign)
+        limits = [f"{name} {sign} {number}" for name in (*self.names, "steps")]
+        clauses = [*limits, *actions, "ends", "never ends", "visits (0, 0)", "dominates"]
+        examples = f"{self.names[0]} >= 1, steps <= 10, ends, takes {self.agent.actions[0]}, visits (0, 0)"
+        return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))
+
+
+def explain_outcome(
+    agent: Agent, decision: Decision, outcome: Outcome, method: Any, limits: Limits, options: Options
+) -> Answer:
+    """Return the closest command under which the rest of the episode meets an outcome, or that there is none.
+
+    The limits are those of one question. The commands were rolled out again, each alone.
+    """
+    started, goal = now(), read_outcome(outcome, agent)
+    proves = _proves(agent, method, limits, options)
+    if decision.snapshot is None:
+        raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
+    [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
+    search = OutcomeSearch(agent, decision, question, goal, limits.deadline())
+    if search.meets(question.command):
+        what = f"an outcome that the episode under {question.command.tolist()} does not meet"
+        raise InvalidInput.expected(what, f"{str(outcome)!r}, which it meets")
+    result = search.run(prove=proves)
+    batch, row = QuestionBatch([question]), np.zeros(1, dtype=int)
+
+    def counterfactual_at(command: np.ndarray) -> Counterfactual:
+        [scores] = batch.scores_at(row, command[None], "verify")
+        return replace(counterfactual(batch, 0, command, scores), margin=search.least_margin(command))
+
+    def first_met(commands: np.ndarray) -> np.ndarray | None:
+        return next((command for command in commands if search.meets(command)), None)
+
+    [scores] = batch.scores_at(row, question.command[None], "original")
+    proof = _certificate(result, question, now() - started) if proves else None
+    status, stop, quoted, closest = Status.NOT_FOUND, result.stop, None, None
+    if result.closest is None and proof is not None and proof.status == "infeasible":
+        status = Status.PROVEN_INFEASIBLE
+    elif result.closest is not None and not search.meets(result.closest):
+        stop = Stop.NOT_CONFIRMED
+    elif result.closest is not None:
+        status = Status.PROVEN_CLOSEST if proof is not None and proof.status == "optimal" else Status.FOUND
+        closest = counterfactual_at(result.closest)
+        quoted = counterfactual_at(round_command(question, result.closest, first_met))
+    names = action_names(agent.actions, len(scores))
+    queries = {**batch.queries(0), "rollouts": search.queries}
+    return Answer(
+        status,
+        record_question(question, scores, names, agent.phrases, outcome=str(outcome)),
+        SearchRecord(EXACT if proves else ROLLOUTS, 0, stop, queries, now() - started),
+        quoted,
+        closest,
+        proof,
+        live=Live(question, met=search.shares),
     )
 
 
-def _shorten(search: OutcomeSearch, command: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a command in short numbers close to the given one, and its return; both commands meet the goal."""
-    first = 1 - np.floor(np.log10(search.scale))
-    for more in range(6):
-        unit = 10.0 ** -(first + more)
-        floor = np.floor(command / unit)
-        corners = np.array(list(product((0.0, 1.0), repeat=len(command))))
-        near = np.clip((floor + corners) * unit, search.low, search.high)
-        near = np.stack([np.round(c, int(k)) for c, k in zip(near.T, first + more, strict=True)], axis=1) + 0.0
-        returns = search.roll_out(near)
-        met = np.flatnonzero(search.goal.met(returns, search.tolerance))
-        if len(met):
-            distances = search.distances(near[met], near[met])
-            if distances.min() <= _LONGER * float(search.distances(command[None], command[None])[0]):
-                nearest = met[distances.argmin()]
-                return near[nearest], returns[nearest]
-    [achieved] = search.roll_out(command[None])
-    return command, achieved
+def _proves(agent: Agent, method: Any, limits: Limits, options: Options) -> bool:
+    """Return whether the answer will have a proof; raise an error for what does not go together with outcomes."""
+    if method not in (AUTO, EXACT, ROLLOUTS):
+        raise InvalidInput.expected(f"a search for outcomes among {AUTO}, {EXACT}, {ROLLOUTS}", repr(method))
+    if limits.queries is not None:
+        raise InvalidInput.expected("a limit of seconds for an outcome", f"{limits.queries:,} queries")
+    for name in (info.name for info in describe_options()):
+        if name not in _OPTIONS and getattr(options, name) != getattr(DEFAULTS, name):
+            got = f"{name}={getattr(options, name)!r}"
+            raise InvalidInput.expected(f"only the options {', '.join(_OPTIONS)} for an outcome", got)
+    if method == ROLLOUTS:
+        return False
+    try:
+        require_deterministic(agent)
+        if not is_provable(agent):
+            what = "finitely many states and a white-box policy, for a proof about outcomes"
+            raise InvalidInput.expected(what, f"{agent.name} in {agent.environment.name}")
+    except InvalidInput:
+        if method == EXACT:
+            raise
+        return False
+    return True
+
+
+def _certificate(result: OutcomeSearchResult, question: Question, seconds: float) -> Certificate:
+    is_closest = result.closest is not None and result.lower_bound >= result.distance * (1.0 - GAP)
+    return Certificate(
+        status="optimal" if is_closest else "infeasible" if np.isinf(result.lower_bound) else "gap",
+        lower=result.lower_bound,
+        upper=result.distance,
+        tolerance=0.0 if result.closest is None else GAP * result.distance,
+        boxes=result.boxes,
+        seconds=seconds,
+        kappa=0.0,
+        slack=result.assumed,
+        deviation=result.deviation,
+        pad=0.0,
+        norm=question.norm,
+        rounding="measured" if result.assumed else "derived",
+    )

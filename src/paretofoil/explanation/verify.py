@@ -6,7 +6,9 @@ noise is measured first; searches keep clear of it, and checks allow for it. A r
 """
 
 import itertools
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -63,19 +65,19 @@ def check(batch: QuestionBatch, row: int, finding: Finding, unanswered: Answer) 
     confirmed = confirm(batch, row, finding.scaled_change)
     if confirmed is None:
         return replace(unanswered, search=replace(search, stop=Stop.NOT_CONFIRMED))
-    closest = _counterfactual(batch, row, *confirmed)
-    command = round_command(batch, row, closest.command)
+    closest = counterfactual(batch, row, *confirmed)
+    command = round_command(batch.questions[row], closest.command, partial(first_that_flips, batch, row))
     scores = batch.scores_at(np.array([row]), command[None], "verify")[0]
     proven = proof is not None and proof.status == "optimal" and closest.distance <= proof.upper + NEGLIGIBLE
     return replace(
         unanswered,
         status=Status.PROVEN_CLOSEST if proven else Status.FOUND,
-        quoted=_counterfactual(batch, row, command, scores),
+        quoted=counterfactual(batch, row, command, scores),
         closest=closest,
     )
 
 
-def _counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
+def counterfactual(batch: QuestionBatch, row: int, command: np.ndarray, scores: np.ndarray) -> Counterfactual:
     """Return a command (d,) with the policy's scores (num_actions,) there."""
     question = batch.questions[row]
     return Counterfactual(
@@ -130,22 +132,28 @@ def sure_margin(batch: QuestionBatch, row: int, scores: np.ndarray) -> float:
     return float(margins.min()) - (noise if noise > NOISE else 0.0)
 
 
-def round_command(batch: QuestionBatch, row: int, command: np.ndarray) -> np.ndarray:
-    """Return the command rounded to the fewest digits with which the foil still wins by kappa.
+def round_command(
+    question: Question, command: np.ndarray, first_valid: Callable[[np.ndarray], np.ndarray | None]
+) -> np.ndarray:
+    """Return the command rounded to the fewest digits with which it is still valid.
 
     Each changed objective is rounded down or up, at one resolution after the other. Objectives that did not change keep
-    their number. If no rounded command is confirmed, the command itself is returned.
+    their number. `first_valid` returns the first of some commands (N, d) that is valid, or None. If there is none at
+    any resolution, the command itself is returned.
     """
-    kappa = batch.questions[row].kappa
     for digits in DIGITS:
-        candidates = _rounded_commands(batch.questions[row], command, digits)
-        if not len(candidates):
-            continue
-        margins = batch.margins_at(np.full(len(candidates), row), candidates, "round")
-        for candidate in candidates[margins >= kappa]:
-            if flips(batch, row, candidate):
-                return candidate
+        candidates = _rounded_commands(question, command, digits)
+        valid = first_valid(candidates) if len(candidates) else None
+        if valid is not None:
+            return valid
     return command
+
+
+def first_that_flips(batch: QuestionBatch, row: int, commands: np.ndarray) -> np.ndarray | None:
+    """Return the first of the commands (N, d) under which the foil wins by kappa."""
+    margins = batch.margins_at(np.full(len(commands), row), commands, "round")
+    likely = commands[margins >= batch.questions[row].kappa]
+    return next((command for command in likely if flips(batch, row, command)), None)
 
 
 def _rounded_commands(question: Question, command: np.ndarray, digits: int) -> np.ndarray:

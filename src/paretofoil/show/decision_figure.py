@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from textwrap import fill, wrap
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 WIDE = 1.6
 """A scene with a larger ratio of width to height stands above the landscape, not beside it."""
+OUTCOMES = 81
+"""Commands along each axis that are rolled out for a map of an outcome."""
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +56,11 @@ def figure_decision(
         raise InvalidInput.expected("an answer that was computed in this process, since its policy is needed", got)
     first, live = shown[0], shown[0].live
     figure, panel, beside = _layout(_scene(live))
-    foil, title = action_name(first.question.actions[first.question.foil]), question_title(first)
-    if live.question.space.simplex and axes is None:
+    foil, title = action_name(first.question.foil_name), question_title(first)
+    if live.met is not None:
+        image = None
+        _draw_outcome(panel, live, shown, axes)
+    elif live.question.space.simplex and axes is None:
         image = draw_preferences(panel, live.question, shown, foil)
     else:
         image = _draw_commands(panel, live.question, shown, axes)
@@ -90,12 +96,28 @@ def _draw_commands(
     else:
         pair = list(two_objectives(question, shown))
     if len(pair) == 1:
-        foil = action_name(first.question.actions[first.question.foil])
+        foil = action_name(first.question.foil_name)
         draw_margin_line(panel, margin_line(question, pair[0], shown), shown, foil)
         return None
-    through = next((answer.command for answer in shown if answer.command is not None), None)
-    land = landscape(question, *pair, shown=shown, through=through)
+    land = landscape(question, *pair, shown=shown, through=_through(shown))
     return draw_landscape(panel, land, shown, proven_range=first.proven_range)
+
+
+def _through(shown: Sequence[Answer]) -> np.ndarray | None:
+    """Return the command through which a slice goes: the first that is quoted."""
+    return next((answer.command for answer in shown if answer.command is not None), None)
+
+
+def _draw_outcome(panel: "Axes", live: Live, shown: Sequence[Answer], axes: tuple[str | int, str | int] | None) -> None:
+    """Draw the commands of two objectives whose rollouts have the outcome."""
+    question = live.question
+    pair = two_objectives(question, shown) if axes is None else [question.space.index(axis) for axis in axes]
+    rollouts = shown[0].rollouts
+    is_random = rollouts is not None and rollouts.original is not None and rollouts.original.repeats > 1
+    resolution = OUTCOMES // 3 if is_random else OUTCOMES  # several rollouts of each command
+    land = landscape(question, *pair, shown=shown, through=_through(shown), resolution=resolution, heights=live.met)
+    colours = land.margins / 2 - 0.25  # shares below a half are negative; pale, since there is no scale of colours
+    draw_landscape(panel, replace(land, margins=colours), shown, wins="the outcome is met")
 
 
 def _scene(live: Live) -> np.ndarray | None:

@@ -51,7 +51,7 @@ class FlipMapLines:
 
     def line(self, step: int, chosen: int, answers: Sequence[Answer]) -> str:
         """Return the line of one step, given the answers for all its foils."""
-        cells = {answer.question.foil: _cell(answer) for answer in answers}
+        cells = {a.question.foil: _cell(a) for a in answers if a.question.foil is not None}
         if self.narrow:
             foils = [f"{self.actions[foil]} {cell}" for foil, cell in sorted(cells.items())]
             return f"{step}: {self.actions[chosen]}: {', '.join(foils) or 'no other valid action'}"
@@ -123,9 +123,9 @@ def _draw_band(axes: "Axes", flips: FlipMap, steps: range, across: int, scale: A
     cells = np.zeros((len(flips.actions), across, 4))  # transparent after the last step
     cells[:, : len(steps)] = to_rgba(INVALID)
     for answer, step in zip(flips.answers, flips.steps, strict=True):
-        if step not in steps:
-            continue
         foil, place, ink = answer.question.foil, step - steps.start, INK
+        if step not in steps or foil is None:
+            continue
         if answer.quoted is None:
             cells[foil, place], text = to_rgba(GREY_CELL), "∅" if answer.status is Status.PROVEN_INFEASIBLE else "?"
         else:

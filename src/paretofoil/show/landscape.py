@@ -1,7 +1,8 @@
 """The margin of the foil over two objectives, or along one (paper, "Landscape and Grid Construction")."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -98,11 +99,13 @@ def landscape(
     shown: Sequence[Answer] = (),
     through: np.ndarray | None = None,
     resolution: int = RESOLUTION,
+    heights: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> Landscape:
     """Query the margin on a grid over objectives p and q, in the slice through a command (by default the original).
 
     The grid covers the search region, or only the part around the `shown` answers if they are so close to the original
-    command that they would be indistinguishable from it.
+    command that they would be indistinguishable from it. `heights` is another function of commands (N, d), instead of
+    the margin.
     """
     if question.space.simplex:
         raise InvalidInput.expected("a command space that is a box, for a landscape", "preferences, which sum to 1")
@@ -116,7 +119,8 @@ def landscape(
     x, y = np.linspace(left, right, resolution), np.linspace(bottom, top, resolution)
     commands = np.repeat(through[None], resolution**2, axis=0)
     commands[:, p], commands[:, q] = np.tile(x, resolution), np.repeat(y, resolution)
-    surface, space = margins_of(question, commands).reshape(resolution, resolution), question.space
+    surface = (partial(margins_of, question) if heights is None else heights)(commands)
+    surface, space = surface.reshape(resolution, resolution), question.space
     objectives: Any = tuple(space.objectives)
     return Landscape(objectives, question.command, through, space.scale, question.kappa, p, q, x, y, surface)
 
@@ -185,17 +189,18 @@ def draw_landscape(
     *,
     title: str = "",
     proven_range: ProvenRange | None = None,
+    wins: str | None = None,
 ) -> Any:
     """Draw a landscape without its colour bar, and return the image for it.
 
     The bold arrow is the change: from the original command to the quoted command of the first answer. Commands outside
-    the slice are hollow.
+    the slice are hollow. `wins` says what the dots mean, by default that the foil wins.
     """
     x, y = as_shown(land.objectives[land.p], land.x), as_shown(land.objectives[land.q], land.y)
     across, down = (slice(None, None, -1 if axis[0] > axis[-1] else 1) for axis in (x, y))
     x, y, margins = x[across], y[down], land.margins[down, across]  # in the user's sign, both axes increasing
     limit = float(np.clip(np.quantile(np.abs(margins), 0.9), 0.5, MAX_COLOUR))
-    image = draw_margins(axes, (x, y), margins, land.kappa, limit)
+    image = draw_margins(axes, (x, y), margins, land.kappa, limit, wins)
     notes = [slice_note(land.objectives, land.through, land.command, land.off)]
     if proven_range is not None:
         notes.append(_draw_proven_range(axes, land, proven_range))
@@ -216,7 +221,9 @@ def wins_label(kappa: float) -> str:
     return f"the foil wins (by {kappa:g} or more)" if kappa else "the foil wins"
 
 
-def draw_margins(axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float) -> Any:
+def draw_margins(
+    axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: float, limit: float, wins: str | None = None
+) -> Any:
     """Draw colours up to a limit, and dots where the foil wins, for readers who see no colours; return the image.
 
     The grid is the x and y of a rectangle, or a triangulation.
@@ -238,7 +245,9 @@ def draw_margins(axes: "Axes", grid: Sequence[Any], margins: np.ndarray, kappa: 
         levels = [kappa, float(margins.max()) + limit]  # a triangulation takes no infinite level
         dots = fill(*grid, margins, levels=levels, colors="none", hatches=[".."], zorder=1)
         dots.set(edgecolor=DOTS, linewidth=0)
-        axes.add_patch(Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins_label(kappa)))
+        axes.add_patch(
+            Rectangle((0, 0), 0, 0, facecolor="white", edgecolor=INK, hatch="...", label=wins or wins_label(kappa))
+        )
     if margins.min() < kappa < margins.max():
         line(*grid, margins, levels=[kappa], colors=[INK], linewidths=1.6, zorder=2)
     return image

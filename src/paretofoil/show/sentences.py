@@ -84,10 +84,12 @@ def advice(answer: Answer) -> str:
 def question_title(answer: Answer) -> str:
     """ "deep-sea-treasure, t = 5: why right and not down?" """
     question = answer.question
-    chosen, foil = (action_name(question.actions[action]) for action in (question.chosen, question.foil))
+    place = question.agent if question.step is None else f"{question.agent}, t = {question.step}"
+    if question.outcome is not None:
+        return f'{place}: why not "{question.outcome}"?'
+    chosen, foil = map(action_name, (question.actions[question.chosen], question.foil_name))
     if question.amounts:
         chosen = join(list(_Words(answer).amounts(question.values).values()))
-    place = question.agent if question.step is None else f"{question.agent}, t = {question.step}"
     return f"{place}: why {chosen} and not {foil}?" if question.agent else f"Why {chosen} and not {foil}?"
 
 
@@ -136,10 +138,12 @@ class _Words:
         self.original = tidy(self.question.command, self.low, self.high, issued)
         self.later = self.question.later
         self.here = " from here on" if self.later and not self.preferences else ""
-        self.foil = action_name(self.question.actions[self.question.foil])
+        self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
         self.share = f" with a probability of at least {self._least()} %" if self.question.probability else ""
         self.choice = f"{self.foil}{self.share}"
+        self.actions = [self.question.chosen, *(() if self.question.foil is None else (self.question.foil,))]
+        self.outcome = None if self.question.outcome is None else f'"{self.question.outcome}"'
         self.measure = "probability" if self.question.values is None else "value"
         self.sizes = np.maximum(np.abs(self.low), np.abs(self.high))
         self.everywhere = self.preferences and not self.low.any() and bool((self.high == 1).all())
@@ -152,8 +156,12 @@ class _Words:
         if self.answer.quoted is not None:
             numbers = self.objectives, self.original, self.answer.quoted.command
             changed = _weight_changes(*numbers) if self.preferences else f"asked for {_changes(*numbers)}{self.here}"
-            return f"Had you {changed}, the agent would have {self._instead()}."
+            would = f"agent would have {self._instead()}" if self.outcome is None else self._would_meet()
+            return f"Had you {changed}, the {would}."
         foil = f"the agent choose {self.choice} in this state{self._restrictions()}"
+        if self.outcome is not None:
+            here = ", issued here," if self.later else ""
+            foil = f"the episode meet {self.outcome}{here}{self._restrictions()}"
         if self.answer.status is Status.PROVEN_INFEASIBLE:
             inside = "" if self.everywhere else " in the search region"
             which = f"preferences{inside} make" if self.preferences else f"command{inside} makes"
@@ -165,7 +173,9 @@ class _Words:
         parts, quoted = [self._situation(), self._outside(), self.one_line()], self.answer.quoted
         if quoted is None:
             return _text([*parts, *self._no_counterfactual(), self._why_measured()])
-        parts += [self._probabilities(quoted), self._unchanged(quoted)]
+        if self.outcome is None:
+            parts.append(self._probabilities(quoted))
+        parts.append(self._unchanged(quoted))
         if self.rollouts.quoted is not None and self.rollouts.original is not None:
             parts.append(self._consequences(self.rollouts.quoted, self.rollouts.original))
         if self.rollouts.start is not None:
@@ -173,7 +183,7 @@ class _Words:
         if self.answer.proven_range is not None:
             parts.append(self._proven_range(self.answer.proven_range, quoted.command))
         parts += [self._proof(quoted), self._why_measured(), self._fewer()]
-        caveat = "" if self.preferences or delivers(self.answer) else CAVEAT
+        caveat = "" if self.preferences or self.outcome or delivers(self.answer) else CAVEAT
         return _text([*parts, caveat, self.advice()])
 
     def _instead(self) -> str:
@@ -183,13 +193,20 @@ class _Words:
             return f"{self.question.phrases[0]} ({new}) instead of {old}"
         if self.share and self.answer.quoted is not None:
             parts = self.answer.quoted, self.question
-            new, old = (percent(part.probabilities[self.question.foil]) for part in parts)
-            return f"{self.question.phrases[self.question.foil]}{self.share} ({new}) instead of {old}"
-        foil, chosen = (self.question.phrases[action] for action in (self.question.foil, self.question.chosen))
+            new, old = (percent(part.probabilities[self.actions[1]]) for part in parts)
+            return f"{self.question.phrases[self.actions[1]]}{self.share} ({new}) instead of {old}"
+        chosen, foil = (self.question.phrases[action] for action in self.actions)
         verb, _, rest = chosen.partition(" ")
         if rest and foil.startswith(f"{verb} "):
             return f"{foil} instead of {rest}"
         return f"{foil} rather than {chosen}"
+
+    def _would_meet(self) -> str:
+        """ "episode would have met "treasure >= 50"", or most of several."""
+        new = self.rollouts.quoted
+        if new is None or new.repeats == 1 or new.met is None:
+            return f"episode would have met {self.outcome}"
+        return f"episode would have met {self.outcome} in {percent(new.met)} of the runs"
 
     def _situation(self) -> str:
         """ "Asked for 8 treasure in 2 steps, the agent chooses right in this state (probability 70 %, down 20 %)." """
@@ -198,6 +215,12 @@ class _Words:
             now = self.amounts(self.question.values).items()
             amounts = join([f"{number} {units[name]}".rstrip() + f" of {name}" for name, number in now])
             return f"{self._request()}, the agent chooses {amounts} in this state."
+        if self.outcome is not None:
+            old, new = self.rollouts.original, self.rollouts.quoted
+            ends = (
+                f"does not meet {self.outcome}" if old is None else f"ends with {self._outcome(old)}{_runs(old, new)}"
+            )
+            return f"{self._request()}, the {'whole ' if self.later else ''}episode {ends}."
         chosen, foil = self._shares(self.question.probabilities, self.question.values)
         same = self.question.chosen == self.question.foil  # as it may be if the foil must have a probability
         shares = f"{self.measure} {chosen}" + ("" if same else f", {self.foil} {foil}")
@@ -217,12 +240,11 @@ class _Words:
 
     def _shares(self, probabilities: np.ndarray, values: np.ndarray | None) -> list[str]:
         """Return the probabilities of the chosen action and of the foil, or their values if the policy has values."""
-        actions = [self.question.chosen, self.question.foil]
         if values is None:
-            return [percent(probabilities[action]) for action in actions]
-        gap = abs(float(values[actions[0]] - values[actions[1]]))
+            return [percent(probabilities[action]) for action in self.actions]
+        gap = abs(float(values[self.actions[0]] - values[self.actions[1]]))
         shares = []
-        for value in values[actions].tolist():
+        for value in values[self.actions].tolist():
             texts = [short(value, digits) for digits in range(DIGITS, VALUE_DIGITS + 1)]
             shares.append(next((text for text in texts if abs(float(text) - value) <= 0.05 * gap), texts[0]))
         return shares
@@ -342,6 +364,10 @@ class _Words:
     def _consequences(self, new: Consequence, old: Consequence) -> str:
         """Return the outcome of the rollout under the quoted command, and under the original one."""
         episode = "the whole episode" if self.later else "the episode"
+        if self.outcome is not None:
+            return (
+                f"{'The whole episode' if self.later else 'It'} then ends with {self._outcome(new)}{_runs(new, old)}."
+            )
         ending = f"If issued here, {episode} ends with {self._outcome(new)}{_rollout_notes(new, old)}"
         if self._same(new.achieved, old.achieved) and self._same(new.error, old.error):
             return f"{ending}, as under the original command."
@@ -436,12 +462,16 @@ class _Words:
             where = f"The search region is {searched}." if searched and not self.preferences else ""
             other = "other weights" if self.preferences else "a larger search region"
             hint = f"Try another foil, another step or {other}."
+            if self.outcome is not None:
+                hint = f"Try another outcome or {other}."
             if self.everywhere:
                 hint = "All weights that sum to 1 were searched: try another foil or another step."
             return [where, self._odds(), hint]
         spent, bound = number_of(self.answer.total_queries, "query", "queries"), self.answer.lower_bound
         if self.answer.proof is None:
             hint = 'Try a larger budget or, if the policy is white-box, search="exact".'
+            if self.outcome is not None:
+                hint = "Try a larger time limit."
             return [f"The search used {spent}; nothing is proven.", self.reason, hint]
         what = "preferences are" if self.preferences else "command is"
         if bound > 0:
@@ -454,6 +484,17 @@ class _Words:
             return ""
         times = rounded_up(math.exp(self.question.kappa))
         return f"With this margin, {self.foil} must be at least {times} times as probable as any other action."
+
+
+def _runs(consequence: Consequence, other: Consequence | None) -> str:
+    """Return how many of several runs meet the outcome, with a confidence interval; or the end of a single one."""
+    if consequence.repeats == 1 or consequence.met is None:
+        return " (stopped by the step limit)" if other and consequence.finished < other.finished else ""
+    from paretofoil.explanation.influence import likely_share  # it imports scipy.stats, which takes a second
+
+    low, high = likely_share(round(consequence.met * consequence.repeats), consequence.repeats)
+    interval = f"{percent(consequence.met)} of {consequence.repeats:,} runs meet it, 95 % interval"
+    return f" (mean ± standard error; {interval} {percent(low)} to {percent(high)})"
 
 
 def _rollout_notes(new: Consequence, old: Consequence) -> str:
