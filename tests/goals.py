@@ -38,6 +38,20 @@ class Plane(gym.Env):
         return self._seen(), -float(np.abs(self.place - self.goal).sum()), False, self.steps >= 16, {}
 
 
+class OpenPlane(Plane):
+    """Walk to a goal on a plane with continuous moves; the second is in other units."""
+
+    def __init__(self, **parts: spaces.Space) -> None:
+        super().__init__(**parts)
+        self.action_space = spaces.Box(np.float32([-1, -20]), np.float32([1, 20]))  # type: ignore[assignment]
+
+    def step(self, action: Any) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        move = 0.25 * np.asarray(action) * np.array([1.0, 0.05])
+        self.place = np.clip(self.place + move, -FAR, FAR).astype(np.float32)
+        self.steps += 1
+        return self._seen(), -float(np.abs(self.place - self.goal).sum()), False, self.steps >= 16, {}
+
+
 def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
     """Return a small model, trained for some steps or initialised so that its actions differ."""
     import stable_baselines3
@@ -45,6 +59,7 @@ def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
     settings: dict[str, dict[str, Any]] = {
         "PPO": {"n_steps": 256, "batch_size": 64, "learning_rate": 3e-3, "gamma": 0.5},
         "A2C": {},
+        **{name: {"learning_starts": 100, "learning_rate": 3e-3, "gamma": 0.5} for name in ("SAC", "TD3", "DDPG")},
         "DQN": {"learning_starts": 100, "learning_rate": 3e-3, "gamma": 0.5, "train_freq": 2},
     }
     shape = {"net_arch": [16, 16], **options}
@@ -53,6 +68,6 @@ def trained(kind: str, env: Any, steps: int = 0, **options: Any) -> Any:
     )
     if steps:
         return model.learn(steps)
-    if kind != "DQN":
+    if hasattr(model.policy, "action_net"):
         model.policy.action_net.weight.data *= 100.0  # they begin near zero, where all actions are alike
     return model

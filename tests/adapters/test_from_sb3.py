@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from goals import FAR, Plane, trained
+from goals import FAR, OpenPlane, Plane, trained
 from gymnasium import spaces
 from tiers import long_except
 from torch import Tensor, nn
@@ -216,9 +216,37 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
             pf.from_sb3(subject, observation, **options)
 
 
-def test_actions_must_be_discrete() -> None:
-    env = Plane()
-    env.action_space = spaces.Box(-1.0, 1.0, (2,))  # type: ignore[assignment]
-    model = sb3.SAC("MultiInputPolicy", env, device="cpu")
-    with pytest.raises(InvalidInput, match="PPO, A2C or DQN with discrete actions, got SAC with MultiInputPolicy"):
-        pf.from_sb3(model, observations(1)[0])
+@pytest.mark.parametrize("kind", ["PPO", "A2C", "SAC", "TD3", "DDPG"])
+def test_continuous_actions_are_those_that_the_model_predicts(kind: str) -> None:
+    env = OpenPlane()
+    model = trained(kind, env)
+    seen = observations(8, env)
+    actor = pf.from_sb3(model, seen[0])
+    assert actor.is_white_box
+    states, goals = map(np.stack, zip(*(actor.module.split(one) for one in seen), strict=True))  # type: ignore[operator]
+    ours = actor.actions.clip(actor.amounts(states, goals))  # type: ignore[union-attr]
+    for one, amounts in zip(seen, ours, strict=True):
+        np.testing.assert_allclose(model.predict(one, deterministic=True)[0], amounts, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.long
+def test_continuous_actions_are_explained_with_a_proof() -> None:
+    env, actions = OpenPlane(), pf.ActionSpace(["east", "north"], ["", "cm"], [-1, -20], [1, 20])
+    model, [seen] = trained("SAC", env, 1500), observations(1, env)
+    actor = pf.from_sb3(model, seen, actions=actions)
+    state, goal = split(actor, seen)
+    answer = pf.explain(actor, state=state, command=goal, foil="north + 6")
+    assert answer.status is pf.Status.PROVEN_CLOSEST
+    new, old = (actor.amounts(state[None], c[None])[0, 1] for c in (answer.command, goal))  # type: ignore[union-attr, index]
+    assert new - old >= 6
+    assert "cm of north" in str(answer)
+
+
+def test_action_spaces_that_do_not_fit_a_model_are_refused() -> None:
+    env = OpenPlane()
+    model, [seen] = trained("TD3", env), observations(1, env)
+    wide = pf.ActionSpace(["east", "north"], [], [-1, -30], [1, 20])
+    with pytest.raises(InvalidInput, match="an action space with the bounds of the model's"):
+        pf.from_sb3(model, seen, actions=wide)
+    with pytest.raises(InvalidInput, match="only for a model with continuous actions"):
+        pf.from_sb3(trained("PPO", Plane()), observations(1)[0], actions=wide)

@@ -15,7 +15,8 @@ try:
 except ImportError:
     raise InvalidInput.missing("torch", "sb3") from None
 
-from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
+from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, from_torch
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, as_vector
 
 
@@ -25,7 +26,8 @@ def from_sb3(
     space: CommandSpace | None = None,
     *,
     command: str = "desired_goal",
-) -> TorchPolicy:
+    actions: ActionSpace | None = None,
+) -> TorchPolicy | TorchActor:
     """Return a model of Stable-Baselines3 (PPO, A2C or DQN) as a policy. It is white-box if its networks are supported.
 
     The state is the observation without the command; `policy.module.split(observation)` returns both.
@@ -36,7 +38,12 @@ def from_sb3(
         observation: an observation of the environment, not normalised, on which the model is tested.
         space: the range of commands; the bounds of the command in the observation space if not given.
         command: the part of the observation that is the command.
+        actions: names and units of continuous actions (SAC, TD3, DDPG, PPO, A2C); "action 0" and so on if not given.
     """
+    if isinstance(getattr(model, "action_space", None), spaces.Box):
+        return _from_continuous(model, observation, space, command, actions)
+    if actions is not None:
+        raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
     outputs = _outputs(model)
     _check_command(model.observation_space, command)
     network = Sb3Network(model, command)
@@ -159,3 +166,65 @@ def _check_choice(policy: TorchPolicy, model: Any, state: np.ndarray, command: n
     if chosen != best:
         got = f"one that chooses action {chosen}, not {best}"
         raise InvalidInput.expected("a model that chooses by its logits or Q-values", got)
+
+
+class Sb3Actor(Sb3Network):
+    """The actions of a model of Stable-Baselines3 with continuous actions, before they are clipped."""
+
+    def __init__(self, model: Any, command: str) -> None:
+        super().__init__(model, command)
+        box = model.action_space
+        self.low, self.high = (torch.tensor(side, device=model.device).reshape(-1) for side in (box.low, box.high))
+
+    def scores(self, observation: dict[str, Tensor]) -> Any:
+        """Return the actions that the model predicts: the mean of its distribution, in the units of the environment."""
+        from stable_baselines3.common.policies import BasePolicy
+
+        if hasattr(self.policy, "actor"):
+            actor = self.policy.actor
+            features = BasePolicy.extract_features(actor, observation, actor.features_extractor)
+            # SAC squashes the mean of a Gaussian; the network of TD3 and DDPG ends with a tanh.
+            squashes = hasattr(actor, "latent_pi")
+            mean = torch.tanh(actor.mu(actor.latent_pi(features))) if squashes else actor.mu(features)
+        else:
+            features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
+            mean = self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
+            mean = torch.tanh(mean) if self.policy.squash_output else mean
+        return self.low + 0.5 * (mean + 1.0) * (self.high - self.low) if self.policy.squash_output else mean
+
+
+def _from_continuous(
+    model: Any, observation: Mapping[str, Any], space: CommandSpace | None, command: str, actions: ActionSpace | None
+) -> TorchActor:
+    policy, box = getattr(model, "policy", None), model.action_space
+    if hasattr(policy, "lstm_actor") or not (hasattr(policy, "actor") or hasattr(policy, "action_net")):
+        got = f"{type(model).__name__} with {type(policy).__name__}"
+        raise InvalidInput.expected("SAC, TD3, DDPG, PPO or A2C with continuous actions", got)
+    _check_command(model.observation_space, command)
+    network = Sb3Actor(model, command)
+    state, issued = network.split(observation)
+    low, high = np.ravel(box.low).astype(float), np.ravel(box.high).astype(float)
+    if actions is None:
+        if not (np.isfinite(low).all() and np.isfinite(high).all()):
+            raise InvalidInput.expected("actions=ActionSpace(...), because the actions have no bounds", box)
+        actions = ActionSpace([f"action {i}" for i in range(len(low))], [], low, high)
+    elif actions.dim != len(low) or not all(
+        (np.isclose(ours, its) | np.isinf(its)).all() for ours, its in ((actions.low, low), (actions.high, high))
+    ):
+        raise InvalidInput.expected(f"an action space with the bounds of the model's, {box}", repr(actions))
+    space = space or _space(model.observation_space[command], command)
+    actor = from_torch(network, state, space, actions=actions)
+    _check_amounts(actor, model, state, issued)
+    return actor
+
+
+def _check_amounts(actor: TorchActor, model: Any, state: np.ndarray, command: np.ndarray) -> None:
+    """Raise an error if the model predicts other actions than its network, as with a memory."""
+    network, rows = actor.module, actor.rows
+    observation = network.preprocess(network.join(rows.tensor(state[None]), rows.tensor(command[None])))  # type: ignore[operator]
+    chosen, _ = model.predict({name: part.cpu().numpy() for name, part in observation.items()}, deterministic=True)
+    [amounts], box = actor.amounts(state[None], command[None]), model.action_space
+    ours = np.clip(amounts, np.ravel(box.low), np.ravel(box.high))
+    if not (np.abs(np.ravel(chosen) - ours) <= 1e-4 * (actor.actions.high - actor.actions.low)).all():
+        got = f"{np.ravel(chosen)}, not {ours}"
+        raise InvalidInput.expected("a model that predicts what its network computes", got)
