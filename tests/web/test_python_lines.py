@@ -11,6 +11,7 @@ ASKED: list[dict[str, Any]] = [
     {"options": {"keep": ["treasure"], "sparse": True, "k": 2, "min_change": 0.02}},
     {"options": {"ranges": {"treasure": [1.0, 20.5]}, "box": "paper"}, "seconds": 7.5},
     {"command": [8.25, -8.0], "step": 1},
+    {"foil": None, "outcome": "treasure >= 20, ends", "options": {"norm": "linf"}},
 ]
 
 

@@ -47,6 +47,10 @@ BAD_QUESTIONS: list[tuple[dict[str, Any], int, str]] = [
     ({"foil": "right"}, 422, "expected a foil that the agent does not choose, got right"),
     ({"foil": 7}, 422, "expected an action number from 0 to 3, got 7"),
     ({"step": 0, "foil": "up"}, 422, "expected a foil among the valid actions down, right, got up"),
+    ({"outcome": "ends"}, 422, "expected either a foil or an outcome, got both"),
+    ({"foil": None, "outcome": "treasur >= 20"}, 422, "did you mean treasure >= 20?"),
+    ({"foil": None, "outcome": "ends", "search": "cf-zoo"}, 422, "expected a search for outcomes among auto, exact"),
+    ({"foil": None, "outcome": "x" * 501}, 422, "outcome: expected at most 500 characters"),
     ({"search": "exat"}, 422, "expected a search among auto"),
     ({"search": "__import__"}, 422, "expected a search among auto"),
     ({"options": {"kappa": -0.1}}, 422, "options.kappa: expected a number of at least 0"),
@@ -82,7 +86,8 @@ def test_a_question_that_cannot_be_asked_is_refused_with_a_sentence(
 @pytest.mark.parametrize("field", QUESTION)
 def test_a_question_with_a_field_missing_says_which(visitor: Visitor, field: str) -> None:
     asked = {name: value for name, value in QUESTION.items() if name != field}
-    refused(visitor.post("/api/answers", asked), 422, f"{field}: expected a value, got none")
+    missing = "expected either a foil or an outcome, got neither" if field == "foil" else "expected a value, got none"
+    refused(visitor.post("/api/answers", asked), 422, missing if field == "foil" else f"{field}: {missing}")
 
 
 def test_numbers_that_json_does_not_have_are_refused(visitor: Visitor) -> None:

@@ -11,7 +11,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.answer import Answer, Certificate, Counterfactual, Live, SearchRecord, Status
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, did_you_mean
-from paretofoil.core.options import DEFAULTS, Limits, Options, Stop, describe_options, now
+from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, Stop, describe_options, now
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import tabulate
 from paretofoil.explanation.ask import action_names, record_question
@@ -204,6 +204,12 @@ class _Reader:
         clauses = [*limits, *actions, "ends", "never ends", "visits (0, 0)", "dominates"]
         examples = f"{self.names[0]} >= 1, steps <= 10, ends, takes {self.agent.actions[0]}, visits (0, 0)"
         return InvalidInput.expected(f"clauses such as {examples}", did_you_mean(clause, clauses))
+
+
+def check_outcome(agent: Agent, outcome: Outcome, method: Any, options: Options) -> None:
+    """Raise an error, before anything is computed, if an outcome cannot be the foil of this agent."""
+    read_outcome(outcome, agent)
+    _proves(agent, method, NO_LIMITS, options)
 
 
 def explain_outcome(

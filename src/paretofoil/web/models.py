@@ -121,10 +121,14 @@ class ConsequenceRequest(EpisodeRequest):
 
 
 class AnswerRequest(EpisodeRequest):
-    """A question: why does the agent not choose the foil at a step of an episode?"""
+    """A question: why does the agent not choose the foil at a step of an episode? Or why not this outcome?"""
 
     step: Step
-    foil: Annotated[int | str, Field(examples=["down"], description="Name or number of the action.")]
+    foil: Annotated[int | str | None, Field(examples=["down"], description="Name or number of the action.")] = None
+    outcome: Annotated[
+        str | None,
+        Field(max_length=500, examples=["treasure >= 50"], description="Outcome of the episode, instead of `foil`."),
+    ] = None
     search: SearchName = "auto"
     options: KnownOptions = DEFAULTS
     seconds: Seconds = 10.0

@@ -25,7 +25,8 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
         others.append(f"options=pf.{options!r}")
     if kind == "answer":
         seed = [f"seed={request['seed']}"] if request["seed"] else []
-        foil = f"foil={agent.actions[request['foil']]!r}"
+        text = request.get("outcome")
+        foil = f"foil={agent.actions[request['foil']]!r}" if text is None else f"foil=pf.outcome({text!r})"
         calls = [
             f"decision = pf.rollout({', '.join(['agent', command, *seed])})[{request['step']}]",
             f"answer = pf.explain({', '.join(['agent', 'decision', foil, limits, *others])})",

@@ -15,6 +15,7 @@ from paretofoil.core.influence import Influence
 from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
+from paretofoil.explanation.outcome import check_outcome, outcome
 from paretofoil.explanation.questions import find_action, make_questions
 from paretofoil.search.registry import choose_search
 from paretofoil.web.agent_store import load_from
@@ -74,6 +75,12 @@ def _probabilities(agent: Agent, request: Request) -> Any:
 def _check_answer(agent: Agent, request: Request) -> Any:
     """Return the request with its foil as a number. Raise errors now, before the request waits in the queue."""
     decision = _EPISODES.decision(agent, _spec(request), request["step"])
+    if (request["foil"] is None) == (request["outcome"] is None):
+        got = "neither" if request["foil"] is None else "both"
+        raise InvalidInput.expected("either a foil or an outcome", got)
+    if request["outcome"] is not None:
+        check_outcome(agent, outcome(request["outcome"]), request["search"], Options(**request["options"]))
+        return request
     foil = find_action(request["foil"], agent.actions, decision.valid_actions)
     if foil == decision.action:
         raise InvalidInput.expected("a foil that the agent does not choose", agent.actions[foil])
@@ -116,7 +123,7 @@ def _answer(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
     answer = explain(
         agent,
         decision,
-        foil=request["foil"],
+        foil=request["foil"] if request.get("outcome") is None else outcome(request["outcome"]),
         limits=Limits(request["seconds"], request["queries"]),
         search=request["search"],
         seed=request["seed"],
