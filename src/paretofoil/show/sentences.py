@@ -160,7 +160,7 @@ class _Words:
             return f"Had you {changed}, the {would}."
         foil = f"the agent choose {self.choice} in this state{self._restrictions()}"
         if self.outcome is not None:
-            here = ", issued here," if self.later else ""
+            here = " if it is issued here" if self.later else ""
             foil = f"the episode meet {self.outcome}{here}{self._restrictions()}"
         if self.answer.status is Status.PROVEN_INFEASIBLE:
             inside = "" if self.everywhere else " in the search region"
