@@ -33,8 +33,8 @@ RUNS = (
     r"(?P<mean> on average)?(?: in each of (?P<each>[\d,]+) runs)?(?: to within 1 % of each objective's range)?"
     r"(?:: (?P<led>.+?))?(?: \(mean of (?P<runs>[\d,]+) runs ± standard error\))?\."
 )
-REACHES = r"(?P<leads>also reach(?:es)?|do(?:es)? not reach) this state(?: at step (?P<step>-?\d+))?\."
-CHANCE = r"may or may not reach this state: the environment is random\."
+REACHES = r"(?P<leads>also leads? to|do(?:es)? not lead to) this state(?: at step (?P<step>-?\d+))?\."
+CHANCE = r"may or may not lead to this state: the environment is random\."
 PATTERNS = {
     "situation": rf"(?P<command>(?:Asked for|Already|With weights of) .+), the agent chooses {ACTION.format('chosen')} "
     rf"in this state \((?P<measure>probability|value) (?P<share>{SHARE}|{VALUE}), {ACTION.format('foil')} "

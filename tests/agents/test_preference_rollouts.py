@@ -58,5 +58,5 @@ def test_an_answer_tells_what_other_preferences_lead_to_here_and_from_the_start(
     assert answer.rollouts.start.leads_here == passes
     if passes:  # held all the time or from here on: the same end
         assert answer.rollouts.quoted.achieved.tolist() == whole.achieved.tolist()
-    leads = "also reach this state" if passes else "do not reach this state"
+    leads = "also lead to this state" if passes else "do not lead to this state"
     assert f"Held from the start, these preferences {leads}" in answer.paragraph()

@@ -95,7 +95,7 @@ def test_a_false_claim_without_a_number_is_noticed() -> None:
         "gone down instead": "gone left instead",
         "fewer steps (": "more steps (",
         ", as asked": "",
-        "it also reaches": "it does not reach",
+        "it also leads to": "it does not lead to",
         " from here on also makes": " also makes",
         "delivers exactly": "delivers nearly",
         "Treasure is unchanged": "Time is unchanged",

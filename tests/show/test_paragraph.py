@@ -295,9 +295,9 @@ def start(leads_here: bool | None, collected: Any = (0.0, -6.0)) -> Start:
 
 
 STARTS = {
-    "leads-here": (True, "also reaches this state at step 6."),
-    "does-not": (False, "does not reach this state at step 6."),
-    "by-chance": (None, "may or may not reach this state: the environment is random."),
+    "leads-here": (True, "also leads to this state at step 6."),
+    "does-not": (False, "does not lead to this state at step 6."),
+    "by-chance": (None, "may or may not lead to this state: the environment is random."),
 }
 
 

@@ -176,7 +176,7 @@ def test_a_decision_of_ones_own_with_something_collected_is_marked_as_what_remai
     sought = attainable([5, -1], collected)
     text = answer([6.3, -2.0], step=None, collected=collected, start=start, attainable=sought).paragraph()
     assert text.startswith("Asked for 8 treasure in 2 steps from here on, ")
-    assert "it does not reach this state." in text
+    assert "it does not lead to this state." in text
     assert "ask for 7 treasure in 7 steps in the whole episode" in text
 
 
@@ -200,7 +200,7 @@ def test_a_return_that_was_collected_otherwise_is_not_that_of_the_episode() -> N
     decision = pf.rollout(agent, (8, -8))[5]
     own = agent.decision_at(decision.state, decision.command, [0.0, -6.0])
     text = pf.explain(agent, own, "down").paragraph()
-    assert "(8.6 instead of 9); issued at the start, it does not reach this state." in text
+    assert "(8.6 instead of 9); issued at the start, it does not lead to this state." in text
     assert "ends with 5 treasure after 8 steps; under the original command it ends with 8 treasure after 9" in text
 
 

@@ -295,8 +295,8 @@ def _proofs_table(plan: Plan, rows: Rows) -> Table:
         *("Spearman: KL", "TV", "JS", "flip"),
     )
     note = (
-        "Scan contradicted: its share is outside the proven interval. Width: of the proven interval of the share of "
-        "commands that change the action; the scores are compared with its middle. With six objectives the interval is "
-        "wide: the proof shows only whether commands change the action."
+        "Scan contradicted: its share is outside the proven interval of the share of commands that change the action. "
+        "Width: the width of that interval; the scores are compared with its middle. With six objectives the interval "
+        "is wide: the proof shows only whether commands change the action."
     )
     return Table("Proven shares, and the scores against them", columns, lines, note)

@@ -107,7 +107,7 @@ def _show(agent: "Agent") -> None:
 
 
 def _accuracy(agent: "Agent", i: int) -> str:
-    """Return how close the rollouts of a front command come to it."""
+    """Return how close the returns of the rollouts of a front command are to the command."""
     import numpy as np
 
     from paretofoil.show.numbers import short

@@ -234,7 +234,7 @@ class _WeightGrowth:
         self.scores, self.question, self.command, self.level = scores, question, command, level
 
     def grow(self) -> Ends:
-        """Move all weights together, each to the side that helps the foil, then each side alone."""
+        """Move all weights together, each in the direction that helps the foil. Then move each end alone."""
         question, slopes = self.question, self._slopes()
         starts = [self._cone(slopes > slope) for slope in np.unique(slopes)[:-1]]
         ends = max(starts, key=_width, default=(self.command, self.command))

@@ -177,13 +177,13 @@ class _Walks:
         return np.clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the aims (n, d), moved as little as possible to be valid by a linearisation there."""
+        """Return the aims (n, d), moved as little as possible until the margins, linearised there, are valid."""
         low, high, level = self.oracle.low[rows], self.oracle.high[rows], self.oracle.level[rows, None]
         _, change = nearest(slopes, level + self.oracle.above - margins, low - aims, high - aims, self.oracle.norm)
         return np.clip(aims + change, low, high)
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the closest valid try (n,), or the one with the largest margin, and which walks move there."""
+        """Return the try (n,) to move to (the closest valid one, or the largest margin), and which walks move."""
         each, level, least = np.arange(len(rows)), self.oracle.level[rows], margins.min(axis=2, initial=np.inf)
         distances = np.where(least >= level[:, None], length(tries, self.oracle.norm), np.inf)
         closest, highest = distances.argmin(axis=1), least.argmax(axis=1)

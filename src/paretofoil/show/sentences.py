@@ -401,16 +401,16 @@ class _Words:
     def _start(self, start: Start) -> str:
         """Return the command for the whole episode, and whether it leads here when it is issued at the start."""
         if self.preferences:
-            subject, reaches, does_not = "Held from the start, these preferences", "reach", "do not reach"
+            subject, leads, does_not = "Held from the start, these preferences", "lead to", "do not lead to"
         else:
-            subject, reaches, does_not = "Issued at the start, the same command", "reaches", "does not reach"
+            subject, leads, does_not = "Issued at the start, the same command", "leads to", "does not lead to"
             if not np.array_equal(start.issued, self.question.command):
                 changes = _changes(self.objectives, self._sums(start.issued), self._sums(start.command))
                 subject = f"For the whole episode, this is {changes}; issued at the start, it"
         if start.leads_here is None:
-            return f"{subject} may or may not reach this state: the environment is random."
+            return f"{subject} may or may not lead to this state: the environment is random."
         step = "" if self.question.step is None else f" at step {self.question.step}"
-        return f"{subject} {f'also {reaches}' if start.leads_here else does_not} this state{step}."
+        return f"{subject} {f'also {leads}' if start.leads_here else does_not} this state{step}."
 
     def advice(self) -> str:
         attainable = self.rollouts.attainable

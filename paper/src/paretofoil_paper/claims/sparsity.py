@@ -110,7 +110,7 @@ def describe_sparsity(paper: Answers, reachable: Answers) -> str:
         "`cf-zoo` in the reachable region": [one for one in reachable if one.search == "cf-zoo"],
         "`exact` in the reachable region": [one for one in reachable if one.search == "exact"],
     }
-    shares = ", ".join(f"{name} {_percent(group)}; {_percent(_wide(group))}" for name, group in others.items())
+    shares = "; ".join(f"{name} {_percent(group)} and {_percent(_wide(group))}" for name, group in others.items())
     verdicts = {verdict(_wide(group)) for group in (as_run, *others.values()) if _wide(group)}
     conclusion = " The result depends on the search region and the search." * (len(verdicts) > 1)
     unchanged = sum(one.closest == 0 for one in as_run)
@@ -121,7 +121,7 @@ def describe_sparsity(paper: Answers, reachable: Answers) -> str:
         f"of the answers, and in {_percent(_wide(as_run))} of those whose command has three or more entries "
         f"({verdict(_wide(as_run))}). By environment, the latter share is {_by_environment(_wide(as_run))}. "
         f"{unchanged:,} answers change no entry by more than the threshold of {100 * THRESHOLD:g} % of its range. The "
-        "other searches have these two shares (all answers; answers whose command has three or more entries): "
+        "other searches have these two shares (of all answers, and of those whose command has three or more entries): "
         f"{shares}.{conclusion} The threshold is a share of the search region, and some regions are wide: Minecart's "
         "allows a fuel consumption of 200, while episodes need less than 2."
     )
