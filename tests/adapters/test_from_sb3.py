@@ -250,3 +250,41 @@ def test_action_spaces_that_do_not_fit_a_model_are_refused() -> None:
         pf.from_sb3(model, seen, actions=wide)
     with pytest.raises(InvalidInput, match="only for a model with continuous actions"):
         pf.from_sb3(trained("PPO", Plane()), observations(1)[0], actions=wide)
+
+
+@pytest.mark.parametrize("kind", ["TRPO", "MaskablePPO", "QRDQN"])
+def test_models_of_sb3_contrib_are_explained_with_a_proof(kind: str) -> None:
+    contrib = pytest.importorskip("sb3_contrib")
+    model, [seen] = getattr(contrib, kind)("MultiInputPolicy", Plane(), device="cpu"), observations(1)
+    policy = pf.from_sb3(model, seen)
+    assert (policy.is_white_box, policy.tells_values) == (True, kind == "QRDQN")
+
+
+class Quantiles(nn.Module):
+    """The network of QR-DQN: (N, quantiles, actions)."""
+
+    def __init__(self, q_net: nn.Module) -> None:
+        super().__init__()
+        self.q_net = q_net
+
+    def forward(self, observation: Any) -> Tensor:
+        values: Tensor = self.q_net(observation)
+        return values[:, None, :] + torch.tensor([-1.0, 0.0, 1.0])[:, None]
+
+
+def test_quantiles_are_chosen_by_their_mean() -> None:
+    model, [seen] = trained("DQN", Plane()), observations(1)
+    state, command = split(pf.from_sb3(model, seen), seen)
+    expected = pf.from_sb3(model, seen).log_probs(state[None], command[None])
+    model.policy.quantile_net = Quantiles(model.policy.q_net)
+    network = pf.from_sb3(model, seen).module
+    del model.policy.q_net  # as in QR-DQN
+    tensors = network.join(*(torch.tensor(part[None], dtype=torch.float32) for part in (state, command)))
+    np.testing.assert_allclose(network.scores(tensors).detach().numpy(), expected, atol=1e-6)
+
+
+def test_a_model_with_a_memory_is_refused_by_its_name() -> None:
+    model, [seen] = trained("PPO", Plane()), observations(1)
+    model.policy.lstm_actor = nn.LSTM(2, 2)  # as RecurrentPPO has
+    with pytest.raises(InvalidInput, match=r"got PPO with MultiInput.*, which remembers earlier observations; wrap"):
+        pf.from_sb3(model, seen)

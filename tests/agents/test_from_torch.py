@@ -685,3 +685,37 @@ def test_what_cannot_be_used_is_refused_with_a_sentence(subject: Any, options: d
 def test_logits_of_1_and_0_are_not_taken_for_probabilities() -> None:
     policy = pf.from_torch(Module(lambda m, s, c: (c[:, :1] > 0) * torch.tensor([1.0, 0.0])), STATE, SPACE)
     assert policy.outputs == "logits"
+
+
+def _values(factor: float) -> nn.Module:
+    torch.manual_seed(0)
+    network = nn.Sequential(nn.Linear(4, 32), nn.ReLU(), nn.Linear(32, 32), nn.ReLU(), nn.Linear(32, 4))
+    with torch.no_grad():
+        network[-1].weight *= factor
+        network[-1].bias *= factor
+    return network
+
+
+def test_q_values_on_another_scale_have_the_same_answers() -> None:
+    space, answers = pf.CommandSpace([0, 0], [1, 1], ["a", "b"]), []
+    for factor in (1.0, 0.01):
+        policy = pf.from_torch(_values(factor), [0.3, 0.2], space, inputs="concatenated", outputs="q-values")
+        answers.append([pf.explain(policy, state=[0.3, 0.2], command=[0.5, 0.5], foil=foil) for foil in (0, 1)])
+    for large, small in zip(*answers, strict=True):
+        assert large.status == small.status
+        assert small.question.kappa == pytest.approx(0.01 * large.question.kappa)
+    large, small = answers[0][1], answers[1][1]
+    assert large.status is pf.Status.PROVEN_CLOSEST
+    np.testing.assert_allclose(large.command, small.command)
+
+
+def test_one_output_and_actors_are_refused_with_what_to_use_instead() -> None:
+    space = pf.CommandSpace([0, 0], [1, 1], ["a", "b"])
+    with pytest.raises(InvalidInput, match="at least two actions, got one output; for the logit of one of two actions"):
+        pf.from_torch(nn.Linear(4, 1), [0.0, 0.0], space, inputs="concatenated")
+    actor = nn.Sequential(nn.Linear(4, 2), nn.Tanh())
+    with pytest.raises(
+        InvalidInput, match=r"got a Tanh at the end, as actors have; for continuous actions, pass actio"
+    ):
+        pf.from_torch(actor, [0.0, 0.0], space, inputs="concatenated")
+    assert pf.from_torch(actor, [0.0, 0.0], space, inputs="concatenated", outputs="logits").is_white_box

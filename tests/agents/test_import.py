@@ -193,7 +193,7 @@ def test_ranges_take_the_place_of_what_is_known_and_of_what_is_not(put: Callable
             pf.import_agent(file, SEA, front=front, ranges={"time": odd})  # type: ignore[dict-item]
     own = envs.describe("mo_gymnasium:deep-sea-treasure-v0", max_steps=30)
     raw = put(morl_file(morl_network(2, 3, 4)))
-    with pytest.raises(InvalidInput, match="a range of commands for objective 0, objective 1, got an infinite range"):
+    with pytest.raises(InvalidInput, match=r"a range of commands for objective 0, objective 1 \(ranges=\), or a front"):
         pf.import_agent(raw, own, front=front)
     ranges = {"objective 0": (0.0, 24.0), "objective 1": (-30.0, -1.0)}
     assert pf.import_agent(raw, own, front=front, ranges=ranges).space.high.tolist() == [24, -1, 30]
@@ -338,3 +338,26 @@ def test_the_authors_agents_reach_the_returns_that_they_state(name: str, environ
     assert found.front.tolist() == agent.front.tolist(), "also without being told"
     again = pf.load_agent(pf.save_agent(agent, tmp_path / name))
     assert pf.rollout(again, agent.front[-1]).achieved.tolist() == rows[-1][-size:]
+
+
+def _saved(value: Any) -> bytes:
+    file = io.BytesIO()
+    torch.save(value, file)
+    return file.getvalue()
+
+
+OTHER_KINDS = {
+    "Envelope": (lambda: _saved({"q_net_state_dict": nn.Linear(1, 1).state_dict()}), "pass its q_net to pf.from_q_mod"),
+    "GPI-LS": (lambda: _saved({"psi_net_0_state_dict": nn.Linear(1, 1).state_dict(), "M": []}), "use pf.from_q_table"),
+    "CAPQL": (lambda: _saved({"policy_state_dict": {}, "q_net_0_state_dict": {}}), "an actor with continuous actions"),
+    "weights": (
+        lambda: _saved(nn.Linear(1, 1).state_dict()),
+        "a torch module or its weights; load it and use pf.from_",
+    ),
+}
+
+
+@pytest.mark.parametrize(("make", "advice"), OTHER_KINDS.values(), ids=OTHER_KINDS)
+def test_a_file_of_another_kind_is_named_with_what_to_do(put: Any, make: Callable[[], bytes], advice: str) -> None:
+    with pytest.raises(InvalidInput, match=rf"expected .*\. The file is .*{advice}"):
+        pf.import_agent(put(make()), SEA)

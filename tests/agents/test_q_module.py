@@ -31,7 +31,7 @@ class Values(nn.Module):
 def explain(module: nn.Module, seed: int) -> pf.Answer:
     policy, weights = pf.from_q_module(module.eval(), STATE, SPACE), np.random.default_rng(seed).dirichlet(np.ones(3))
     worth = policy.log_probs(STATE[None], weights[None])[0]
-    return pf.explain(policy, state=STATE, command=weights, foil=int(worth.argsort()[-2]), space=SPACE)
+    return pf.explain(policy, state=STATE, command=weights, foil=int(worth.argsort()[-2]))
 
 
 def test_an_action_is_worth_the_weights_times_its_values() -> None:

@@ -38,13 +38,20 @@ def test_returns_that_differ_from_the_stated_ones_are_noted(run, theirs):
 def test_names_and_ranges_of_an_uncatalogued_environment_are_typed(run, tmp_path):
     (tmp_path / "model.pt").write_bytes(morl_file(morl_network(2, 3, 4)))
     (tmp_path / "front.txt").write_text("8,-8,8\n")
+
+    def box():
+        stored = json.loads((tmp_path / "agents" / "model" / "agent.json").read_text())["command_box"]
+        return stored["low"], stored["high"]
+
     own = ["import", "model.pt", "--env", "deep-sea-treasure-v0", "--front", "front.txt", "--max-steps", "30"]
     names = ["--objectives", "gold,-steps", "--actions", "up,down,left,right"]
     told = run(*own, *names, "--range", "gold=0:24", code=2)
-    assert "a range of commands for steps, got an infinite range" in told.err
+    assert "a range of commands for steps (ranges=), or a front with different ones (front=), got an inf" in told.err
     run(*own, *names, "--range", "gold=0:24", "--range", "steps=1:30")
-    stored = json.loads((tmp_path / "agents" / "model" / "agent.json").read_text())
-    assert (stored["command_box"]["low"], stored["command_box"]["high"]) == ([0, -30, 1], [24, -1, 30])
+    assert box() == ([0, -30, 1], [24, -1, 30])
+    (tmp_path / "front.txt").write_text("8,-8,8\n1,-1,1\n")
+    run(*own, *names, "--range", "gold=0:24", "--overwrite")  # the range of steps is that of the front
+    assert box() == ([0, -8, 1], [24, -1, 30])
 
 
 @pytest.mark.parametrize(

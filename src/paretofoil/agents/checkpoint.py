@@ -237,7 +237,31 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         archive = _Archive.open(data)
         return _read_network(archive, hashlib.sha256(data).hexdigest())
     except InvalidInput as error:
-        raise InvalidInput(f"{path}: {error}") from None
+        other = _other_kind(data)
+        advice = "" if other is None else f". The file is {other}"
+        raise InvalidInput(f"{path}: {error}{advice}") from None
+
+
+_OTHER_KINDS = (
+    (b"ContinuousActionsDefaultModel", "a PCN of continuous actions; load it and use pf.from_torch with actions="),
+    (b"lcn.lcn", "an LCN of MORL-Baselines; load it and pass its model to pf.from_torch"),
+    (b"psi_net_0_state_dict", "GPI-LS or GPI-PD of MORL-Baselines; load it and use pf.from_q_table"),
+    (b"policy_state_dict", "an actor with continuous actions; load it and use pf.from_torch with actions="),
+    (b"q_net_state_dict", "Envelope of MORL-Baselines; load it and pass its q_net to pf.from_q_module"),
+    (b"_stable_baselines3_version", "a model of Stable-Baselines3; load it and use pf.from_sb3"),
+    (b"constants.pkl", "a TorchScript module; use pf.from_torch(torch.jit.load(file), ...)"),
+    (b"\x12\x07pytorch", "an ONNX network; use pf.from_onnx"),
+    (b"data_offsets", "a file of safetensors; if it is an agent of Paretofoil, use its folder as it is"),
+    (b"_rebuild_tensor_v2", "a torch module or its weights; load it and use pf.from_torch"),
+)
+"""Text in files of other kinds, and what to do with such a file."""
+
+
+def _other_kind(data: bytes) -> str | None:
+    """Return what a file is that is not a PCN, in words, by the text in it; None if that is not known."""
+    if any(name.replace(" ", "\n").encode() in data for name in CLASSES):
+        return None  # a PCN, but a wrong one
+    return next((kind for text, kind in _OTHER_KINDS if text in data), None)
 
 
 @dataclass(frozen=True, eq=False)

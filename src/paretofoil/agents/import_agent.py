@@ -4,7 +4,7 @@ Other code encodes states and orders actions differently. The difference becomes
 additional first layer computes their observation from ours, and the rows of the output layer are put into our order.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from paretofoil.agents.agent import HORIZON, Agent
 from paretofoil.agents.checkpoint import Checkpoint, read_checkpoint
 from paretofoil.agents.store import read_bytes
 from paretofoil.core import __version__
-from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.command import CommandSpace, Objective, as_vector
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief, brief_words
 from paretofoil.core.policy import Policy
@@ -57,10 +57,11 @@ def import_agent(
     entry, checkpoint = envs.entry(environment), read_checkpoint(file)
     try:
         policy = translate(checkpoint, entry)
-        space = _space(checkpoint, entry, policy.command_size, ranges or {})
+        given = None if front is None else read_front(front, _objectives(entry, policy.command_size), entry)
+        space = _space(checkpoint, entry, policy.command_size, ranges or {}, given)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
-    rows = _find_front(entry, policy, space) if front is None else read_front(front, space, len(entry.objectives))
+    rows = given or _find_front(entry, policy, space)
     measured = evaluate(envs.make_batch(entry), policy, rows.commands)
     origin = "the range of its training" if checkpoint.origin == "the authors" else "the range of possible returns"
     provenance: dict[str, Any] = {
@@ -79,14 +80,26 @@ def import_agent(
     )
 
 
-def _space(
-    checkpoint: Checkpoint, entry: envs.CatalogueEntry, size: int, ranges: Mapping[str, tuple[float, float]]
-) -> CommandSpace:
-    """Return the range of commands of the authors' training, or that of possible returns, with the given ranges."""
+def _objectives(entry: envs.CatalogueEntry, size: int) -> tuple[Objective, ...]:
+    """Return the objectives of commands of this size, with or without a horizon."""
     if size - len(entry.objectives) not in (0, 1):
         expected = f"commands of the {len(entry.objectives)} objectives of {entry.name}, with or without a horizon"
         raise InvalidInput.expected(expected, f"{size} numbers")
-    objectives = (*entry.objectives, HORIZON)[:size]
+    return (*entry.objectives, HORIZON)[:size]
+
+
+def _space(
+    checkpoint: Checkpoint,
+    entry: envs.CatalogueEntry,
+    size: int,
+    ranges: Mapping[str, tuple[float, float]],
+    front: "FrontRows | None",
+) -> CommandSpace:
+    """Return the range of commands of the authors' training, or that of possible returns, with the given ranges.
+
+    An infinite range becomes that of the front's commands.
+    """
+    objectives = _objectives(entry, size)
     sides = np.array([*(o.limits for o in entry.objectives), (1.0, entry.max_steps)][:size])
     if checkpoint.origin == "the authors" and entry.paper_box is not None:
         sides[: len(entry.objectives)] = np.round(entry.paper_box, BOX_DECIMALS).T
@@ -95,9 +108,13 @@ def _space(
         if name not in names:
             raise InvalidInput.expected(f"ranges of {', '.join(names)}", name)
         sides[names.index(name)] = as_vector(side, f"the range of {name}", 2)
+    if front is not None:
+        of_front = np.stack([front.commands.min(axis=0), front.commands.max(axis=0)], axis=1)
+        sides = np.where(np.isfinite(sides) | (np.ptp(of_front, axis=1) == 0.0)[:, None], sides, of_front)
     infinite = [name for name, side in zip(names, sides, strict=True) if not np.isfinite(side).all()]
     if infinite:
-        raise InvalidInput.expected(f"a range of commands for {', '.join(infinite)}", "an infinite range; give ranges=")
+        expected = f"a range of commands for {', '.join(infinite)} (ranges=), or a front with different ones (front=)"
+        raise InvalidInput.expected(expected, "an infinite range")
     return CommandSpace(sides[:, 0], sides[:, 1], objectives)
 
 
@@ -109,23 +126,24 @@ class FrontRows:
     returns: np.ndarray | None = None  # (F, d)
 
 
-def read_front(file: str | Path, space: CommandSpace, objectives: int) -> FrontRows:
+def read_front(file: str | Path, objectives: Sequence[Objective], entry: envs.CatalogueEntry) -> FrontRows:
     """Return the rows of a text file: a command, or a command and its return, as numbers with commas between them."""
-    path = Path(file)
+    path, size, returns = Path(file), len(objectives), len(entry.objectives)
     lines = read_bytes(path, "a front").decode(errors="replace").splitlines()
     rows = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     if not 1 <= len(rows) <= MAX_ROWS:
         raise InvalidInput.expected(f"{path} with 1 to {MAX_ROWS:,} commands", len(rows))
     try:
         table = np.loadtxt(rows, delimiter=",", ndmin=2)
-        fits = table.shape[1] in (space.dim, space.dim + objectives) and np.isfinite(table).all()
+        fits = table.shape[1] in (size, size + returns) and np.isfinite(table).all()
         got = brief(rows[0])
     except ValueError as error:  # it names the row
         fits, got = False, brief_words(error)
     if not fits:
-        expected = f"{path} with rows of {space.dim} finite numbers ({', '.join(space.names)}), separated by commas"
-        raise InvalidInput.expected(f"{expected}, or of those and {objectives} returns", got)
-    return FrontRows(table[:, : space.dim], table[:, space.dim :] if table.shape[1] > space.dim else None)
+        names = ", ".join(o.name for o in objectives)
+        expected = f"{path} with rows of {size} finite numbers ({names}), separated by commas"
+        raise InvalidInput.expected(f"{expected}, or of those and {returns} returns", got)
+    return FrontRows(table[:, :size], table[:, size:] if table.shape[1] > size else None)
 
 
 def _find_front(entry: envs.CatalogueEntry, policy: Policy, space: CommandSpace) -> FrontRows:

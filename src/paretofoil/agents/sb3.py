@@ -30,6 +30,8 @@ def from_sb3(
 ) -> TorchPolicy | TorchActor:
     """Return a model of Stable-Baselines3 (PPO, A2C or DQN) as a policy. It is white-box if its networks are supported.
 
+    Of sb3-contrib, MaskablePPO, TRPO and QR-DQN are supported as well.
+
     The state is the observation without the command; `policy.module.split(observation)` returns both.
 
     Args:
@@ -86,6 +88,8 @@ class Sb3Network(nn.Module):
         """Return the scores before they become a distribution, which cannot be recorded."""
         if hasattr(self.policy, "q_net"):
             return self.policy.q_net(observation)
+        if hasattr(self.policy, "quantile_net"):  # QR-DQN chooses by the mean of its quantiles
+            return self.policy.quantile_net(observation).mean(dim=1)
         from stable_baselines3.common.policies import BasePolicy
 
         features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
@@ -127,17 +131,19 @@ def _outputs(model: Any) -> Outputs:
     """Return the kind of the scores of a supported model."""
     try:
         from stable_baselines3.common.base_class import BaseAlgorithm
-        from stable_baselines3.common.policies import ActorCriticPolicy
-        from stable_baselines3.dqn.policies import DQNPolicy
     except ImportError:
         raise InvalidInput.missing("stable-baselines3", "sb3") from None
     if not isinstance(model, BaseAlgorithm):
         raise InvalidInput.expected("a model of Stable-Baselines3", type(model).__name__)
-    discrete = isinstance(model.action_space, spaces.Discrete)
-    if not discrete or not isinstance(model.policy, ActorCriticPolicy | DQNPolicy):
-        what = f"{type(model).__name__} with {type(model.policy).__name__} and {model.action_space}"
-        raise InvalidInput.expected("PPO, A2C or DQN with discrete actions", what)
-    return "q-values" if isinstance(model.policy, DQNPolicy) else "logits"
+    policy, expected = model.policy, "PPO, A2C, DQN, MaskablePPO, TRPO or QR-DQN with discrete actions"
+    kind = f"{type(model).__name__} with {type(policy).__name__}"
+    if hasattr(policy, "lstm_actor"):
+        advice = "which remembers earlier observations; wrap its network, with a fixed memory, for pf.from_torch"
+        raise InvalidInput.expected(expected, f"{kind}, {advice}")
+    values = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
+    if not isinstance(model.action_space, spaces.Discrete) or not (values or hasattr(policy, "action_net")):
+        raise InvalidInput.expected(expected, f"{kind} and {model.action_space}")
+    return "q-values" if values else "logits"
 
 
 def _check_command(space: spaces.Space, command: str) -> None:

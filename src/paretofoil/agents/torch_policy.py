@@ -78,8 +78,13 @@ class TorchPolicy:
         """Whether answers can be proven."""
         return isinstance(self, WhiteBoxPolicy)
 
+    @property
+    def tells_values(self) -> bool:
+        """Whether the scores are values, so that the margin kappa is a share of their spread."""
+        return self.outputs == "q-values"
+
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """Return log-probabilities (N, num_actions) in float64; their differences are those of the module's scores."""
+        """Return log-probabilities or Q-values (N, num_actions) in float64; they differ as the module's scores do."""
         return log_probabilities(self.scores(states, commands), self.outputs)
 
     def scores(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
@@ -193,8 +198,23 @@ def from_torch(
         _check_actions(actions, outputs, scores)
         rows = _as_policy(states, TorchPolicy(module, space, inputs, head, "amounts"))
         return (WhiteBoxTorchActor if isinstance(rows, WhiteBoxTorchPolicy) else TorchActor)(rows, actions)  # type: ignore[arg-type]
+    _check_choice(module, outputs, scores)
     kind = _detect(scores) if outputs is None else _check_outputs(scores, outputs)
     return _as_policy(states, TorchPolicy(module, space, inputs, head, kind, detected=outputs is None))
+
+
+def _check_choice(module: nn.Module, outputs: Outputs | None, scores: np.ndarray) -> None:
+    """Raise an error if a module does not have a score for each of several actions."""
+    advice = "for continuous actions, pass actions=ActionSpace(names, units, low, high)"
+    if scores.shape[1] == 1:
+        expected = "a module that returns a score for each of at least two actions"
+        logit = "for the logit of one of two actions, return it beside a zero"
+        value = "for Q(state, command, action), return the values of all actions"
+        raise InvalidInput.expected(expected, f"one output; {logit}; {value}; {advice}")
+    *_, last = module.modules()
+    if outputs is None and isinstance(last, nn.Tanh | nn.Hardtanh):
+        got = f"a {type(last).__name__} at the end, as actors have; {advice}; if they are logits, outputs='logits'"
+        raise InvalidInput.expected("a module that returns logits", got)
 
 
 def _check_actions(actions: Any, outputs: Any, scores: np.ndarray) -> None:
@@ -412,11 +432,11 @@ def _test(policy: TorchPolicy, states: np.ndarray) -> np.ndarray:
 
 
 def log_probabilities(scores: np.ndarray, outputs: Kind) -> np.ndarray:
-    """Return scores (N, num_actions) as log-probabilities; differences of logits and of Q-values are kept.
+    """Return scores (N, num_actions) as log-probabilities; differences of logits are kept.
 
-    Amounts are returned as they are.
+    Q-values and amounts are returned as they are.
     """
-    if outputs in ("log-probabilities", "amounts"):
+    if outputs in ("log-probabilities", "q-values", "amounts"):
         return scores
     if outputs == "probabilities":
         with np.errstate(divide="ignore"):  # of impossible actions
@@ -474,6 +494,11 @@ class QModulePolicy:
     def __repr__(self) -> str:
         kind = f"folds to {self.rows.deviation:.0e}" if isinstance(self.rows, WhiteBoxTorchPolicy) else "black-box"
         return f"<{type(self).__name__}: {type(self.rows.module.module).__name__}, {kind}>"
+
+    @property
+    def space(self) -> CommandSpace:
+        """The preferences."""
+        return self.rows.space
 
     @property
     def is_white_box(self) -> bool:

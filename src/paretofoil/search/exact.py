@@ -12,7 +12,7 @@ from paretofoil.core.answer import Certificate, ProofStatus
 from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
-from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues
+from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues, tells_values
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.bounds import region_facets
@@ -28,6 +28,8 @@ _QUICK_BOXES = 100
 """If the warm start found nothing, a proof of infeasibility with this many boxes is tried before other starts."""
 _PATIENCE = 32
 """After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
+_SLACK_SHARE = 2e-4
+"""Least slack of a proof about values, which may have any size, as a share of kappa; kappa is in proportion to them."""
 _TABLE_TOLERANCE = 1e-6
 """Gap of a proof about a table in float64."""
 _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
@@ -99,7 +101,8 @@ class Exact(Search):
         probes = batch.project(np.full(PROBES, row), probes)
         deployed, exact = batch.margins(np.full(PROBES, row), probes, "verify"), network.margins(probes)
         kappa, measured = question.kappa, _difference(deployed, exact.min(axis=1, initial=np.inf))
-        slack = slack_for(measured, batch.clearance, self.slack)
+        least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
+        slack = slack_for(measured, batch.clearance, least)
         safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
         left = None if limits.queries is None else max(0, limits.queries - queries - PROBES)
