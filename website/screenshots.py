@@ -37,14 +37,15 @@ class Screenshot:
 
 
 SCREENSHOTS = (
-    Screenshot("answer", QUESTION, ".answer .sentence", size=(1280, 1080), settle=5.0),
-    Screenshot("show-me", QUESTION, ".duet .scene", click=(".answer .show",), part=".show-me"),
+    Screenshot("answer", QUESTION, ".answer .sentence", size=(1440, 1020), settle=5.0),
+    Screenshot("show-me", QUESTION, ".verdict-text", click=(".answer .show",), size=(1440, 1020)),
     Screenshot(
         "command-space",
-        "#agent=minecart&command=0,1.5,-0.96&step=12&foil=left&explore=space",
+        "#agent=minecart&command=0,1.5,-0.96&step=12&foil=left",
         ".sentence",
-        click=("text=Go to the answer",),
-        part=".explore-body",
+        click=("text=Go to the answer", "text=What the map shows"),
+        part=".live",
+        size=(1440, 1020),
     ),
     Screenshot(
         "whole-episode",

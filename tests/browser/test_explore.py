@@ -1,5 +1,6 @@
 """One click deeper: whole episodes, comparisons, options, export; and what happens when something fails."""
 
+import csv
 import json
 
 import pytest
@@ -23,11 +24,17 @@ def test_the_flip_map_fills_and_a_cell_asks_its_question(visit: Visit) -> None:
     page.wait_for_selector(".answer .sentence")
     assert "step=5" in page.url
     assert "foil=down" in page.url
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    with open(saved.value.path(), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    expected = pf.explain_episode(pf.load_agent("deep-sea-treasure"), (8, -8), limits=pf.Limits(seconds=2))
+    assert [row["sentence"] for row in rows] == [str(answer) for answer in expected.answers]
 
 
 def test_two_agents_are_compared_at_the_same_question(visit: Visit) -> None:
     page = visit.ask("#agent=deep-sea-treasure&command=16,-9&step=2&foil=down&explore=compare")
-    page.get_by_label("Compare with").select_option(label="the agent deep-sea-treasure-early")
+    page.get_by_label("Compare with").select_option(label="the agent Deep Sea Treasure Early")
     visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
     agents = map(pf.load_agent, ("deep-sea-treasure", "deep-sea-treasure-early"))
     expected = [str(pf.explain(agent, pf.rollout(agent, (16, -9))[2], foil="down")) for agent in agents]
@@ -40,13 +47,13 @@ def test_an_agent_that_does_the_foil_itself_says_so_beside_the_other(visit: Visi
         "#agent=deep-sea-treasure&command=16,-9&step=3&foil=down&explore=compare"
         '&compare={"agent":"deep-sea-treasure-early"}'
     )
-    page.get_by_text("It chooses down.").wait_for()
+    page.get_by_text("It goes down by itself.").wait_for()
     assert page.locator(".panel .scene").count() == 2
 
 
 def test_two_searches_are_compared_at_the_same_question(visit: Visit) -> None:
     page = visit.ask(QUESTION + "&explore=compare")
-    page.get_by_label("Compare with").select_option(label="the search nearest-front")
+    page.get_by_label("Compare with").select_option(label="the search Nearest front point")
     visit.until(page, "document.querySelectorAll('.panel .sentence').length === 2")
     told = page.locator(".panel .sentence").all_inner_texts()
     assert told[0] != told[1]
@@ -59,6 +66,23 @@ def test_an_objective_that_is_kept_does_not_change(visit: Visit) -> None:
     page.wait_for_selector(".answer .sentence")
     assert "treasure" not in page.locator(".answer .sentence").inner_text()
     assert "keep" in page.url
+
+
+def test_several_answers_and_a_range_are_given_as_asked(visit: Visit) -> None:
+    link = '#agent=collect-two&command=0.8,0,0,1&step=0&foil=up&options={"k":2,"ranges":{"A":[0.5,0.98]}}'
+    page = visit.ask(link)
+    page.get_by_role("heading", name="Alternatives").wait_for()
+    agent = pf.load_agent("collect-two")
+    options = pf.Options(k=2, ranges={"A": (0.5, 0.98)})
+    expected = pf.explain(agent, pf.rollout(agent, (0.8, 0, 0, 1))[0], foil="up", options=options)
+    shown = page.evaluate("window.paretofoil.store.get().answer.result.answer")
+    assert len(shown["alternatives"]) == 1
+    for answer, same in zip([shown, *shown["alternatives"]], [expected, *expected.alternatives], strict=True):
+        assert same.quoted is not None
+        assert answer["quoted"]["command"] == same.quoted.command.tolist()
+        assert 0.5 <= answer["quoted"]["command"][0] <= 0.98
+    page.locator(".alternatives .show").click()
+    page.locator(".verdict-text").get_by_text("It went up.").wait_for()
 
 
 def test_the_form_has_a_control_for_every_option(visit: Visit) -> None:
@@ -139,7 +163,7 @@ def test_an_attainable_command_is_offered_and_shown(visit: Visit) -> None:
     page.get_by_text("To get what you ask for, ask for 5 treasure in 7 steps in all").wait_for()
     page.locator(".attainable .show").click()
     verdict = page.locator(".verdict-text")
-    verdict.get_by_text("5 treasure in 7 steps instead of 8 treasure in 8 steps: exactly what").wait_for()
+    verdict.get_by_text("The new command asks for 5 treasure in 7 steps in all: it delivered exactly that.").wait_for()
 
 
 def test_the_influence_of_the_command_is_drawn_along_the_episode(visit: Visit) -> None:
@@ -164,3 +188,23 @@ def test_an_agent_of_ones_own_is_brought_and_asked(visit: Visit) -> None:
     page.locator(".goal").first.click()
     page.wait_for_selector(".stage")
     assert "agent=my-own" in page.url
+    page.get_by_role("button", name="Ask for something else").click()
+    page.get_by_role("button", name="Delete this agent").click()
+    page.wait_for_selector(".environment-card")
+    assert page.get_by_role("button", name="my-own").count() == 0
+
+
+def test_the_map_of_outcomes_says_how_a_command_ends(visit: Visit) -> None:
+    page = visit.open("#agent=reward-line&command=0.5,0.5&step=2")
+    page.get_by_role("button", name="How it ends").click()
+    page.wait_for_selector("canvas.outcomes")
+    told = page.locator(".outcome-map .probe-text")
+    assert "Asked for 0.5 A and 0.5 B at the start, it " in told.inner_text()
+    page.locator("canvas.outcomes").focus()
+    ends = set()
+    for _ in range(12):
+        page.keyboard.press("ArrowUp")
+        ends.add(told.inner_text().partition(", it ")[2])
+    assert [end for end in ends if end.startswith("ends with ")]
+    page.get_by_role("button", name="Ask for this", exact=True).click()
+    visit.until(page, "window.paretofoil.store.get().command[1] > 0.6")

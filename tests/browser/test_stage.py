@@ -61,7 +61,7 @@ def test_three_clicks_lead_to_the_other_episode_with_its_verdict_in_view(visit: 
     verdict = page.locator(".verdict-text").inner_text()
     assert verdict == (
         "It went down and got 5 treasure in 7 steps instead of 8 treasure in 8 steps. "
-        "The new command asks for 8 treasure in 7.6 steps in all, which it did not deliver."
+        "The new command asks for 8 treasure in 7.6 steps in all: it did not deliver that."
     )
     assert page.locator(".trail").count() == 2
     assert page.locator(".trail-end").count() == 2

@@ -48,7 +48,7 @@ def test_an_uploaded_agent_can_be_asked_and_goes_with_the_server() -> None:
 def test_an_upload_never_takes_the_name_of_another_agent(visitor: Visitor, name: str) -> None:
     refused = visitor.post("/api/agents", upload(name))
     assert refused.status_code == 409
-    assert "expected a name that no agent has yet" in refused.json()["error"]
+    assert "expected a name that no agent has or had" in refused.json()["error"]
     assert not visitor.get(f"/api/agents/{name}").json()["uploaded"]
 
 
@@ -103,6 +103,21 @@ def test_a_full_disk_is_a_reason_to_try_again_later(fresh: Visitor, monkeypatch:
     assert "No space left on device" in refused.json()["error"]
     assert "retry-after" in refused.headers
     assert fresh.post("/api/agents", upload()).status_code == 201
+
+
+def test_an_uploaded_agent_can_be_deleted_and_others_cannot(fresh: Visitor) -> None:
+    assert fresh.post("/api/agents", upload()).status_code == 201
+    [folder] = fresh.app.state.server.agents._uploads.iterdir()
+    assert fresh.request("DELETE", "/api/agents/mine").json() == {"deleted": "mine"}
+    assert fresh.get("/api/agents/mine").status_code == 404
+    assert not folder.exists()
+    assert fresh.request("DELETE", "/api/agents/mine").status_code == 404
+    assert fresh.post("/api/agents", upload()).status_code == 409  # somebody may still ask about the old one
+    assert fresh.post("/api/agents", upload("other")).status_code == 201
+    refused = fresh.request("DELETE", "/api/agents/branch-path")
+    assert refused.status_code == 409
+    assert "expected the name of an uploaded agent" in refused.json()["error"]
+    assert fresh.get("/api/agents/branch-path").status_code == 200
 
 
 def test_there_is_room_for_so_many_uploads(fresh: Visitor) -> None:

@@ -42,6 +42,8 @@ class AgentStore:
         self.broken: dict[str, str] = {}
         """Agents that cannot be loaded, and why."""
         self.uploaded: set[str] = set()
+        self._deleted: set[str] = set()
+        """Names that are not used again: workers and clients may still hold results about them."""
         self._settings = settings
         self._lock = Lock()
         self._agents: dict[str, tuple[Agent, str]] = {}
@@ -94,12 +96,23 @@ class AgentStore:
         except (binascii.Error, ValueError):
             raise InvalidInput.expected("the weights in base64", brief(weights)) from None
         with self._lock:
-            if name in self._agents:
-                raise Conflict.expected("a name that no agent has yet", repr(name))
+            if name in self._agents or name in self._deleted:
+                raise Conflict.expected("a name that no agent has or had", repr(name))
             if len(self.uploaded) >= self._settings.uploads:
                 raise Conflict(f"the server already has {len(self.uploaded)} uploaded agents, which is the limit")
             self._agents = {**self._agents, name: self._write(name, files)}  # other threads may read the old dict
             self.uploaded.add(name)
+
+    def delete(self, name: str) -> None:
+        """Delete an uploaded agent and its files."""
+        with self._lock:
+            folder = self.address(name)
+            if name not in self.uploaded:
+                raise Conflict.expected("the name of an uploaded agent", repr(name))
+            self._agents = {other: agent for other, agent in self._agents.items() if other != name}
+            self.uploaded.remove(name)
+            self._deleted.add(name)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def _write(self, name: str, files: Mapping[str, bytes]) -> tuple[Agent, str]:
         """Write the files of an uploaded agent and read them with the library's reader."""

@@ -180,6 +180,13 @@ async def upload_agent(request: models.Upload, server: ServerDep) -> dict[str, A
     return agent_document(server.agents, request.name)
 
 
+@router.delete("/agents/{name}", tags=["agents"])
+async def delete_agent(name: Name, server: ServerDep) -> dict[str, str]:
+    """Delete an uploaded agent. Its name is not used again while the server runs."""
+    server.agents.delete(name)
+    return {"deleted": name}
+
+
 @router.get("/searches", tags=["agents"])
 async def list_searches() -> list[dict[str, Any]]:
     """List the searches."""
@@ -260,6 +267,15 @@ async def measure_influence(request: models.InfluenceRequest, server: ServerDep)
     return await _submit(server, "influence", "check-steps", request)
 
 
+@router.post("/atlases", response_class=Response, responses=NEW_JOB, tags=["questions"])
+async def map_outcomes(request: models.AtlasRequest, server: ServerDep) -> Response:
+    """Return the proven outcome of every command, as a map, for an agent with two objectives.
+
+    `winners` holds the number of the outcome of each pixel in base64, row by row from the top; 255 is undecided.
+    """
+    return await _submit(server, "atlas", "check-atlas", request)
+
+
 @router.get("/jobs/{key}", response_class=Response, responses=FINISHED_JOB, tags=["questions"])
 async def show_job(key: JobKey, server: ServerDep) -> Response:
     """Return a job."""
@@ -272,7 +288,9 @@ async def cancel_job(key: JobKey, ticket: Annotated[str, Query(max_length=200)],
     return _json(server.jobs.cancel(key, ticket).to_json())
 
 
-async def _submit(server: Server, kind: str, check: str, request: models.EpisodeRequest) -> Response:
+async def _submit(
+    server: Server, kind: str, check: str, request: models.EpisodeRequest | models.AtlasRequest
+) -> Response:
     """Check a question immediately, and return its job."""
     fields = json.loads(await server.run_quick(check, request.model_dump(mode="json")))
     job, ticket = server.jobs.submit(kind, server.agents.address(request.agent), fields)

@@ -18,6 +18,7 @@ from paretofoil.core.json import plain
 from paretofoil.core.policy import WhiteBoxPolicy, action_values, probabilities, query, tells_values
 from paretofoil.envs.pictures import place_of
 from paretofoil.explanation.attainable import consequence
+from paretofoil.explanation.episodes import is_provable
 from paretofoil.search.registry import methods
 from paretofoil.show.numbers import quantities
 from paretofoil.web.agent_store import AgentStore
@@ -63,8 +64,14 @@ def agent_document(store: AgentStore, name: str) -> dict[str, Any]:
         "paper_box": agent.environment.paper_box is not None and not agent.horizon,
         "provenance": plain(dict(agent.provenance)),
         "white_box": isinstance(agent.policy, WhiteBoxPolicy),
+        "atlas": has_atlas(agent),
         "guide": None if guide is None or len(guide.command) != space.dim or space.simplex else asdict(guide),
     }
+
+
+def has_atlas(agent: Agent) -> bool:
+    """Return whether the outcome of every command can be proven, and drawn as a map."""
+    return agent.space.dim == 2 and not (agent.space.simplex or agent.environment.stochastic) and is_provable(agent)
 
 
 def searches_document() -> list[dict[str, Any]]:

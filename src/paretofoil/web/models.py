@@ -151,6 +151,13 @@ class InfluenceRequest(EpisodeRequest):
     seconds: Seconds = 1.0
 
 
+class AtlasRequest(StrictModel):
+    """The outcome of every command."""
+
+    agent: AgentName
+    seconds: Seconds = 3.0
+
+
 class Upload(StrictModel):
     """An agent in the library's format."""
 

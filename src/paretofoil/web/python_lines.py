@@ -15,7 +15,10 @@ _DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
 
 def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, Any]) -> str:
     """Return the lines that load the agent, make the call that a job made, and print its result."""
-    command, seconds = _numbers(request["command"]), f"seconds={request['seconds']:g}"
+    seconds = f"seconds={request['seconds']:g}"
+    if kind == "atlas":
+        return "\n".join([*_load_lines(address), f"outcomes = pf.atlas(agent, {seconds})", "print(outcomes)", ""])
+    command = _numbers(request["command"])
     queries = "" if request.get("queries") is None else f", queries={request['queries']}"
     limits = f"limits=pf.Limits({seconds}{queries})"
     given = {name: request[name] for name, default in _DEFAULTS.items() if request.get(name, default) != default}

@@ -7,11 +7,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from PIL import Image, ImageDraw
 
 from paretofoil.agents.agent import Agent, as_command, decision_in, rollout
 from paretofoil.core.answer import Answer
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.influence import Influence
+from paretofoil.core.json import plain
 from paretofoil.core.options import Limits, Options
 from paretofoil.core.policy import probabilities, query
 from paretofoil.explanation.explain import explain, explain_episode
@@ -19,7 +21,14 @@ from paretofoil.explanation.outcome import check_outcome, outcome
 from paretofoil.explanation.questions import find_action, make_questions
 from paretofoil.search.registry import choose_search
 from paretofoil.web.agent_store import load_from
-from paretofoil.web.documents import check_state, consequence_document, episode_document, folded_document
+from paretofoil.web.documents import (
+    check_state,
+    command_text,
+    consequence_document,
+    episode_document,
+    folded_document,
+    has_atlas,
+)
 from paretofoil.web.episodes import EpisodeCache, EpisodeSpec
 from paretofoil.web.python_lines import python_lines
 
@@ -99,12 +108,19 @@ def _check_steps(agent: Agent, request: Request) -> Any:
     return {**request, "steps": None if steps is None else sorted(set(steps))}
 
 
-def _base64(png: bytes) -> str:
-    return base64.b64encode(png).decode("ascii")
+def _check_atlas(agent: Agent, request: Request) -> Any:
+    if not has_atlas(agent):
+        raise InvalidInput.expected("a white-box agent with two objectives in a deterministic environment", agent.name)
+    return request
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode("ascii")
 
 
 QUICK_TASKS: dict[str, Callable[[Agent, Request], Any]] = {
     "check-answer": _check_answer,
+    "check-atlas": _check_atlas,
     "check-steps": _check_steps,
     "consequence": _consequence,
     "episode": _episode,
@@ -178,8 +194,42 @@ def _influence(agent: Agent, request: Request, report: Report) -> dict[str, Any]
     return {"influence": replace(profile, steps=tuple(influences)).to_dict()}
 
 
+PIXELS = 240
+"""On each side of a map of outcomes."""
+UNDECIDED = 255
+"""The number of a pixel without a proven outcome."""
+
+
+def _atlas(agent: Agent, request: Request, report: Report) -> dict[str, Any]:
+    from paretofoil.explanation.atlas import atlas
+
+    def show(done: int, total: int) -> None:
+        report(done / total, [])
+
+    found = atlas(agent, seconds=request["seconds"], progress=show)
+    image = Image.new("L", (PIXELS, PIXELS), UNDECIDED)
+    pen = ImageDraw.Draw(image)
+    places = (found.cells - found.low) / (found.high - found.low) * (PIXELS - 1)
+    places[..., 1] = PIXELS - 1 - places[..., 1]
+    for corners, number in zip(places, found.outcome_of.tolist(), strict=True):
+        if 0 <= number < UNDECIDED:
+            pen.polygon([*map(tuple, corners.tolist())], fill=number)
+    outcomes = [
+        {
+            "text": command_text(agent.space, o.achieved),
+            "share": o.share,
+            "on_front": o.on_front,
+            "finished": o.finished,
+        }
+        for o in found.outcomes[:UNDECIDED]
+    ]
+    region = plain({"low": found.low, "high": found.high, "undecided": found.undecided})
+    return {**region, "outcomes": outcomes, "pixels": PIXELS, "winners": _base64(image.tobytes())}
+
+
 JOB_TASKS: dict[str, Callable[[Agent, Request, Report], dict[str, Any]]] = {
     "answer": _answer,
+    "atlas": _atlas,
     "flip-map": _flip_map,
     "influence": _influence,
 }

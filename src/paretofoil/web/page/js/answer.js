@@ -142,7 +142,9 @@ function attainable(agent, answer, controller) {
   const best = answer.rollouts?.attainable;
   if (!best) return null;
   if (!best.command) {
-    const text = `No attainable command was found among ${best.num_rollouts} that were tried.`;
+    const text =
+      `No attainable command was found: none of ${best.num_rollouts} that were tried leads to this action and ` +
+      "delivers what it asks for.";
     return el("p", { class: "small" }, text);
   }
   const nearly = best.deviation > 1e-9 ? "nearly " : "";

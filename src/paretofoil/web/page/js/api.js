@@ -75,6 +75,8 @@ export const fetchProbabilities = (agent, decision, commands, signal) =>
   );
 /** @returns {Promise<Object>} the agent that was uploaded */
 export const upload = (document) => call("POST", "/api/agents", document);
+/** Delete an agent that was uploaded. */
+export const deleteAgent = (name) => call("DELETE", agentPath(name));
 
 const participant = (key) => `/api/study/participants/${encodeURIComponent(key)}`;
 
@@ -95,7 +97,7 @@ export const pictureOf = (agent) => agent.picture || `${agentPath(agent.name)}/p
 
 /**
  * Run a job on the server and return its result. An abort cancels the job on the server, too.
- * @param {"answers"|"flip-maps"|"influence"} kind
+ * @param {"answers"|"atlases"|"flip-maps"|"influence"} kind
  * @param {Object} question
  * @param {{signal?: AbortSignal, onProgress?: function(number|null, Array): void}} options
  */

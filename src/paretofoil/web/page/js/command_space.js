@@ -5,7 +5,7 @@ import { contour, marginsOf, placesOf } from "./contour.js";
 import { draftMap } from "./draft_map.js";
 import { createSpaceControls } from "./space_controls.js";
 import { el } from "./dom.js";
-import { axisName, createFrame, ticksOf } from "./frame.js";
+import { createFrame, drawAxes, fit } from "./frame.js";
 import {
   drawAnswer,
   drawContour,
@@ -115,7 +115,7 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
     const pen = canvas.getContext("2d");
     const frame = createFrame(width, height, view, view.axes);
     pen.clearRect(0, 0, width, height);
-    drawAxes(pen, frame, state, view);
+    drawAxes(pen, frame, state.agent.objectives, view);
     pen.save();
     pen.beginPath();
     pen.rect(frame.box.x, frame.box.y, frame.box.width, frame.box.height);
@@ -180,42 +180,6 @@ export function createCommandSpace(scope, store, controller, onRelease = () => {
   );
   controller.fold().catch(() => {});
   return el("div", { class: "space-panel" }, controls.sliders, canvas, controls.bars, controls.tools);
-}
-
-function fit(canvas) {
-  const { width, height } = canvas.getBoundingClientRect();
-  const dots = window.devicePixelRatio || 1;
-  const [wide, high] = [Math.round(width * dots), Math.round(height * dots)];
-  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
-  canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
-  return { width, height };
-}
-
-function drawAxes(pen, frame, state, view) {
-  const { box } = frame;
-  const [first, second] = view.axes.map((i) => state.agent.objectives[i]);
-  const ends = view.axes.map((i) => [view.low[i], view.high[i]]);
-  const at = (i, value) => frame.place(view.low.map((x, j) => (j === view.axes[i] ? value : x)));
-  pen.fillStyle = themed("--muted");
-  pen.strokeStyle = themed("--line");
-  pen.font = `12px ${themed("--font")}`;
-  pen.textAlign = "center";
-  pen.textBaseline = "alphabetic";
-  for (const { value, label } of ticksOf(first, ...ends[0]))
-    pen.fillText(label, at(0, value).x, box.y + box.height + 17);
-  pen.textAlign = "right";
-  pen.textBaseline = "middle";
-  for (const { value, label } of ticksOf(second, ...ends[1])) pen.fillText(label, box.x - 7, at(1, value).y);
-  pen.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
-  pen.fillStyle = themed("--ink");
-  pen.font = `600 13px ${themed("--font")}`;
-  pen.textAlign = "center";
-  pen.fillText(axisName(first), box.x + box.width / 2, box.y + box.height + 38);
-  pen.save();
-  pen.translate(14, box.y + box.height / 2);
-  pen.rotate(-Math.PI / 2);
-  pen.fillText(axisName(second), 0, 0);
-  pen.restore();
 }
 
 /** Clip to the triangle in which two weights sum to at most 1. */

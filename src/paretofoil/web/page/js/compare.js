@@ -4,8 +4,9 @@ import { rollOut, work } from "./api.js";
 import { answerParts } from "./answer.js";
 import { button, el, errorBox, refill } from "./dom.js";
 import { questionOf } from "./controller.js";
+import { markOf } from "./colours.js";
 import { decisionOf } from "./state.js";
-import { percent, commandText } from "./text.js";
+import { percent, commandText, plainNumbers, present, title } from "./text.js";
 
 /** @param {import("./state.js").Store} store */
 export function createCompare(scope, store, controller) {
@@ -23,8 +24,11 @@ export function createCompare(scope, store, controller) {
 }
 
 function chooser(state, store) {
-  const agents = (state.agent.siblings || []).map((name) => ({ label: `the agent ${name}`, value: { agent: name } }));
-  const searches = state.searches.map(({ name }) => ({ label: `the search ${name}`, value: { search: name } }));
+  const agents = (state.agent.siblings || []).map((name) => ({
+    label: `the agent ${titleOf(state, name)}`,
+    value: { agent: name },
+  }));
+  const searches = state.searches.map(({ name }) => ({ label: searchName(name), value: { search: name } }));
   const all = [...agents, ...searches];
   const select = el(
     "select",
@@ -44,11 +48,23 @@ function drawBoth(columns, state, signal, controller) {
   const { agent, comparison, settings } = state;
   if (!comparison)
     return refill(columns, el("p", { class: "note" }, "Choose another agent of this environment, or another search."));
-  const mine = column(agent.name, `search ${settings.search}`);
-  const other = column(comparison.agent || agent.name, `search ${comparison.search || settings.search}`);
+  const mine = column(titleOf(state, agent.name), searchName(settings.search));
+  const other = column(
+    titleOf(state, comparison.agent || agent.name),
+    searchName(comparison.search || settings.search),
+  );
   refill(columns, mine.node, other.node);
   drawMine(mine, state, controller);
   drawOther(other, state, signal).catch((error) => error.name !== "AbortError" && other.show(errorBox(error)));
+}
+
+/** Return the name of an agent for people. */
+function titleOf({ agents }, name) {
+  return agents.find((agent) => agent.name === name)?.title || title(name);
+}
+
+function searchName(search) {
+  return search === "auto" ? "the automatic search" : `the search ${markOf(search).label}`;
 }
 
 function column(name, search) {
@@ -93,13 +109,17 @@ async function drawOther(other, state, signal) {
   const decision = episode.decisions[step];
   if (!decision)
     return other.show(
-      el("p", {}, `The episode of ${name} ends after ${episode.decisions.length} steps with ${episode.achieved_text}.`),
+      el(
+        "p",
+        {},
+        `The episode of ${titleOf(state, name)} ends after ${episode.decisions.length} steps with ${episode.achieved_text}.`,
+      ),
     );
   const head = [scene(agent, decision), stateNote(state, decision)];
   if (foil === null || !decision.valid_actions.includes(foil))
     return other.show(head, orAskFirst(state, el("p", {}, `“${agent.actions[foil]}” is not valid there.`)));
   if (decision.action === foil)
-    return other.show(head, el("p", { class: "sentence" }, `It chooses ${agent.actions[foil]}.`));
+    return other.show(head, el("p", { class: "sentence" }, `It ${present(agent, foil)} by itself.`));
   other.show(head, el("p", { class: "loading" }, "Searching …"));
   const settings = comparison.search ? { ...state.settings, search: comparison.search } : state.settings;
   const result = await work("answers", { ...questionOf(state, foil, settings), agent: name }, { signal });
@@ -107,10 +127,13 @@ async function drawOther(other, state, signal) {
 }
 
 function scene(agent, decision) {
-  const name = agent.actions[decision.action];
   return [
     el("img", { class: "scene", src: decision.picture, alt: "The environment at this step" }),
-    el("p", { class: "caption" }, `Chooses ${name} (${percent(decision.probabilities[decision.action])})`),
+    el(
+      "p",
+      { class: "caption" },
+      `It ${present(agent, decision.action)} (${percent(decision.probabilities[decision.action])})`,
+    ),
   ];
 }
 
@@ -125,6 +148,6 @@ function stateNote(state, decision) {
     : el(
         "p",
         { class: "small" },
-        `It is in another state, with ${commandText(state.agent.objectives, decision.command)} still to get.`,
+        `It is in another state, with ${plainNumbers(commandText(state.agent.objectives, decision.command))} still to get.`,
       );
 }

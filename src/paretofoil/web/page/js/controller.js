@@ -1,6 +1,16 @@
 /** The steps of a visit: choose an environment, a command, a step, a foil. Each loads what it needs into the state. */
 
-import { listAgents, listOptions, listSearches, readAgent, readFolded, rollOut, rollOutFrom, work } from "./api.js";
+import {
+  deleteAgent,
+  listAgents,
+  listOptions,
+  listSearches,
+  readAgent,
+  readFolded,
+  rollOut,
+  rollOutFrom,
+  work,
+} from "./api.js";
 import { prefersReducedMotion } from "./dom.js";
 import { readPolicy } from "./policy.js";
 import { DEFAULT_SETTINGS, IDLE, cellsOf, decisionOf } from "./state.js";
@@ -80,6 +90,17 @@ export function createController(store) {
   async function openUploaded(agent) {
     store.set({ agents: await listAgents() });
     return openAgent(agent.name);
+  }
+
+  /** Delete an agent that was uploaded, and show the others. */
+  function remove(name) {
+    return load(
+      async () => {
+        await deleteAgent(name);
+        store.set({ agents: await listAgents(), view: "environments", agent: null, episode: null });
+      },
+      () => remove(name),
+    );
   }
 
   /** Issue a command and show the episode, from the first step that has a choice. */
@@ -334,6 +355,7 @@ export function createController(store) {
     openAgent,
     openFirst,
     openUploaded,
+    remove,
     startEpisode,
     openLink,
     goToStep,

@@ -4,9 +4,9 @@ import { canAnswer } from "./api.js";
 import { colourOf } from "./colours.js";
 import { questionOf } from "./controller.js";
 import { button, el, refill, withHiddenText } from "./dom.js";
-import { endingText } from "./stage.js";
+import { amountsTable, endingText } from "./stage.js";
 import { DEFAULT_SETTINGS, cellsOf, decisionOf } from "./state.js";
-import { percent, present, quantity, sign } from "./text.js";
+import { percent, present, sign } from "./text.js";
 
 /** Actions, at most, of which all have a row of their own; of more, only the valid ones have one. */
 const ROWS = 8;
@@ -38,33 +38,10 @@ function heading(state) {
 function amounts(agent, decision) {
   if (agent.space.kind === "simplex")
     return el("p", { class: "command" }, "You weigh: ", el("strong", {}, decision.command_text), ".");
-  return el(
-    "table",
-    { class: "amounts" },
-    el(
-      "thead",
-      {},
-      el(
-        "tr",
-        {},
-        el("td", {}),
-        ["so far", "still to get", "asked in all"].map((name) => el("th", { scope: "col" }, name)),
-      ),
-    ),
-    el(
-      "tbody",
-      {},
-      agent.objectives.map((objective, i) => {
-        const [had, left] = [decision.collected[i] ?? 0, decision.command[i]];
-        return el(
-          "tr",
-          {},
-          el("th", { scope: "row" }, objective.name),
-          [had, left, had + left].map((value) => el("td", {}, quantity(objective, value))),
-        );
-      }),
-    ),
-  );
+  return amountsTable(["so far", "still to get", "asked in all"], agent.objectives, (i) => {
+    const [had, left] = [decision.collected[i] ?? 0, decision.command[i]];
+    return [had, left, had + left];
+  });
 }
 
 /** Update the rows in place: a row stays where it is while the film plays, and keeps the focus. */

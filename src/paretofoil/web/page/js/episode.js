@@ -5,14 +5,13 @@ import { createCommandSpace } from "./command_space.js";
 import { createDecision } from "./decision.js";
 import { button, el } from "./dom.js";
 import { createExplore } from "./explore.js";
+import { createOutcomeMap } from "./outcome_map.js";
 import { isSaved } from "./saved.js";
 import { createStage } from "./stage.js";
 
 /** @param {HTMLElement} root */
 export function showEpisode(root, scope, store, controller) {
   const { agent, episode } = store.get();
-  const release = () => !isSaved() && store.get().probe && controller.showRollout(store.get().probe, "probe");
-  const hint = "Drag it, or type: the agent turns. Let go, and it acts.";
   root.replaceChildren(
     el(
       "div",
@@ -30,10 +29,35 @@ export function showEpisode(root, scope, store, controller) {
         "section",
         { class: "card live", "aria-label": "Your command" },
         el("h2", {}, "What if you asked for something else?"),
-        el("p", { class: "small" }, isSaved() ? "Drag it, or type: see what the agent would do." : hint),
-        createCommandSpace(scope, store, controller, release),
+        liveMaps(scope, store, controller),
       ),
     ),
     createExplore(scope, store, controller),
   );
+}
+
+/** Return the live command with its map: what the agent would do now, or how every command ends. */
+function liveMaps(scope, store, controller) {
+  const { agent } = store.get();
+  const release = () => !isSaved() && store.get().probe && controller.showRollout(store.get().probe, "probe");
+  const hint = isSaved() ? "see what the agent would do." : "the agent turns. Let go, and it acts.";
+  const now = el(
+    "div",
+    { class: "map-now" },
+    el("p", { class: "small" }, `Drag it, or type: ${hint}`),
+    createCommandSpace(scope, store, controller, release),
+  );
+  if (!agent.atlas || isSaved()) return now;
+  const later = el("div", { hidden: true });
+  const buttons = ["What it does now", "How it ends"].map((label, i) =>
+    button(label, () => show(i), { "aria-pressed": String(!i) }),
+  );
+  /** The map of outcomes is computed when it is first shown. */
+  function show(which) {
+    if (which && !later.firstChild) later.append(createOutcomeMap(scope, store, controller));
+    now.hidden = Boolean(which);
+    later.hidden = !which;
+    buttons.forEach((one, i) => one.setAttribute("aria-pressed", String(i === which)));
+  }
+  return el("div", {}, el("div", { class: "switch", role: "group", "aria-label": "Map" }, buttons), now, later);
 }

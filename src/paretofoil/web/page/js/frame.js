@@ -1,5 +1,6 @@
 /** The frame of the map: from commands to pixels and back, and ticks at round numbers. */
 
+import { themed } from "./colours.js";
 import { amount, fromAmount, short } from "./text.js";
 
 const LEFT = 58,
@@ -35,7 +36,7 @@ export function createFrame(width, height, region, axes) {
 }
 
 /** Return about five round amounts between two numbers, with their labels. */
-export function ticksOf(objective, low, high) {
+function ticksOf(objective, low, high) {
   const ends = [amount(objective, low), amount(objective, high)].sort((a, b) => a - b);
   const rough = (ends[1] - ends[0]) / 6 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -48,7 +49,45 @@ export function ticksOf(objective, low, high) {
 }
 
 /** Return the name of an axis with its unit: "time (steps), a cost". */
-export function axisName(objective) {
+function axisName(objective) {
   const unit = objective.probability ? "%" : objective.unit;
   return `${objective.name}${unit ? ` (${unit})` : ""}${objective.cost ? ", a cost" : ""}`;
+}
+
+/** Fit the pixels of a canvas to its size on the screen. */
+export function fit(canvas) {
+  const { width, height } = canvas.getBoundingClientRect();
+  const dots = window.devicePixelRatio || 1;
+  const [wide, high] = [Math.round(width * dots), Math.round(height * dots)];
+  if (canvas.width !== wide || canvas.height !== high) Object.assign(canvas, { width: wide, height: high });
+  canvas.getContext("2d").setTransform(dots, 0, 0, dots, 0, 0);
+  return { width, height };
+}
+
+/** Draw the frame with its ticks and the names of its axes. */
+export function drawAxes(pen, frame, objectives, view) {
+  const { box } = frame;
+  const [first, second] = view.axes.map((i) => objectives[i]);
+  const ends = view.axes.map((i) => [view.low[i], view.high[i]]);
+  const at = (i, value) => frame.place(view.low.map((x, j) => (j === view.axes[i] ? value : x)));
+  pen.fillStyle = themed("--muted");
+  pen.strokeStyle = themed("--line");
+  pen.font = `12px ${themed("--font")}`;
+  pen.textAlign = "center";
+  pen.textBaseline = "alphabetic";
+  for (const { value, label } of ticksOf(first, ...ends[0]))
+    pen.fillText(label, at(0, value).x, box.y + box.height + 17);
+  pen.textAlign = "right";
+  pen.textBaseline = "middle";
+  for (const { value, label } of ticksOf(second, ...ends[1])) pen.fillText(label, box.x - 7, at(1, value).y);
+  pen.strokeRect(box.x - 0.5, box.y - 0.5, box.width + 1, box.height + 1);
+  pen.fillStyle = themed("--ink");
+  pen.font = `600 13px ${themed("--font")}`;
+  pen.textAlign = "center";
+  pen.fillText(axisName(first), box.x + box.width / 2, box.y + box.height + 38);
+  pen.save();
+  pen.translate(14, box.y + box.height / 2);
+  pen.rotate(-Math.PI / 2);
+  pen.fillText(axisName(second), 0, 0);
+  pen.restore();
 }

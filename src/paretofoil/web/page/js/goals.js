@@ -38,6 +38,7 @@ export function showGoals(root, store, controller) {
         el("h1", {}, "What do you want?"),
         el("p", { class: "lead" }, agent.guide?.rules || agent.about),
         badges(agent),
+        agent.uploaded && button("Delete this agent", () => controller.remove(agent.name)),
       ),
     ),
     el(

@@ -72,7 +72,7 @@ function ask() {
   return [
     svg("rect", { x: 14, y: 26, width: 132, height: 40, rx: 10, class: "help-bubble" }),
     svg("path", { d: "M40 66L36 84L56 66Z", class: "help-bubble" }),
-    svg("text", { x: 80, y: 51, "text-anchor": "middle", class: "help-words" }, "8 treasure, 8 steps"),
+    svg("text", { x: 80, y: 51, "text-anchor": "middle", class: "help-words small-words" }, "8 treasure, 8 steps"),
   ];
 }
 
@@ -88,7 +88,7 @@ function question() {
     submarine(82, 24),
     path("M98 24H122"),
     path("M82 34V54", "other"),
-    svg("text", { x: 64, y: 52, class: "help-words" }, "?"),
+    svg("text", { x: 64, y: 52, class: "help-number large-number" }, "?"),
   ];
 }
 

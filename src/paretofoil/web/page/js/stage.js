@@ -6,7 +6,7 @@ import { influenceSteps } from "./influence.js";
 import { probabilities } from "./policy.js";
 import { isSaved } from "./saved.js";
 import { decisionOf } from "./state.js";
-import { commandText, isMove, past, plainNumbers, present, sign, signed } from "./text.js";
+import { commandText, isMove, past, plainNumbers, present, quantity, sign, signed } from "./text.js";
 
 /** Frames of a film, at most: of a longer episode some steps are skipped while it plays. */
 const FRAMES = 120;
@@ -232,6 +232,7 @@ function showVerdict(root, state, controller) {
     root,
     el("p", { class: "over" }, "With the new command"),
     el("p", { class: "verdict-text" }, text),
+    verdictTable(state),
     el(
       "ul",
       { class: "legend" },
@@ -247,20 +248,61 @@ function showVerdict(root, state, controller) {
   );
 }
 
-/** Return "It went down and got 5 treasure in 7 steps instead of 8 treasure in 8 steps; you asked for …". */
+/**
+ * Return "It went down and got 5 treasure in 7 steps instead of 8 treasure in 8 steps. The new command asks for …".
+ * From three objectives on, the amounts are in the table below it.
+ */
 export function verdictText({ agent, episode, rollout }) {
   const { rest } = rollout;
+  const limit = rest.terminated === false ? " and reached the step limit" : "";
+  const first = `It ${past(agent, rest.decisions[0].action)}${limit}`;
+  if (agent.objectives.length > 2) return `${first}. ${promiseOf(agent, rest)}`.trim();
   const got = rest.achieved_text;
-  const end = rest.terminated === false ? "reached the step limit with" : "got";
   const compared =
-    got === episode.achieved_text ? `still ${end} ${got}` : `${end} ${got} instead of ${episode.achieved_text}`;
-  const first = `It ${past(agent, rest.decisions[0].action)} and ${compared}`;
-  if (rest.delivered === null) return `${first}.`;
+    got === episode.achieved_text ? `still got ${got}` : `got ${got} instead of ${episode.achieved_text}`;
   const whole = plainNumbers(commandText(agent.objectives, wholeCommand(agent, rollout)));
-  const promise = rest.delivered
-    ? `: exactly what the new command asks for.`
-    : `. The new command asks for ${whole} in all, which it did not deliver.`;
-  return `${first}${promise}${agent.stochastic ? " (One of many possible runs.)" : ""}`;
+  return `${first} and ${compared}. ${promiseOf(agent, rest, whole)}`.trim();
+}
+
+/** Return whether the new command delivered what it asks for. A single run says nothing about probabilities. */
+function promiseOf(agent, rest, whole = "") {
+  if (agent.stochastic) return "This is one of many possible runs.";
+  if (rest.delivered === null) return ""; // preferences ask for no return
+  const did = rest.delivered ? "delivered exactly" : "did not deliver";
+  return whole
+    ? `The new command asks for ${whole} in all: it ${did} that.`
+    : `It ${did} what the new command asks for.`;
+}
+
+/** Return a table of what the two episodes brought, and what the new command asks for. */
+function verdictTable({ agent, episode, rollout }) {
+  if (agent.objectives.length < 3) return null;
+  const whole = wholeCommand(agent, rollout);
+  const asks = agent.space.kind === "simplex" ? [] : ["asked now"];
+  return amountsTable(["before", "now", ...asks], agent.objectives.slice(0, episode.achieved.length), (i) => [
+    episode.achieved[i],
+    rollout.rest.achieved[i],
+    ...(asks.length ? [whole[i]] : []),
+  ]);
+}
+
+/** Return a table with a row for each objective. */
+export function amountsTable(heads, objectives, valuesOf) {
+  const head = el(
+    "tr",
+    {},
+    el("td", {}),
+    heads.map((name) => el("th", { scope: "col" }, name)),
+  );
+  const rows = objectives.map((objective, i) =>
+    el(
+      "tr",
+      {},
+      el("th", { scope: "row" }, objective.name),
+      valuesOf(i).map((value) => el("td", {}, quantity(objective, value))),
+    ),
+  );
+  return el("table", { class: "amounts" }, el("thead", {}, head), el("tbody", {}, rows));
 }
 
 function stepMark(agent, { action, alt }, run) {

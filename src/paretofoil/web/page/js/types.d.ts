@@ -36,6 +36,7 @@ interface Agent extends AgentSummary {
   front_texts: string[];
   stochastic: boolean;
   white_box: boolean;
+  atlas: boolean;
   guide: { rules: string; command: number[]; step: number } | null;
 }
 

@@ -1,7 +1,7 @@
 /** The panel about the whole episode: the flip map and the influence of the command. */
 
 import { offers, work } from "./api.js";
-import { button, el, errorBox, refill } from "./dom.js";
+import { button, el, errorBox, refill, save } from "./dom.js";
 import { flipMap } from "./flip_map.js";
 import { influenceProfile, influenceSteps } from "./influence.js";
 import { IDLE, cellsOf } from "./state.js";
@@ -49,6 +49,10 @@ export function createWholeEpisode(scope, store, controller) {
       ),
       startOrProgress(state.flips, "Ask about every step", askFlips, () => stop("flips")),
       state.flips.status !== "idle" && flipMap(state, cellsOf(state.flips), controller.askAt),
+      state.flips.status === "done" &&
+        button("Save as CSV", () =>
+          save(`${state.agent.name}-flips.csv`, cellsCsv(state.agent, cellsOf(state.flips)), "text/csv"),
+        ),
     ),
   );
   scope.draw(["influence", "step"], (state) =>
@@ -67,6 +71,15 @@ export function createWholeEpisode(scope, store, controller) {
   );
   scope.onEnd(() => Object.keys(running).forEach(stop));
   return el("div", { class: "whole" }, flips, influence);
+}
+
+/** Return the flip map as a table: one row for each question, with the library's sentence. */
+function cellsCsv(agent, cells) {
+  const quoted = (value) => `"${String(value ?? "").replaceAll('"', '""')}"`;
+  const rows = cells.map((cell) => [cell.step, agent.actions[cell.foil], cell.status, cell.distance, cell.sentence]);
+  return [["step", "foil", "status", "distance", "sentence"], ...rows]
+    .map((row) => `${row.map(quoted).join(",")}\r\n`)
+    .join("");
 }
 
 function startOrProgress(job, label, start, stop) {
