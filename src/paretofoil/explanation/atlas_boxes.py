@@ -7,15 +7,14 @@ The volume of a part is at least that before the cut minus what the half-spaces 
 that the whole box made.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.options import Stop, now
-from paretofoil.explanation.episodes import EpisodesOfSets, Progress, narrow
+from paretofoil.explanation.episodes import EpisodesOfSets, Progress, join, narrow
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, halves
 from paretofoil.proof.shares import share_below
@@ -206,14 +205,6 @@ class BoxPartition:
         rows = np.arange(len(parts))[:, None]
         kept = bounds.slopes[rows, order], bounds.offsets[rows, order]
         return Cells(parts.low, parts.high, parts.volume, achieved, finished, *kept)
-
-
-_C = TypeVar("_C", bound=Columns)
-
-
-def join(parts: Sequence[_C]) -> _C:
-    """Return parts with the same columns as one."""
-    return type(parts[0])(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
 def _volumes(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -5,8 +5,9 @@ return collected so far. A set of commands is followed together, as long as boun
 show which action is chosen.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -136,15 +137,6 @@ class EpisodesOfSets:
         compared = valid & other & (ahead != behind)
         return HalfSpaces(slopes * compared[:, :, None], np.where(compared, offsets, np.where(valid, 1.0, -1.0)))
 
-    def bounds(
-        self, state: int, low: np.ndarray, high: np.ndarray, collected: np.ndarray
-    ) -> tuple[np.ndarray, HalfSpaces]:
-        """Return the valid actions of a state, and `leads` of all ordered pairs of them."""
-        valid = np.flatnonzero(self.table.masks[state])
-        pairs = np.nonzero(~np.eye(len(valid), dtype=bool))
-        ahead, behind = (np.broadcast_to(valid[side], (len(low), len(side))) for side in pairs)
-        return valid, self.leads(np.full(len(low), state), low, high, collected, ahead, behind)
-
     def choices(self, state: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the action (N,) that the policy chooses in states (N,) under remaining commands (N, d)."""
         scores = query(self.agent.policy, self.table.observations[state], commands)
@@ -176,6 +168,14 @@ class EpisodesOfSets:
         measured = float(np.ptp(off, axis=1).max())
         self.deviation = max(self.deviation, measured)
         return Contest.of(folded, valid, (low, high), measured)
+
+
+_C = TypeVar("_C", bound=Columns)
+
+
+def join(parts: Sequence[_C]) -> _C:
+    """Return parts with the same columns as one."""
+    return type(parts[0])(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
 
 
 def narrow(bounds: HalfSpaces, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,9 +1,11 @@
 """Search for the closest command under which the greedy episode has an outcome, with a proof.
 
-1. A tree of boxes of commands is searched, the closest box first. In each state, every action that is not proven to
-   lose gets the part of the box in which it may be chosen; these parts may overlap. A leaf is the end of an episode.
-2. A leaf that meets the goal is a path and a box that contains all commands which take it. The box is narrowed by the
-   bounds of every step of the path, and halved, until its closest command is known to 1 %.
+1. Boxes of commands are examined, the closest first. A box is followed through all episodes that its commands may have:
+   in each state, every action that is not proven to lose gets the part of the box in which it may be chosen; these
+   parts may overlap. Parts from which the goal cannot be met are dropped. Parts in the same state with the same return
+   have the same future: they are joined.
+2. If no part is left at the end, no command of the box meets the goal. If one path is left, its closest command is
+   found by the branch and bound of exact search, with the margins of all its steps. Other boxes are cut in four.
 3. Commands of these boxes are rolled out on the deployed policy. Only such a command is a result.
 
 No box that is closer than the result is left: it is the closest. If none is left at all, no command does it.
@@ -12,7 +14,7 @@ No box that is closer than the result is left: it is the closest. If none is lef
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from itertools import permutations
+from typing import Any
 
 import numpy as np
 
@@ -23,18 +25,26 @@ from paretofoil.core.options import Stop, now
 from paretofoil.core.policy import IMPOSSIBLE, query
 from paretofoil.core.question import Question
 from paretofoil.envs.batch import TransitionTable
-from paretofoil.envs.episode import Episodes, greedy, run_episodes
-from paretofoil.explanation.episodes import EpisodesOfSets, Progress
+from paretofoil.envs.episode import DECIMALS, Episodes, greedy, run_episodes
+from paretofoil.explanation.episodes import EpisodesOfSets, Progress, join
 from paretofoil.proof.bounds import HalfSpaces
+from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
+from paretofoil.proof.halfspace import cut, nearest
 
 GAP = 0.01
 """An answer is the closest if no command is closer by more than this share of its distance."""
 SAME = 1e-3
 """Returns that differ by less than this share of an objective's range are equal."""
-_NODES = 256
+_BOXES = 64
 """Boxes that are examined together."""
-_RELAXED = 0.5
-"""Boxes that are wider than this share of their distance are halved; others go on with each possible action."""
+_PARTS = 30
+"""A box with more nodes than this is cut in four before it is followed further."""
+_CUTS = 12
+"""Bounds of the margins of a path that count; others cut less."""
+_PATH_BOXES = 20_000
+"""Boxes of the proof about one path, at most."""
+_TRIED = 16
+"""Boxes whose closest commands are rolled out, of those that are examined together."""
 _TOGETHER = 100
 """Commands that are rolled out between two looks at the clock."""
 _AT_ONCE = 4096
@@ -46,8 +56,6 @@ _CANDIDATES = 2_000
 _REPEATS = 32
 _CONFIRMING = 200
 """Rollouts of a command where chance plays a part: in the search, and to confirm it."""
-_OUTWARDS = 1e-12
-"""More than the relative rounding error of the side of a box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,14 +160,19 @@ class OutcomeSearchResult:
     """The largest rounding error that was measured."""
 
 
+_SEVERAL = -2
+"""The path of nodes that several paths lead to."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Nodes(Progress):
-    """Boxes around the initial commands that follow a path; a box may contain other commands, too."""
+    """Boxes around the initial commands that may follow a path; positions are scaled changes of the original one."""
 
+    root: np.ndarray  # (B,) int: the number of the box that the node is a part of
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
-    distance: np.ndarray  # (B,): from the original command
-    path: np.ndarray  # (B,) int: number of the last step in the list of steps
+    distance: np.ndarray  # (B,): no command of the node that meets the goal is closer than this
+    path: np.ndarray  # (B,) int: number of the last step in the list of steps, or _SEVERAL
     marks: np.ndarray  # (B, m) bool: which events of the goal have happened
 
     @classmethod
@@ -295,64 +308,118 @@ class OutcomeSearch:
         self.possible = _possible_events(table, allowed, self.events, self.last_step)
         start = Progress.start(len(self.low), snapshot["state"], snapshot["elapsed"])
         marks = np.array([[event.at(self.decision.state) for event in goal.events]], dtype=bool)
-        low, high = self.low[None], self.high[None]
-        if self.best is not None:  # a closer command is not farther in any objective
-            reach = self.best[0] * self.scale
-            low, high = np.maximum(low, self.original - reach), np.minimum(high, self.original + reach)
-        pool = _Nodes.of(start, low=low, high=high, distance=np.zeros(1), path=np.full(1, -1), marks=marks)
-        while len(pool):
-            pool = pool[pool.distance < self.reach]
+        low, high = ((side - self.original) / self.scale for side in (self.low, self.high))
+        none, zero = np.full(1, -1), np.zeros(1)
+        pool = _Nodes.of(
+            start, root=np.zeros(1, int), low=low[None], high=high[None], distance=zero, path=none, marks=marks
+        )
+        if self.best is not None:
+            self._settle(self._path_of(start, self.best[1]), low, high)
+        while len(pool := pool[pool.distance < self.reach]):
             if now() >= self.deadline:
-                self.unresolved = min(self.unresolved, float(pool.distance.min(initial=np.inf)))
+                self.unresolved = min(self.unresolved, float(pool.distance.min()))
                 return Stop.OUT_OF_TIME
             order = np.argsort(pool.distance, kind="stable")
-            parts = [pool[order[_NODES:]], *self._children(pool[order[:_NODES]])]
-            pool = _Nodes(*map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+            pool = pool[order[_BOXES:]] + self._examine(pool[order[:_BOXES]])
         return Stop.PROVEN
 
-    def _children(self, nodes: _Nodes) -> list[_Nodes]:
-        """Return the nodes after one more step of each possible action, and halves of boxes; settle the leaves."""
-        self.boxes += len(nodes)
-        children: list[_Nodes] = []
-        leaves: list[tuple[float, int, np.ndarray, np.ndarray]] = []
-        for state in np.unique(nodes.state).tolist():
-            some = nodes[nodes.state == state]
-            valid, bounds = self.episodes.bounds(state, some.low, some.high, some.collected)
-            parts = {action: _part_of(action, valid, bounds, some.low, some.high) for action in valid.tolist()}
-            width = ((some.high - some.low) / self.scale).max(axis=1)
-            several = sum(possible.astype(int) for _, _, possible in parts.values()) > 1
-            halved = several & (width > _RELAXED * np.maximum(some.distance, _RELAXED * min(self.reach, 1.0)))
-            children += self._halves(some[halved])
-            for action, (low, high, possible) in parts.items():
-                rows = np.flatnonzero(possible & ~halved & (self.distances(low, high) < self.reach))
-                if not len(rows):
-                    continue
-                after, ends, final = self.episodes.advance(some[rows], np.full(len(rows), action))
-                marks = some.marks[rows] | self.events[:, state, action]
-                first = len(self.steps)
-                self.steps += [
-                    (int(p), state, action, c) for p, c in zip(some.path[rows], some.collected[rows], strict=True)
-                ]
-                path, low, high = np.arange(first, first + len(rows)), low[rows], high[rows]
-                distance = self.distances(low, high)
-                lasts = (
-                    np.where(final, after.step, self.agent.environment.max_steps) - self.decision.snapshot["elapsed"]
-                )
-                met = ends & self.goal.met(after.collected, lasts, marks)
-                leaves += [(float(distance[i]), int(path[i]), low[i], high[i]) for i in np.flatnonzero(met)]
-                columns = {"low": low, "high": high, "distance": distance, "path": path, "marks": marks}
-                going_on = _Nodes.of(after, **columns)[~ends]
-                children.append(going_on[self._can_meet(going_on)])
-        for _, last, least, most in sorted(leaves, key=lambda leaf: leaf[0]):
-            self._settle(self._trace(last), least, most)
-        return children
+    def _examine(self, boxes: _Nodes) -> _Nodes:
+        """Follow boxes through all episodes that may meet the goal; return parts of those that may contain some.
 
-    def _halves(self, nodes: _Nodes) -> list[_Nodes]:
-        """Return both halves of boxes across their longest side."""
-        parts = []
-        for low, high in zip(*_halves(nodes.low, nodes.high, self.scale), strict=True):
-            parts.append(replace(nodes, low=low, high=high, distance=self.distances(low, high)))
-        return parts
+        Nodes of a box with the same state, return and events are joined: what follows is the same.
+        """
+        boxes = replace(boxes, root=np.arange(len(boxes)))
+        nodes, ended, open_ends = boxes, [], []
+        columns, alone = [column.copy() for column in boxes.columns], np.ones(len(boxes), dtype=bool)
+        while len(nodes):
+            nodes, leaves = self._step(nodes)
+            ended.append(leaves)
+            nodes = _join_equal(nodes)
+            count = np.bincount(nodes.root, minlength=len(boxes))
+            too_many = (count > _PARTS) | (now() >= self.deadline)
+            open_ends.append(nodes[too_many[nodes.root]])
+            # As long as one path leads to the goal, the box is the part of it that may take this path.
+            alone[leaves.root] = False
+            alone &= count == 1
+            alone[nodes.root[nodes.path == _SEVERAL]] = False
+            nodes = nodes[~too_many[nodes.root]]
+            only = nodes[alone[nodes.root]]
+            for column, values in zip(columns, only.columns, strict=True):
+                column[only.root] = values
+        return self._parts(_Nodes(*columns), join(ended), join(open_ends))
+
+    def _step(self, nodes: _Nodes) -> tuple[_Nodes, _Nodes]:
+        """Return the nodes after one more step of each possible action, and the ends of episodes that meet the goal."""
+        count = self.episodes.num_actions
+        ahead, behind = np.divmod(np.arange(count * count), count)
+        bounds = self.leads_at(nodes.state, nodes.collected, nodes.low, nodes.high, ahead, behind)
+        slopes, offsets = bounds.slopes.reshape(-1, count, len(self.low)), bounds.offsets.reshape(-1, count)
+        low, high = nodes.low.repeat(count, axis=0), nodes.high.repeat(count, axis=0)
+        rows = np.flatnonzero((HalfSpaces(slopes, offsets).highest(low, high) >= 0.0).all(axis=1))
+        slopes, levels, norm = slopes[rows], -offsets[rows], self.question.norm
+        low, high = cut(slopes, levels, low[rows], high[rows], self.reach, norm)
+        distance, _ = nearest(slopes, levels, low, high, norm)
+        distance = np.maximum(distance, nodes.distance[rows // count])
+        possible = (low <= high).all(axis=1) & (distance < self.reach)
+        rows, low, high, distance = rows[possible], low[possible], high[possible], distance[possible]
+        before, actions = nodes[rows // count], rows % count
+        after, ends, final = self.episodes.advance(before, actions)
+        first = len(self.steps)
+        self.steps += zip(before.path.tolist(), before.state.tolist(), actions.tolist(), before.collected, strict=True)
+        path = np.where(before.path == _SEVERAL, _SEVERAL, np.arange(first, len(self.steps)))
+        marks = before.marks | self.events[:, before.state, actions].T
+        children = _Nodes.of(after, root=before.root, low=low, high=high, distance=distance, path=path, marks=marks)
+        steps = np.where(final, after.step, self.agent.environment.max_steps) - self.decision.snapshot["elapsed"]
+        met = ends & self.goal.met(after.collected, steps, marks)
+        return children[~ends & self._can_meet(children)], children[met]
+
+    def leads_at(
+        self,
+        state: np.ndarray,
+        collected: np.ndarray,
+        low: np.ndarray,
+        high: np.ndarray,
+        ahead: np.ndarray,
+        behind: np.ndarray,
+    ) -> HalfSpaces:
+        """Return bounds of the leads of actions (K,) or (B, K) over others, over boxes and as functions of changes."""
+        self.boxes += len(state)
+        low, high = (self.original + side * self.scale for side in (low, high))
+        pairs = (np.broadcast_to(side, (len(state), side.shape[-1])) for side in (ahead, behind))
+        bounds = self.episodes.leads(state, low, high, collected, *pairs)
+        return HalfSpaces(bounds.slopes * self.scale, bounds.offsets + bounds.slopes @ self.original)
+
+    def _parts(self, boxes: _Nodes, ended: _Nodes, open_ends: _Nodes) -> _Nodes:
+        """Return the quarters of boxes in which the goal may be met; settle boxes in which one path may meet it."""
+        either = ended + open_ends
+        distance = np.full(len(boxes), np.inf)
+        np.minimum.at(distance, either.root, either.distance)
+        ends = np.bincount(ended.root, minlength=len(boxes))
+        ends[np.concatenate([open_ends.root, ended.root[ended.path == _SEVERAL]])] = 2
+        for leaf in np.flatnonzero(ends[ended.root] == 1)[np.argsort(ended.distance[ends[ended.root] == 1])]:
+            self._settle(self._trace(int(ended.path[leaf])), ended.low[leaf], ended.high[leaf])
+        low, high = np.full(boxes.low.shape, np.inf), np.full(boxes.low.shape, -np.inf)
+        np.minimum.at(low, either.root, either.low)
+        np.maximum.at(high, either.root, either.high)
+        boxes = replace(boxes, low=low, high=high, distance=np.maximum(distance, boxes.distance))
+        boxes = boxes[(ends > 1) & (boxes.distance < self.reach)]
+        if not len(boxes):
+            return boxes
+        near = boxes[np.argsort(boxes.distance, kind="stable")[:_TRIED]]
+        self._try_changes(np.concatenate([np.clip(0.0, near.low, near.high), (near.low + near.high) / 2]))
+        tiny = (boxes.high - boxes.low).max(axis=1) <= np.maximum(_SMALLEST, GAP / 8 * boxes.distance)
+        self.unresolved = min(self.unresolved, float(boxes.distance[tiny].min(initial=np.inf)))
+        boxes = boxes[~tiny]
+        for _ in range(2):
+            low, high = halves(boxes.low, boxes.high, (boxes.high - boxes.low).argmax(axis=1))
+            boxes = replace(boxes[np.tile(np.arange(len(boxes)), 2)], low=low, high=high)
+        least = length(np.clip(0.0, boxes.low, boxes.high), self.question.norm)
+        return replace(boxes, distance=np.maximum(boxes.distance, least))
+
+    def _try_changes(self, changes: np.ndarray) -> float:
+        """Roll out commands with scaled changes (N, d), and return the distance of the closest that meets the goal."""
+        self._try(self.original + changes * self.scale)
+        return np.inf if self.best is None else self.best[0]
 
     def _can_meet(self, nodes: _Nodes) -> np.ndarray:
         """Return whether the goal can still be met (B,), whatever the policy chooses."""
@@ -373,47 +440,71 @@ class OutcomeSearch:
             path.append((state, action, collected))
         return path[::-1]
 
+    def _path_of(self, progress: Progress, command: np.ndarray) -> _Path:
+        """Return the path that a command takes."""
+        path: _Path = []
+        while True:
+            action = self.episodes.choices(progress.state, command - progress.collected)
+            path.append((int(progress.state[0]), int(action[0]), progress.collected[0]))
+            progress, ends, _ = self.episodes.advance(progress, action)
+            if ends[0]:
+                return path
+
     def _settle(self, path: _Path, low: np.ndarray, high: np.ndarray) -> None:
-        """Find the closest command that takes a path, among the commands of a box, or prove that none does."""
-        low, high = low[None], high[None]
-        while len(low):
-            low, high = self._narrow(path, low, high)
-            if not len(low):
-                return
-            self._try(np.concatenate([np.clip(self.original, low, high), (low + high) / 2]))
-            distance = self.distances(low, high)
-            near = distance < self.reach
-            low, high, distance = low[near], high[near], distance[near]
-            width = (high - low) / self.scale
-            tiny = width.max(axis=1, initial=0.0) <= np.maximum(_SMALLEST, GAP / 8 * distance)
-            if tiny.any():
-                self.unresolved = min(self.unresolved, float(distance[tiny].min()))
-            low, high, width, distance = low[~tiny], high[~tiny], width[~tiny], distance[~tiny]
-            if now() >= self.deadline:
-                self.unresolved = min(self.unresolved, float(distance.min(initial=np.inf)))
-                return
-            low, high = (np.concatenate(sides) for sides in _halves(low, high, self.scale))
-
-    def _narrow(self, path: _Path, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of boxes in which no step of the path is proven to go otherwise."""
-        for state, action, collected in path:
-            valid, bounds = self.episodes.bounds(state, low, high, np.broadcast_to(collected, low.shape))
-            low, high, possible = _part_of(action, valid, bounds, low, high)
-            possible &= self.distances(low, high) < self.reach
-            low, high = low[possible], high[possible]
-            self.boxes += len(low)
-            if not len(low):
-                break
-        return low, high
+        """Find the closest command that takes a path, among the changes of a box, or prove that none is closer."""
+        margins: Any = _PathMargins(self, path)
+        claim = Claim(margins, low, high, 0.0, self.question.norm)
+        best = np.inf if self.best is None else self.best[0]
+        effort = Effort(np.inf, _PATH_BOXES, self.deadline, share=GAP / 2, batch=_BOXES)
+        proof = branch_and_bound(claim, effort, self._try_changes, best)
+        if not proof.closed:
+            self.unresolved = min(self.unresolved, proof.lower)
 
 
-def _halves(low: np.ndarray, high: np.ndarray, scale: np.ndarray) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return the lower and the upper sides of both halves of boxes low, high (B, d), across their longest sides."""
-    axis, rows = ((high - low) / scale).argmax(axis=1), np.arange(len(low))
-    middle = (low[rows, axis] + high[rows, axis]) / 2
-    lower, upper = high.copy(), low.copy()
-    lower[rows, axis], upper[rows, axis] = middle, middle
-    return [low, upper], [lower, high]
+class _PathMargins:
+    """The margins of all steps of a path, bounded as those of a network are."""
+
+    def __init__(self, search: OutcomeSearch, path: _Path) -> None:
+        self.search, masks = search, search.episodes.table.masks
+        path = [step for step in path if masks[step[0]].sum() > 1]
+        self.states, self.actions = (np.array([step[i] for step in path], dtype=int) for i in (0, 1))
+        self.collected = np.array([step[2] for step in path]).reshape(len(path), len(search.low))
+        self.stretch, self.work = np.ones(len(search.low)), 1 + len(path)
+
+    def upper_bounds(self, low: np.ndarray, high: np.ndarray, level: float | None = None) -> HalfSpaces:
+        """Return bounds of the margins over boxes low, high (B, d): of those that cut most."""
+        boxes, steps, count = len(low), len(self.states), self.search.episodes.num_actions
+        which = np.tile(np.arange(steps), boxes)
+        bounds = self.search.leads_at(
+            self.states[which], self.collected[which], low.repeat(steps, axis=0), high.repeat(steps, axis=0),
+            self.actions[which][:, None].repeat(count, axis=1), np.arange(count),
+        )  # fmt: skip
+        all_bounds = HalfSpaces(
+            bounds.slopes.reshape(boxes, steps * count, len(self.stretch)), bounds.offsets.reshape(boxes, steps * count)
+        )
+        steepness = np.maximum(np.linalg.norm(all_bounds.slopes, axis=2), 1e-12)
+        excluded = all_bounds.highest(low, high) < 0.0
+        order = np.argsort(np.where(excluded, -np.inf, all_bounds.offsets / steepness), axis=1)[:, :_CUTS]
+        rows = np.arange(boxes)[:, None]
+        return HalfSpaces(all_bounds.slopes[rows, order], all_bounds.offsets[rows, order])
+
+
+def _join_equal(nodes: _Nodes) -> _Nodes:
+    """Return one node, with a box around all, for nodes of a box with the same state, return and events."""
+    keys = np.column_stack([nodes.root, nodes.state, np.round(nodes.collected, DECIMALS), nodes.marks])
+    _, first, joined = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    if len(first) == len(nodes):
+        return nodes
+    joined = joined.reshape(-1)
+    result = _Nodes(*(column[first].copy() for column in nodes.columns))
+    np.minimum.at(result.low, joined, nodes.low)
+    np.maximum.at(result.high, joined, nodes.high)
+    np.minimum.at(result.distance, joined, nodes.distance)
+    several = np.bincount(joined) > 1
+    result.path[several] = _SEVERAL
+    # Their loops begin here at the earliest.
+    result.anchor[several], result.anchor_step[several] = result.state[several], result.step[several]
+    return result
 
 
 def _future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> tuple[np.ndarray, np.ndarray]:
@@ -441,24 +532,3 @@ def _possible_events(table: TransitionTable, allowed: np.ndarray, events: np.nda
         later = possible[left - 1][following].transpose(2, 0, 1) & ~ends & allowed
         possible[left] = (at_once | later).any(axis=2).T
     return possible
-
-
-def _part_of(
-    action: int, valid: np.ndarray, bounds: HalfSpaces, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return boxes around the parts of boxes low, high (B, d) in which an action may be chosen, and whether it may."""
-    possible = np.ones(len(low), dtype=bool)
-    for pair, (first, _) in enumerate(permutations(valid.tolist(), 2)):
-        if first != action:
-            continue
-        slopes, offsets = bounds.slopes[:, pair], bounds.offsets[:, pair]
-        most = np.maximum(slopes * low, slopes * high)  # of each term
-        top = most.sum(axis=1) + offsets
-        possible &= top >= 0.0
-        steep = np.abs(slopes) > 1e-300
-        # slope x + (the most of the other terms) >= 0
-        edge = -(top[:, None] - most) / np.where(steep, slopes, 1.0)
-        out = _OUTWARDS * (np.abs(edge) + np.abs(low) + np.abs(high))
-        low = np.where(steep & (slopes > 0), np.maximum(low, np.minimum(edge - out, high)), low)
-        high = np.where(steep & (slopes < 0), np.minimum(high, np.maximum(edge + out, low)), high)
-    return low, high, possible
