@@ -30,7 +30,7 @@ def check(agent: pf.Agent, answer: pf.Answer, commands: np.ndarray, met: np.ndar
         assert (1 - GAP) * answer.closest.distance <= answer.lower_bound
 
 
-@pytest.mark.parametrize("seed", [3, 5, 7, 12])  # with three returns or more
+@pytest.mark.parametrize("seed", [3, 4, 7, 8])  # with three returns or more
 def test_no_command_of_a_grid_is_closer_than_what_is_proven_of_an_untrained_policy(seed: int) -> None:
     trained = pf.load_agent("reward-line")
     policy = random_pcn(seed, trained.policy.state_size, 2, len(trained.actions))  # type: ignore[attr-defined]
