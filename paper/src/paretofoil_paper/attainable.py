@@ -169,8 +169,8 @@ def _method() -> str:
 def _describe_continuation(rows: Rows) -> str:
     return (
         "The authors' app continues after an answer in another way: it tests whether the episode ends on the front, "
-        f"not whether it delivers the request. For their agents they state that {CLAIMED} % of {CLAIMED_OF:,} answers "
-        "do; they publish no rows. With our agents, in another search region, it is "
+        f"not whether it delivers the request. They state that this holds for {CLAIMED} % of {CLAIMED_OF:,} answers of "
+        "their agents, and publish no rows. For our agents, in another search region, it holds for "
         f"{100 * share(rows, _continues).rate:.1f} % of the answers of the exact search, by our reading of their rule."
     )
 

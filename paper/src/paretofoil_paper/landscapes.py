@@ -37,10 +37,10 @@ ARROWS = 11
 PANELS = (("branch-path", False), ("collect-two", True), ("minecart", False), ("deep-sea-treasure", False))
 """The environment of each of the paper's panels, and whether White-CW should have solved its case (only in panel b)."""
 RULE = (
-    "The panels show the same environments as in the paper. The authors chose their cases by a score of the picture; "
-    "here the case of a panel is the one with the median distance of CF-ZOO, among the cases of the comparison that "
-    "CF-ZOO solved and White-CW did not (panel b: both solved); if there is none, among all cases that CF-ZOO solved. "
-    "Cases in which both answers change the same two objectives, or fewer, come first: these answers lie in the slice. "
+    "The panels show the same environments as in the paper. The authors chose their cases by a score of the picture. "
+    "Our rule takes the cases of the comparison that CF-ZOO solved and White-CW did not (panel b: both solved); if "
+    "there are none, all cases that CF-ZOO solved. It prefers cases in which both answers change the same two "
+    "objectives, or fewer, so that both lie in the slice. Of these it takes the case with CF-ZOO's median distance. "
     f"Both searches are as run by the authors (`{AS_RUN}`, `{WHITE_AS_RUN}`). The diamond is the nearest point of the "
     "front under which the foil wins."
 )

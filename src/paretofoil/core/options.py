@@ -46,7 +46,7 @@ class Options:
     probability: float | None = field(
         default=None,
         metadata=about(
-            "Least probability of the foil, for policies that draw their actions. If omitted, the foil must win.",
+            "Smallest probability of the foil, for policies that sample their actions. If omitted, the foil must win.",
             ge=1e-6,
             le=1 - 1e-6,
         ),

@@ -47,8 +47,8 @@ class Question:
     high: np.ndarray = None  # type: ignore[assignment]
     """The search region: by default the smallest box that contains the command space and the command."""
     probability: float | None = None
-    """The probability that the foil must have at least; None if it must win by kappa. The margin is then the logarithm
-    of the foil's odds minus that of these odds, and kappa is 0."""
+    """The probability that the foil must have at least; None if it must win by kappa. With a probability, the
+    margin is the foil's log-odds minus the log-odds of this probability, and kappa is 0."""
     norm: Norm = "l2"
     """Norm that measures scaled changes; l2 in the paper."""
     kept: tuple[int, ...] = ()
@@ -206,7 +206,7 @@ class QuestionBatch:
     def margins_of(self, rows: np.ndarray, scores: np.ndarray) -> np.ndarray:
         """Return the margins M_f (N,) of scores (N, num_actions): the foil's score minus the largest of its rivals.
 
-        If the foil must have a probability, it is the logarithm of its odds minus that of the odds that it must have.
+        If the foil must have a probability, the margin is its log-odds minus the log-odds of that probability.
         """
         handicap = self._handicap(scores.shape[1])[rows]
         foil_scores, rivals = scores[np.arange(len(rows)), self.foils[rows]].astype(np.float64), scores + handicap

@@ -333,7 +333,7 @@ def _single_objective(batch: QuestionBatch, chosen: int, i: int, seconds: float)
 
 
 def with_value(question: Question, i: int, values: np.ndarray) -> np.ndarray:
-    """Return the command with other values (N,) of one objective: (N, d). Other weights change in proportion."""
+    """Return the command with other values (N,) of one objective: (N, d). Of preferences, the other weights adapt."""
     commands = np.repeat(question.command[None], len(values), axis=0)
     if question.space.simplex:
         others = np.delete(np.arange(question.space.dim), i)
