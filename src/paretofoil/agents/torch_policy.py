@@ -84,7 +84,7 @@ class TorchPolicy:
         return self.outputs == "q-values"
 
     def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
-        """Return log-probabilities or Q-values (N, num_actions) in float64; they differ as the module's scores do."""
+        """Return log-probabilities or Q-values (N, num_actions) in float64, with the same differences as the scores."""
         return log_probabilities(self.scores(states, commands), self.outputs)
 
     def scores(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:

@@ -140,7 +140,7 @@ def explain_decision(
 
 
 def _first_decision(agent: Agent, start: Any, seed: int) -> Decision:
-    """Return a decision as it is, or the first one of an episode or under a command."""
+    """Return a decision unchanged, or the first decision of an episode or of the episode under a command."""
     if isinstance(start, Decision):
         return start
     return start[0] if isinstance(start, Episode) else decision_in(agent, start, 0, seed=seed)
