@@ -23,6 +23,7 @@ LINES = {
     "never": ["reward-line", "left", "--seconds", "0.01"],
     "atlas": ["reward-line", "--seconds", "0.1", "--samples", "10"],
     "compare": ["reward-line", "reward-line", "--seconds", "0.1", "--samples", "10"],
+    "report": ["reward-line", "--seconds", "0.1"],
     "agents": ["reward-line"],
     "searches": [],
     "train": ["reward-line", *BRIEF, "--quiet"],

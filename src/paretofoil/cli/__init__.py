@@ -25,6 +25,7 @@ VERBS = {
     "never": "never:never",
     "atlas": "atlas:atlas",
     "compare": "compare:compare",
+    "report": "report:report",
     "agents": "agents:agents",
     "searches": "searches:searches",
     "train": "train:train",

@@ -141,7 +141,8 @@ def compare(
         if provable:
             left = seconds / 2 if number == 0 else max(seconds - (now() - begin), 0.0)
             watch = None if progress is None else _half(progress, 50 * number)
-            atlases.append(atlas(agent, undecided=undecided, seconds=left, progress=watch))
+            options: dict[str, Any] = {"undecided": undecided, "samples": samples, "seed": seed}
+            atlases.append(atlas(agent, seconds=left, progress=watch, **options))
         else:
             atlases.append(sampled_atlas(agent, samples, seed))
     pair, ends = _Pair(*agents), [_ends(each) for each in atlases]

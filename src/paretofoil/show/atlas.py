@@ -51,7 +51,7 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
         f"Under {front} of the commands{which} the episode ends on the front of {atlas.agent}",
         f"under {delivers} it brings at least what was asked for",
     ]
-    if atlas.unfinished and not _all_unfinished(atlas):
+    if atlas.unfinished and not all_unfinished(atlas):
         parts.append(f"under {unfinished} it lasts until the step limit")
     return parts
 
@@ -59,7 +59,7 @@ def _shares(atlas: Atlas, which: str = "") -> list[str]:
 def outcome_text(atlas: Atlas, outcome: Outcome) -> str:
     """ "50 treasure in 14 steps", "2 A and 1 B (step limit)"."""
     objectives = atlas.objectives[: len(outcome.achieved)]
-    limit = "" if outcome.finished or _all_unfinished(atlas) else " (step limit)"
+    limit = "" if outcome.finished or all_unfinished(atlas) else " (step limit)"
     return f"{quantities(objectives, outcome.achieved)}{limit}"
 
 
@@ -82,7 +82,10 @@ def figure_atlas(atlas: Atlas, path: str | Path | None = None) -> "Figure":
 
     figure = Figure(figsize=(9.4, 5.6), dpi=150, layout="constrained")
     if atlas.samples or atlas.boxes is not None:
-        return save_figure(_draw_shares(figure, atlas), path)
+        draw_frequent(figure.subplots(), atlas)
+        sampled = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
+        _set_titles(figure, f"{atlas.agent}: {sampled if atlas.samples else 'the outcomes of all commands'}", atlas)
+        return save_figure(figure, path)
     legend = draw_map(figure.subplots(), atlas)
     handles = [Patch(color=colour, label=label) for colour, label in legend]
     figure.legend(handles=handles, loc="outside right upper", frameon=False, fontsize=8, title="outcome (commands)")
@@ -131,9 +134,8 @@ def _varied(atlas: Atlas) -> list[int]:
     return np.flatnonzero(atlas.high > atlas.low).tolist()
 
 
-def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":
+def draw_frequent(axes: "Axes", atlas: Atlas) -> None:
     """Draw the shares of the most frequent outcomes as bars, with their intervals, and those of samples as points."""
-    axes = figure.subplots()
     outcomes = atlas.outcomes[:LISTED]
     places = np.arange(len(outcomes))
     colours = [BLUE if outcome.on_front else OTHERS[0] for outcome in outcomes]
@@ -147,14 +149,10 @@ def _draw_shares(figure: "Figure", atlas: Atlas) -> "Figure":
     axes.set_yticks(places, [outcome_text(atlas, outcome) for outcome in outcomes])
     axes.invert_yaxis()
     if atlas.samples:
-        axes.set_xlabel("share of the sampled commands (%), with 95 % intervals; blue: on the front")
-        title = f"the outcomes of {number_of(atlas.samples, 'sampled command')}"
+        axes.set_xlabel("share of the sampled commands (%)\nwith 95 % intervals; blue: on the front")
     else:
-        also = "" if atlas.sampled is None else "; points: of sampled commands, with 95 % intervals"
+        also = "" if atlas.sampled is None else "\npoints: of sampled commands, with 95 % intervals"
         axes.set_xlabel(f"proven share of the commands (%), and what it is at most; blue: on the front{also}")
-        title = "the outcomes of all commands"
-    _set_titles(figure, f"{atlas.agent}: {title}", atlas)
-    return figure
 
 
 def _with_errors(atlas: Atlas, shares: list[float]) -> tuple[np.ndarray, np.ndarray]:
@@ -172,6 +170,6 @@ def _set_titles(figure: "Figure", title: str, atlas: Atlas) -> None:
     figure.axes[0].set_title(fill(atlas_sentence(atlas), 100), fontsize=8, color=GREY)
 
 
-def _all_unfinished(atlas: Atlas) -> bool:
+def all_unfinished(atlas: Atlas) -> bool:
     """Return whether every episode lasts until the step limit, as in environments that never end otherwise."""
     return not any(outcome.finished for outcome in atlas.outcomes)

@@ -17,14 +17,17 @@ if TYPE_CHECKING:
 
 FEW = 6
 """A front of at most this many points has a line for each; a larger one has a panel for each pair of objectives."""
-LEARNED: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE, "label": "learned front"}
+FRONT: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "color": BLUE}
 ACHIEVED: dict[str, Any] = {"marker": "x", "color": RED, "label": "achieved by rollouts"}
 STYLES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)), (0, (1, 3)))
 COLOURS = (BLUE, RED, INK, ORANGE, GREEN, PURPLE)
 
 
-def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
-    """Draw the front: a panel for each pair of objectives, or a line for each of few points of many objectives."""
+def figure_front(agent: Agent, path: str | Path | None = None, *, name: str = "learned front") -> "Figure":
+    """Draw the front: a panel for each pair of objectives, or a line for each of few points of many objectives.
+
+    `name` is what the legend calls the front.
+    """
     check_figure(path)
     if agent.achieved is None or not len(agent.front):
         raise InvalidInput.expected(
@@ -35,10 +38,10 @@ def figure_front(agent: Agent, path: str | Path | None = None) -> "Figure":
     signs = np.where([objective.cost for objective in objectives], -1.0, 1.0)
     learned, achieved = signs * agent.front[:, :size] + 0.0, signs * agent.achieved + 0.0  # no -0
     if as_lines(agent):
-        figure = _lines(objectives, learned, achieved)
+        figure = _lines(objectives, learned, achieved, name.split()[0])
     else:
         error = agent.error if agent.error is not None and agent.error.any() else None
-        figure = _pairs(objectives, learned, achieved, error)
+        figure = _pairs(objectives, learned, achieved, error, name)
     reached = f"{int(agent.reached().sum())} of {len(learned)} points of the learned front are reached"
     figure.suptitle(f"{agent.name}: {reached}", fontsize=11)
     return save_figure(figure, path)
@@ -55,7 +58,7 @@ def _label(objective: Objective) -> str:
 
 
 def _pairs(
-    objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None
+    objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, name: str
 ) -> "Figure":
     """Draw one panel for each pair below the diagonal, and for three objectives a view in space in the free corner."""
     from matplotlib.figure import Figure
@@ -69,7 +72,7 @@ def _pairs(
             if column > row:
                 panels[row, column].set_axis_off()
             else:
-                _scatter(panels[row, column], learned, achieved, error, column, row + 1)
+                _scatter(panels[row, column], learned, achieved, error, column, row + 1, name)
         panels[row, 0].set_ylabel(_label(objectives[row + 1]))
         panels[-1, row].set_xlabel(_label(objectives[row]))
     if count == 2:
@@ -79,11 +82,13 @@ def _pairs(
     return figure
 
 
-def _scatter(axes: Any, learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, p: int, q: int) -> None:
+def _scatter(
+    axes: Any, learned: np.ndarray, achieved: np.ndarray, error: np.ndarray | None, p: int, q: int, name: str
+) -> None:
     small = len(learned) > 40
     for a, b in zip(learned, achieved, strict=True):
         axes.plot([a[p], b[p]], [a[q], b[q]], color=INK, linewidth=0.6, alpha=0.5, zorder=1)
-    axes.plot(learned[:, p], learned[:, q], linestyle="none", markersize=5 if small else 9, **LEARNED)
+    axes.plot(learned[:, p], learned[:, q], linestyle="none", markersize=5 if small else 9, label=name, **FRONT)
     if error is not None:
         axes.errorbar(achieved[:, p], achieved[:, q], error[:, q], error[:, p], fmt="none", color=RED, zorder=2)
     axes.plot(achieved[:, p], achieved[:, q], linestyle="none", markersize=3 if small else 6, **ACHIEVED)
@@ -93,7 +98,7 @@ def _scatter(axes: Any, learned: np.ndarray, achieved: np.ndarray, error: np.nda
 def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> None:
     from matplotlib.ticker import MaxNLocator
 
-    axes.plot(*learned.T, linestyle="none", markersize=8, **LEARNED)
+    axes.plot(*learned.T, linestyle="none", markersize=8, **FRONT)
     axes.plot(*achieved.T, linestyle="none", markersize=6, **ACHIEVED)
     floor = min(learned[:, 2].min(), achieved[:, 2].min())
     for point in learned:
@@ -104,7 +109,7 @@ def _space(axes: Any, objectives: tuple[Objective, ...], learned: np.ndarray, ac
     axes.view_init(elev=24, azim=-128)
 
 
-def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray) -> "Figure":
+def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.ndarray, word: str) -> "Figure":
     """Draw each of few points as a line over the objectives, with an axis for each objective; higher is better."""
     from matplotlib.figure import Figure
 
@@ -121,7 +126,7 @@ def _lines(objectives: tuple[Objective, ...], learned: np.ndarray, achieved: np.
     for i, line in enumerate(heights(learned).T):
         name = ", ".join(short(float(number)) for number in learned[i])
         style = STYLES[i % len(STYLES)]
-        axes.plot(places, line, color=COLOURS[i % len(COLOURS)], linestyle=style, linewidth=2, label=f"learned: {name}")
+        axes.plot(places, line, color=COLOURS[i % len(COLOURS)], linestyle=style, linewidth=2, label=f"{word}: {name}")
     axes.plot(places, heights(achieved), linestyle="none", markersize=8, marker="x", color=INK, markeredgewidth=1.6)
     axes.plot([], [], linestyle="none", marker="x", color=INK, label="achieved by rollouts")
     for i in places:

@@ -26,7 +26,7 @@ def never_sentence(claim: Never) -> str:
         return f"No {inside} {choose} in {where} is valid ({proven(claim.assumed)}).{searched}"
     verdicts = (
         (claim.refuted, f"some {commands} {choose}"),
-        (claim.proven, f"no {inside} {does} ({proven(claim.assumed)})"),
+        (claim.proven, f"no {inside} {does if claim.refuted.any() else choose} ({proven(claim.assumed)})"),
         (claim.open, f"it is undecided whether any {commands} {choose}"),
     )
     (first, verdict), *others = ((int(flags.sum()), text) for flags, text in verdicts if flags.any())

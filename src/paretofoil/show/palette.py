@@ -71,8 +71,8 @@ ENDINGS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps
 
 BAND = 30
 """Steps side by side in a figure; a longer episode continues in a further band below."""
-TITLE_LETTERS = 11
-"""Letters of a title per inch."""
+TITLE_LETTERS, LEGEND_LETTERS = 11, 15
+"""Letters of a title and of a legend per inch."""
 
 
 def can_draw() -> bool:
@@ -105,9 +105,19 @@ def step_figure(
     panels = figure.subplots(len(bands), 1, squeeze=False)[:, 0]
     panels[-1].set_xlabel("step")
     figure.suptitle(fill(title, int(TITLE_LETTERS * size[0])), fontsize=11)
-    columns = min(len(handles), 6 if across > 14 else 3)
+    columns = _legend_columns([handle.get_label() for handle in handles], size[0], 6 if across > 14 else 3)
     figure.legend(handles=handles, loc="outside lower center", ncols=columns, frameon=False, fontsize=8)
     return figure, list(zip(panels, bands, strict=True))
+
+
+def _legend_columns(labels: Sequence[str], width: float, most: int) -> int:
+    """Return how many columns of a legend fit into this many inches; a column is filled before the next."""
+    for columns in range(min(len(labels), most), 1, -1):
+        rows = -(-len(labels) // columns)
+        letters = sum(max(map(len, labels[start : start + rows])) + 7 for start in range(0, len(labels), rows))
+        if letters <= LEGEND_LETTERS * width:
+            return columns
+    return 1
 
 
 def save_figure(figure: "Figure", path: str | Path | None) -> "Figure":
