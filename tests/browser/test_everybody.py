@@ -14,6 +14,8 @@ VIEWS = {
     "goals": "#agent=deep-sea-treasure",
     "answer": QUESTION,
     "stage": QUESTION,
+    "table": "#agent=breakable-bottles&command=-18,50,0&step=5&foil=pickup",
+    "outcomes": "#agent=reward-line&command=0.5,0.5&step=2",
     "help": "",
     "episode": QUESTION + "&explore=episode",
     "compare": QUESTION + '&explore=compare&compare={"search":"nearest-front"}',
@@ -25,13 +27,16 @@ NARROW_SLIDERS = """[...document.querySelectorAll("input[type=range]")]
 
 
 def settle(visit: Visit, page: Any, view: str) -> None:
-    start = {"environments": ".environment-card", "goals": ".goal", "help": ".environment-card"}
+    start = {"environments": ".environment-card", "goals": ".goal", "help": ".environment-card", "outcomes": ".stage"}
     page.wait_for_selector(start.get(view, ".answer .sentence"))
     for fold in page.locator("summary").all():
         fold.click()
-    if view == "stage":
+    if view in ("stage", "table"):
         page.locator(".answer .show").first.click()
         page.wait_for_selector(".verdict-text")
+    if view == "outcomes":
+        page.get_by_role("button", name="How it ends").click()
+        page.wait_for_selector("canvas.outcomes")
     if view == "help":
         page.get_by_role("button", name="How this works").click()
     if view == "compare":

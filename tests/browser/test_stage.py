@@ -167,6 +167,7 @@ def test_one_asks_sees_asks_for_it_instead_and_asks_again(visit: Visit, name: st
         page.locator(".answer .show").first.click()
         in_view(visit, page, ".verdict-text")
         assert long_numbers(page) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
         page.get_by_role("button", name="Ask for this instead").click()
         page.locator(".verdict").wait_for(state="hidden")
         page.wait_for_selector(".stage")

@@ -1,5 +1,6 @@
 /** The map of actions: a slice through the command space, evaluated at the nodes of a grid. */
 
+import { fetchProbabilities } from "./api.js";
 import { logits } from "./policy.js";
 
 /** Nodes on each side of the map. */
@@ -85,6 +86,26 @@ export function mapOf(scores, actions, valid) {
 /** Return the map of a white-box policy. */
 export function computeMap(policy, valid, probe, axes, region) {
   return mapOf(logits(policy, nodesOf(probe, axes, region), NODES * NODES), policy.actions, valid);
+}
+
+/** Commands per request. */
+const BATCH = 1000;
+
+/** @returns {Promise<Object>} the map of a black-box policy: the server evaluates the nodes */
+export async function fetchMap(agent, decision, probe, axes, region) {
+  const commands = nodesOf(probe, axes, region);
+  const size = probe.length,
+    count = NODES * NODES;
+  const rows = Array.from({ length: count }, (_, row) => [...commands.subarray(row * size, (row + 1) * size)]);
+  const shares = [];
+  for (let start = 0; start < count; start += BATCH) {
+    shares.push(...(await fetchProbabilities(agent.name, decision, rows.slice(start, start + BATCH))));
+  }
+  const actions = agent.actions.length;
+  const scores = Float64Array.from({ length: count * actions }, (_, i) =>
+    Math.log(Math.max(1e-12, shares[Math.floor(i / actions)][i % actions])),
+  );
+  return mapOf(scores, actions, decision.valid_actions);
 }
 
 /**

@@ -1,8 +1,7 @@
 /** The answer: its sentence, the change as bars, what is proven, and what to do with it. */
 
-import { changePicture } from "./change.js";
 import { announce, bringIntoView, button, el, errorBox, refill } from "./dom.js";
-import { answerDetails } from "./answer_details.js";
+import { answerDetails, changePicture } from "./answer_details.js";
 import { isSaved } from "./saved.js";
 import { commandText, plainNumbers } from "./text.js";
 

@@ -17,9 +17,8 @@ import {
   drawProbe,
   drawRange,
 } from "./marks.js";
-import { fetchMap } from "./black_box_map.js";
 import { axesOf, regionOf, zoomOf, zoomed } from "./search_region.js";
-import { PAINTED, computeMap, isOutside, paint } from "./action_map.js";
+import { PAINTED, computeMap, fetchMap, isOutside, paint } from "./action_map.js";
 import { decisionOf } from "./state.js";
 import { signed } from "./text.js";
 

@@ -22,7 +22,7 @@ export function createHelp() {
   const node = el(
     "dialog",
     { class: "help", "aria-labelledby": "help-title" },
-    el("h2", { id: "help-title" }, "How this works"),
+    el("h2", { id: "help-title", tabindex: -1, autofocus: true }, "How this works"),
     el(
       "ol",
       { class: "help-steps" },

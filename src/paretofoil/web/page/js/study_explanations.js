@@ -1,8 +1,7 @@
 /** The explanations of a user study: counterfactuals, with or without proofs, and influence. */
 
 import { answerParts } from "./answer.js";
-import { rangeText } from "./answer_details.js";
-import { changePicture } from "./change.js";
+import { changePicture, rangeText } from "./answer_details.js";
 import { el, refill } from "./dom.js";
 import { influenceProfile } from "./influence.js";
 
