@@ -24,6 +24,7 @@ from test_from_torch import (
     STATE_SIZE,
     Module,
     assert_fold_agrees,
+    film,
     question,
     random_commands,
     upside_down,
@@ -377,3 +378,13 @@ def test_a_white_box_file_is_proven_with_a_given_search(load: Any) -> None:
     asked = question(policy)
     answer = pf.explain(policy, state=STATE, command=asked.command, foil=asked.foil, space=SPACE, search=Exact())
     assert answer.proven_range is not None
+
+
+def test_continuous_actions_of_a_file_are_those_of_its_module(tmp_path: Path) -> None:
+    actions = pf.ActionSpace(["a", "b", "c"], [], -9 * np.ones(ACTIONS), 9 * np.ones(ACTIONS))
+    module = Module(film)
+    policy = pf.from_onnx(export(module, "separate", tmp_path / "actor.onnx"), STATE, SPACE, actions=actions)
+    reference = pf.from_torch(module, STATE, SPACE, actions=actions)
+    states, commands = np.repeat(STATE[None], 20, axis=0), random_commands(20)
+    assert policy.is_white_box
+    np.testing.assert_allclose(policy.amounts(states, commands), reference.amounts(states, commands), atol=1e-4)  # type: ignore[union-attr]

@@ -20,7 +20,8 @@ except ImportError:
 from paretofoil.agents.layers import NotWhiteBox
 from paretofoil.agents.recorder import FLOAT32, Symbol, symbols_in
 from paretofoil.agents.store import read_bytes
-from paretofoil.agents.torch_policy import Outputs, TorchPolicy, from_torch
+from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, from_torch
+from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.json import brief_words
 
@@ -42,7 +43,8 @@ def from_onnx(
     *,
     inputs: str | Mapping[str, str] = "separate",
     outputs: Outputs | None = None,
-) -> TorchPolicy:
+    actions: ActionSpace | None = None,
+) -> TorchPolicy | TorchActor:
     """Return an ONNX file as a policy. It is white-box if its operations are supported. Needs the [onnx] extra.
 
     Args:
@@ -52,12 +54,17 @@ def from_onnx(
         inputs: "separate" for a network of states and commands, in this order, "concatenated" for one of the two side
             by side, or names: {"observation": "state", "goal": "command"}.
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
+        actions: the space of continuous actions. The first output then has their amounts.
     """
     try:
         network = OnnxNetwork(read_bytes(Path(file), "an ONNX file"))
         _check_names(network, inputs)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
+    if actions is not None and outputs is None:
+        return from_torch(network, state, space, inputs=inputs, actions=actions)
+    if actions is not None:
+        raise InvalidInput.expected("either actions=..., for amounts, or outputs=...", f"both, with {outputs!r}")
     return from_torch(network, state, space, inputs=inputs, outputs=outputs)
 
 

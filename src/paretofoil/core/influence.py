@@ -241,3 +241,51 @@ class InfluenceProfile(EpisodeReport):
                 names, given = ([o.name for o in one.objectives] + list(one.actions) for one in (self, influence))
                 expected = f"the profile's objectives and actions {brief(names)} at every step"
                 raise InvalidInput.expected(expected, f"{brief(given)} at step {influence.step}")
+
+
+@dataclass(frozen=True, eq=False)
+class AmountRange:
+    """The smallest and largest amount of one dimension of continuous actions, over all commands."""
+
+    name: str
+    unit: str
+    chosen: float
+    """The amount under the command of the decision."""
+    least: float
+    most: float
+    """The smallest and the largest amount that was found on the policy."""
+    least_command: np.ndarray
+    most_command: np.ndarray
+    """The commands with these amounts."""
+    lowest: float
+    highest: float
+    """No command has a smaller or larger amount. The ends of the dimension's range if nothing is proven."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AmountInfluence(Document):
+    """How much the command matters in one state for continuous actions: the proven range of each amount."""
+
+    SCHEMA: ClassVar[str] = "paretofoil/amount-influence/1"
+
+    objectives: tuple[Objective, ...]
+    command: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    """The search region."""
+    ranges: tuple[AmountRange, ...]
+    """One for each dimension of the actions."""
+    proven: bool
+    """Whether `lowest` and `highest` are proven; those of a black-box policy are not."""
+    assumed: float
+    """The rounding error, as a share of an action's range, that the proof assumes; 0 if it is derived."""
+    samples: Count
+    boxes: Count
+    seconds: float
+
+    def __str__(self) -> str:
+        return str(show(self, "sentence"))
+
+    def __repr__(self) -> str:
+        parts = (f"{r.name} {r.least:.4g} to {r.most:.4g}" for r in self.ranges)
+        return f"<AmountInfluence: {', '.join(parts)}, {'proven' if self.proven else 'sampled'}>"

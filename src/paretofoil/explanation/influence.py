@@ -4,16 +4,19 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from functools import partial
+from typing import Any, overload
 
 import numpy as np
 
 from paretofoil.agents.agent import Agent, rollout
+from paretofoil.core.amounts import ActionSpace, Actor, as_actor, query_amounts
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.decision import Decision, Episode
 from paretofoil.core.errors import InvalidInput, as_seed, as_whole
 from paretofoil.core.influence import (
     CONFIDENCE,
+    AmountInfluence,
     Influence,
     InfluenceProfile,
     Nearest,
@@ -23,8 +26,9 @@ from paretofoil.core.influence import (
     Switch,
 )
 from paretofoil.core.options import Box, Limits, Options, Stop, as_seconds, now
-from paretofoil.core.policy import WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
+from paretofoil.core.policy import CallablePolicy, WhiteBoxPolicy, as_policy, greedy_action, is_white_box, tells_values
 from paretofoil.core.question import CHUNK, Question, QuestionBatch
+from paretofoil.explanation.amount_influence import influence_on_amounts
 from paretofoil.explanation.ask import action_names, ask
 from paretofoil.explanation.explain import steps_of
 from paretofoil.explanation.questions import Subject, make_decision, make_questions, restrict
@@ -81,7 +85,15 @@ class InfluenceEffort:
         as_seed(self.seed)
 
 
-def influence(
+@overload
+def influence(subject: Actor, decision: Decision | None = ..., **options: Any) -> AmountInfluence: ...
+
+
+@overload
+def influence(subject: Subject, decision: Decision | None = ..., **options: Any) -> Influence: ...
+
+
+def influence(  # type: ignore[misc]  # the signatures above leave out the options
     subject: Subject,
     decision: Decision | None = None,
     *,
@@ -95,14 +107,16 @@ def influence(
     seed: int = InfluenceEffort.seed,
     box: Box = "reachable",
     space: CommandSpace | None = None,
-    actions: Sequence[str] | None = None,
-) -> Influence:
+    actions: Sequence[str] | ActionSpace | None = None,
+) -> Influence | AmountInfluence:
     """Return how much the command matters in one state: the share of commands that choose each valid action.
 
     An action is chosen if its score is the largest among the valid ones, the first of equals; kappa plays no part.
     For white-box policies whose commands are a box, the shares are proven intervals. A command counts for an action
     only if the action wins by more than float32 can change, so that ties stay undecided. All policies have sampled
     shares with exact confidence intervals. For preferences, only that no command changes the action can be proven.
+
+    For continuous actions, return the smallest and the largest amount of each dimension over all commands.
 
     The arguments that are not listed are those of `explain`.
 
@@ -115,6 +129,11 @@ def influence(
     """
     effort = InfluenceEffort(seconds, undecided, samples, seed)
     agent = subject if isinstance(subject, Agent) else None
+    actor = None if agent else as_actor(subject, actions if isinstance(actions, ActionSpace) else None)
+    if actor is not None:
+        decision = make_decision(subject, decision, state, command, collected)
+        return _influence_on_amounts(actor, decision, effort, box, space)
+    assert not isinstance(actions, ActionSpace)
     subject = agent or as_policy(subject)
     decision = make_decision(subject, decision, state, command, collected, valid_actions)
     first = decision.valid_actions[0] if decision.valid_actions else 0
@@ -125,6 +144,15 @@ def influence(
         collected=decision.collected if decision.collected.any() else None,
         actions=agent.actions if agent else actions,
     )
+
+
+def _influence_on_amounts(
+    actor: Actor, decision: Decision, effort: InfluenceEffort, box: Box, space: CommandSpace | None
+) -> AmountInfluence:
+    space = space or getattr(actor, "space", None)
+    scores = CallablePolicy(partial(query_amounts, actor))  # only the search region of this question is used
+    [region] = make_questions(scores, decision, [0], Options(kappa=0.0, box=box), space=space)
+    return influence_on_amounts(actor, decision, region, effort.samples, effort.seconds, effort.seed)
 
 
 def influence_episode(

@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paretofoil.core.influence import Influence, InfluenceProfile, Share, SingleObjective
+from paretofoil.core.influence import AmountInfluence, Influence, InfluenceProfile, Share, SingleObjective
 from paretofoil.show.notebook import card, embedded, heading, line
 from paretofoil.show.numbers import (
     action_name,
@@ -17,6 +17,8 @@ from paretofoil.show.numbers import (
     proven,
     quantities,
     region,
+    rounded_down,
+    short,
     short_change,
     tidy,
     unchanged_steps,
@@ -65,6 +67,27 @@ def influence_sentence(influence: Influence) -> str:
         return f"The agent chooses {action} in this state. {none} that none does.{_region(influence)}"
     subject = "preferences matter" if influence.preferences else "command matters"
     return f"The {subject} in this state: {_shares(influence)}.{_region(influence)} {_alone(influence)}".rstrip()
+
+
+def amount_sentence(influence: AmountInfluence) -> str:
+    """ "The agent chooses 20 to 78 m³ of release in this state, 48 under this command." with what is proven."""
+    parts = []
+    for each in influence.ranges:
+        unit = f" {each.unit}" if each.unit else ""
+        width = short(each.least), short(each.most)
+        amounts = f"{width[0]} to {width[1]}" if width[0] != width[1] else width[0]
+        now = f", {short(each.chosen)} under this command" if width[0] != width[1] else ""
+        limits = f"{rounded_down(each.lowest)}{unit} or more than {_ceiling(each.highest)}{unit}"
+        none = f"no command leads to less than {limits} ({proven(influence.assumed)})" if influence.proven else ""
+        text = f"Depending on the command, the agent chooses {amounts}{unit} of {each.name} in this state{now}"
+        parts.append(f"{text}; {none}." if none else f"{text}, of {influence.samples:,} sampled commands.")
+    return " ".join(parts)
+
+
+def _ceiling(number: float) -> str:
+    """Round up, so that an upper bound stays true as text."""
+    text = rounded_down(-number)
+    return text[1:] if text.startswith("-") else text if text == "0" else f"-{text}"
 
 
 def profile_summary(profile: InfluenceProfile) -> str:
