@@ -244,7 +244,9 @@ def test_the_map_draws_every_cell_and_lists_the_front(line: Atlas, tmp_path) -> 
     assert (tmp_path / "atlas.png").stat().st_size > 10_000
 
 
-@pytest.mark.parametrize("options", [{"samples": 0}, {"samples": -3}, {"undecided": np.nan}, {"undecided": -0.1}])
+@pytest.mark.parametrize(
+    "options", [{"samples": 0}, {"samples": -3}, {"samples": 10**20}, {"undecided": np.nan}, {"undecided": -0.1}]
+)
 def test_odd_numbers_of_samples_and_shares_are_errors(options: dict[str, float]) -> None:
-    with pytest.raises(InvalidInput, match=r"at least 1 sample|share from 0 to 1"):
+    with pytest.raises(InvalidInput, match=r"at least 1 sample|at most 1,000,000 samples|share from 0 to 1"):
         pf.atlas(pf.load_agent("reward-line"), **options)

@@ -149,3 +149,9 @@ def test_the_picture_shows_every_cell(result: Comparison, tmp_path) -> None:
     [cells] = figure.axes[0].collections
     assert len(cells.get_paths()) == len(result.cells)
     assert (tmp_path / "comparison.png").stat().st_size > 10_000
+
+
+def test_equal_returns_differ_if_only_one_task_ended() -> None:
+    ended, limit = np.array([[1.0, 2.0, True]]), np.array([[1.0, 2.0, False]])
+    assert differ(ended, limit).tolist() == [True]
+    assert differ(ended, ended + 1e-9).tolist() == [False]

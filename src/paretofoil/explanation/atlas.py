@@ -40,8 +40,8 @@ _EMPTY = 1e-15
 """Cells below this share of the command space are left undecided."""
 _OBJECTIVES = 4
 """With more objectives, boxes are too many for a proof."""
-SAMPLES = 10_000
-"""Commands that are rolled out where nothing can be proven."""
+SAMPLES, MAX_SAMPLES = 10_000, 1_000_000
+"""Commands that are rolled out where nothing can be proven, and the most whose episodes fit into memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,6 +186,8 @@ def check_effort(undecided: float, samples: int) -> None:
     """Raise an error if these are not a share and a number of samples."""
     if as_whole(samples, "a number of samples") < 1:
         raise InvalidInput.expected("at least 1 sample", samples)
+    if samples > MAX_SAMPLES:
+        raise InvalidInput.expected(f"at most {MAX_SAMPLES:,} samples", samples)
     if not 0.0 <= undecided <= 1.0:
         raise InvalidInput.expected("an undecided share from 0 to 1", undecided)
 

@@ -29,6 +29,8 @@ _SAMPLES, _FEW_SAMPLES = 10_000, 1_000
 """Commands that are rolled out where nothing can be proven: if there are finitely many states, and otherwise."""
 _HARD = 0.2
 """About this share of questions whether an action is ever chosen need their time limit."""
+_LEAST_SECONDS = 0.05
+"""Time limit of such a question, at least: less proves nothing."""
 _SHARES = {"atlas": 0.5, "comparison": 0.6, "never": 0.1, "influence": 0.15, "flip map": 0.15}
 """How the time is divided."""
 
@@ -206,7 +208,7 @@ class _Examination:
         visited = [decision for episode in rollouts(agent, agent.front, seed=self.seed) for decision in episode]
         states = list({decision.state.tobytes(): decision for decision in visited}.values())
         chosen = [states[i] for i in _spread(len(states), MAX_STATES)]
-        limit = _SHARES["never"] * self.seconds / max(len(chosen) * len(agent.actions) * _HARD, 1)
+        limit = max(_SHARES["never"] * self.seconds / max(len(chosen) * len(agent.actions) * _HARD, 1), _LEAST_SECONDS)
         for number, action in enumerate(agent.actions):
             bar(number, len(agent.actions))
             results.append(never(agent, action, states=chosen, seconds=limit, seed=self.seed))
