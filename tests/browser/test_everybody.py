@@ -24,6 +24,8 @@ VIEWS = {
 SIZES = ((1440, "light"), (1440, "dark"), (1024, "light"), (390, "dark"), (320, "light"))
 NARROW_SLIDERS = """[...document.querySelectorAll("input[type=range]")]
   .map((slider) => slider.getBoundingClientRect().width).filter((width) => width && width < 80)"""
+CUT_NAMES = """[...document.querySelectorAll(".action-name")]
+  .filter((name) => name.scrollWidth > name.clientWidth + 1).map((name) => name.innerText)"""
 
 
 def settle(visit: Visit, page: Any, view: str) -> None:
@@ -99,8 +101,8 @@ def test_every_view_fits_every_size_and_axe_finds_nothing(visit: Visit, view: st
         page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
         visit.until(page, f"document.documentElement.dataset.theme === '{scheme}'")
         assert page.evaluate("document.documentElement.scrollWidth") <= width, width
-        narrow = page.evaluate(NARROW_SLIDERS)
-        assert narrow == [], width
+        assert page.evaluate(NARROW_SLIDERS) == [], width
+        assert page.evaluate(CUT_NAMES) == [], width
         found = page.evaluate("axe.run()")["violations"] if AXE.is_file() else []
         wrong = {rule["id"]: [node["target"] for node in rule["nodes"]] for rule in found}
         assert (width, scheme, wrong) == (width, scheme, {})

@@ -108,7 +108,7 @@ export function goalName({ objectives, front }, i) {
   const rank = (j) => front.filter((point) => point[j] < front[i][j]).length / Math.max(1, front.length - 1);
   const ranks = objectives.map((_, j) => rank(j));
   const strongest = objectives[ranks.indexOf(Math.max(...ranks))];
-  return objectives.length === 2 ? "In between" : `${strongest.cost ? "Little" : "Much"} ${strongest.name}`;
+  return objectives.length === 2 ? "In between" : `${strongest.cost ? "Little" : "Rich in"} ${strongest.name}`;
 }
 
 /** Return one objective of a command as a bar. */
