@@ -68,7 +68,9 @@ def load(tmp_path: Path) -> Callable[..., TorchPolicy]:
 
     def make(forward: Callable[..., Any], inputs: Any = "separate", **options: Any) -> TorchPolicy:
         file = export(Module(forward), inputs, tmp_path / "network.onnx")
-        return pf.from_onnx(file, STATE, SPACE, inputs=inputs, **options)
+        policy = pf.from_onnx(file, STATE, SPACE, inputs=inputs, **options)
+        assert isinstance(policy, TorchPolicy)
+        return policy
 
     return make
 
