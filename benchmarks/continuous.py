@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import io
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -130,7 +131,7 @@ def train_pcn(count: int) -> Trained:
     np.random.seed(0)  # noqa: NPY002 (its noise uses the global generator)
     env = reservoir(2)
     agent = PCN(env, np.array([1e-3, 1e-3, 1e-2]), learning_rate=2e-3, batch_size=256, log=False, seed=0, device="cpu")
-    with contextlib.redirect_stdout(io.StringIO()):
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), contextlib.redirect_stdout(io.StringIO()):
         agent.train(8_000, env, np.array([-1e4, -1e4]), max_return=np.zeros(2), num_model_updates=60)
     objectives: list[Any] = [*OBJECTIVES[:2], pf.Objective("horizon", "steps")]
     space = pf.CommandSpace(np.array([-5e3, -3e3, 1.0]), np.array([0.0, 0.0, 100.0]), objectives)
