@@ -212,8 +212,10 @@ def draw_landscape(
 
 
 def margin_label(foil: str) -> str:
-    """Return what the colours mean."""
-    return f"margin of {foil} (above 0: {foil} is chosen)"
+    """Return what the colours mean; the title has the foil, if its name is long."""
+    return (
+        f"margin of {foil} (above 0: {foil} is chosen)" if len(foil) <= 20 else "margin of the foil (above 0: it wins)"
+    )
 
 
 def wins_label(kappa: float) -> str:
