@@ -260,7 +260,7 @@ class Consequence:
 class Attainable:
     """The closest command of those rolled out that makes the agent take the foil and then deliver what it asks for.
 
-    If no such command was found, one may still exist.
+    If no such command was found, one may still exist, unless it is proven that there is none.
     """
 
     num_rollouts: Count
@@ -275,6 +275,10 @@ class Attainable:
     """The largest difference between the command and the return, as a share of an objective's range."""
     consequence: Consequence | None = None
     """Outcome of the command, rolled out once more by itself."""
+    proven_none: bool = False
+    """Whether it is proven that no command of the search region is attainable."""
+    assumed: float = 0.0
+    """The rounding error, in margins, that this proof assumes because it is measured; 0 if it is derived."""
 
     def __post_init__(self) -> None:
         parts = (self.command, self.total, self.distance, self.deviation, self.consequence)

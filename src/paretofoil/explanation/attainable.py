@@ -18,6 +18,8 @@ from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.episode import Episodes, greedy, run_episodes
+from paretofoil.explanation.attainable_proof import AttainableProof
+from paretofoil.explanation.episodes import is_provable
 from paretofoil.explanation.outcome_search import Goal
 from paretofoil.explanation.verify import flips
 
@@ -135,19 +137,29 @@ def _summarize(
     ]
 
 
-def find_attainable(agent: Agent, decision: Decision, question: Question, quoted: np.ndarray) -> Attainable:
-    """Return the closest attainable command of the search region that rollouts find; `quoted` is the quoted command."""
+def find_attainable(
+    agent: Agent, decision: Decision, question: Question, quoted: np.ndarray, *, prove: bool = False
+) -> Attainable:
+    """Return the closest attainable command of the search region that rollouts find; `quoted` is the quoted command.
+
+    With `prove`, if they find none, search on until one is found or it is proven that there is none; if a proof is
+    possible, and within its effort.
+    """
     search = _AttainableSearch(agent, decision, question)
     issued = search.issue(np.concatenate([quoted[None], search.candidates(quoted)]))
     for _ in range(ROUNDS):
         issued += search.issue(search.outcomes(issued), issued)
-    for command in search.closest_first(issued, quoted):
-        outcome = search.confirm(command)
-        if outcome is not None:
-            distance = question.space.distance(command, question.command, question.norm)
-            deviation = float(search.deviations(command, outcome).max())
-            return Attainable(len(issued), command, search.total(command), float(distance), deviation, outcome)
-    return Attainable(len(issued))
+    found = search.best(issued, quoted)
+    if found is not None or not prove or not is_provable(agent) or agent.batch_env().stochastic:
+        return found or Attainable(len(issued))
+    proof = AttainableProof(agent, decision, question)
+    for candidates in proof.candidates():
+        new = search.issue(candidates, issued)
+        issued += new + search.issue(search.outcomes(new), [*issued, *new])
+        found = search.best(issued, quoted)
+        if found is not None:
+            return found
+    return Attainable(len(issued), proven_none=proof.closed, assumed=proof.episodes.assumed if proof.closed else 0.0)
 
 
 def whole_command(agent: Agent, decision: Decision, command: np.ndarray) -> np.ndarray:
@@ -271,6 +283,16 @@ class _AttainableSearch:
             if outcome.tobytes() in delivering and one.consequence.repeats == 1:
                 yield outcome
             yield one.command
+
+    def best(self, issued: Sequence[IssuedCommand], quoted: np.ndarray) -> Attainable | None:
+        """Return the first attainable command of `closest_first`, rolled out again by itself."""
+        space, origin, norm = self.question.space, self.question.command, self.question.norm
+        for command in self.closest_first(issued, quoted):
+            outcome = self.confirm(command)
+            if outcome is not None:
+                distance, deviation = space.distance(command, origin, norm), self.deviations(command, outcome).max()
+                return Attainable(len(issued), command, self.total(command), float(distance), float(deviation), outcome)
+        return None
 
     def total(self, command: np.ndarray) -> np.ndarray:
         """Return the command for the whole episode, without rounding errors."""

@@ -287,7 +287,7 @@ def _complete(
         options.attainable and greedy and not agent.space.simplex
     ):  # preferences ask for no return that could be delivered
         found = [a.rollouts.attainable for a in answer.alternatives if a.rollouts and a.rollouts.attainable]
-        attainable = closest_known(find_attainable(agent, decision, question, command), found, command)
+        attainable = closest_known(find_attainable(agent, decision, question, command, prove=True), found, command)
     return replace(answer, rollouts=replace(outcomes[command.tobytes()], attainable=attainable))
 
 

@@ -304,7 +304,7 @@ class OutcomeSearch:
         for number, event in enumerate(goal.events):
             self.events[number] = event.in_table(table)
         allowed = table.masks & ~self.events[~goal.required].any(axis=0)
-        self.least, self.most = _future_returns(table, allowed, self.last_step)
+        self.least, self.most = future_returns(table, allowed, self.last_step)
         self.possible = _possible_events(table, allowed, self.events, self.last_step)
         start = Progress.start(len(self.low), snapshot["state"], snapshot["elapsed"])
         marks = np.array([[event.at(self.decision.state) for event in goal.events]], dtype=bool)
@@ -507,7 +507,7 @@ def _join_equal(nodes: _Nodes) -> _Nodes:
     return result
 
 
-def _future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> tuple[np.ndarray, np.ndarray]:
+def future_returns(table: TransitionTable, allowed: np.ndarray, max_steps: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the most of each objective that any policy collects from a state on: (steps + 1, S, d).
 
     `allowed` (S, A) are the actions that it may take; where there is none, the least is above the most.

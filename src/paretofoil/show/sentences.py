@@ -416,6 +416,11 @@ class _Words:
         attainable = self.rollouts.attainable
         if attainable is None:
             return ""
+        if attainable.proven_none:
+            none = (
+                f"No command in the search region makes the agent choose {self.foil} and then delivers what it asks for"
+            )
+            return f"{none} ({proven(attainable.assumed)})."
         if attainable.total is None:
             tried = {0: "none was", 1: "1 was"}.get(attainable.num_rollouts, f"{attainable.num_rollouts:,} were")
             none = f"No attainable command that makes the agent choose {self.choice} was found"
