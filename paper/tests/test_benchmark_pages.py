@@ -165,7 +165,7 @@ class TestSoundness:
 class TestWideNetworks:
     def test_how_many_networks_were_run(self) -> None:
         narrow, wide, *_ = tables("wide-networks")
-        says("wide-networks", f"objectives {len(narrow) + len(wide)} were run before and after")
+        says("wide-networks", f"objectives. {len(narrow) + len(wide)} of them were run both before and after")
 
     def test_what_was_gained(self) -> None:
         narrow, wide, *_ = tables("wide-networks")

@@ -342,7 +342,9 @@ def test_inputs_that_a_file_does_not_have_are_refused(
 
 def test_a_file_of_another_size_is_refused_with_what_onnxruntime_says(tmp_path: Path) -> None:
     file = export(Module(upside_down), "concatenated", tmp_path / "network.onnx")
-    with pytest.raises(InvalidInput, match=r"a module of 3 numbers a row, 1 of the state|a module of states \(N, 1\)"):
+    with pytest.raises(
+        InvalidInput, match=r"a module that takes 3 numbers a row, 1 of the state|takes states \(N, 1\)"
+    ):
         pf.from_onnx(file, [1.0], SPACE, inputs="concatenated")
 
 

@@ -658,7 +658,7 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
         (
             LOGITS,
             {"inputs": "concatenated", "state": [1.0]},
-            "a module of 3 numbers a row, 1 of the state and 2 of the",
+            "takes 3 numbers a row, 1 of the state and 2 of the",
         ),
         (
             LOGITS,
@@ -673,7 +673,11 @@ def test_a_module_in_training_mode_is_refused_where_it_matters() -> None:
         (Module(lambda m, s, c: {"pi": c, "v": c}), {"head": "logits"}, "an output 'logits', got a dict of pi, v"),
         (Module(lambda m, s, c: (c, c)), {"head": 2}, "an output 2, got a tuple of 2"),
         (Module(lambda m, s, c: c), {"head": 0}, "an output 0, got one tensor"),
-        (Module(lambda m, s, c: m.output(m.state(s))), {"state": [1.0]}, r"of states \(N, 1\) and commands \(N, 2\)"),
+        (
+            Module(lambda m, s, c: m.output(m.state(s))),
+            {"state": [1.0]},
+            r"takes states \(N, 1\) and commands \(N, 2\)",
+        ),
         (Module(lambda m, s, c: m.output(m.command(c)) * float("nan")), {}, r"NaN or infinity under the command \(\d"),
     ],
 )
@@ -711,11 +715,11 @@ def test_q_values_on_another_scale_have_the_same_answers() -> None:
 
 def test_one_output_and_actors_are_refused_with_what_to_use_instead() -> None:
     space = pf.CommandSpace([0, 0], [1, 1], ["a", "b"])
-    with pytest.raises(InvalidInput, match="at least two actions, got one output; for the logit of one of two actions"):
+    with pytest.raises(
+        InvalidInput, match="at least two actions, got one output; if it is the logit of one of two actions"
+    ):
         pf.from_torch(nn.Linear(4, 1), [0.0, 0.0], space, inputs="concatenated")
     actor = nn.Sequential(nn.Linear(4, 2), nn.Tanh())
-    with pytest.raises(
-        InvalidInput, match=r"got a Tanh at the end, as actors have; for continuous actions, pass actio"
-    ):
+    with pytest.raises(InvalidInput, match=r"got a Tanh as the last layer; for continuous actions, pass actio"):
         pf.from_torch(actor, [0.0, 0.0], space, inputs="concatenated")
     assert pf.from_torch(actor, [0.0, 0.0], space, inputs="concatenated", outputs="logits").is_white_box

@@ -231,7 +231,7 @@ def no_network() -> bytes:
 
 
 MALFORMED: dict[str, tuple[Callable[[], bytes], str]] = {
-    "another environment": (sized(states=10), "network of 121 state numbers, .* got 10"),
+    "another environment": (sized(states=10), "network with 121 state inputs, .* got 10 state inputs"),
     "too few actions": (sized(actions=3), "the 4 actions of deep-sea-treasure, got 1 hidden layers and 3 actions"),
     "too many objectives": (sized(commands=4), "with or without a horizon, got 4 numbers"),
     "another class": (four_room, "allowed names only, got 'pcn.env_setup FourRoomModel'"),

@@ -96,10 +96,12 @@ def test_an_odd_state_of_a_torch_module_is_named(case: str) -> None:
     state, words = STATES[case]
     module = Module().eval()
     for search in SEARCHES:
-        with pytest.raises(pf.InvalidInput, match="a module of states" if case.startswith("too") else words):
+        with pytest.raises(pf.InvalidInput, match="a module that takes states" if case.startswith("too") else words):
             ask(pf.from_torch(module, [0.0, 1.0, 2.0], SPACE), state, search)
     if case != "a batch":
-        with pytest.raises(pf.InvalidInput, match=r"one state or several, as finite vectors|a module of states"):
+        with pytest.raises(
+            pf.InvalidInput, match=r"one state or several, as finite vectors|a module that takes states"
+        ):
             pf.from_torch(module, state, SPACE)
 
 

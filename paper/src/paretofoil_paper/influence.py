@@ -188,9 +188,9 @@ def _findings(rows: Rows) -> str:
     return (
         f"Proven: some command changes the action at {len(active):,} of {len(rows):,} steps, and none does at "
         f"{len(inert):,}; {len(undecided):,} are undecided with this number of boxes, and the scan found a change at "
-        f"{which} of these. The scores can mislead: at {silent:,} of the {len(active):,} steps no probe changes the "
-        f"action, so the flip score is 0; at {loud:,} of the {len(inert):,} inert steps KL is above {LARGE_KL:g}, "
-        "because probabilities change and the action does not. The scan misses the change at "
+        f"{which} of these. The authors' scores, explained below, can mislead: at {silent:,} of the {len(active):,} "
+        f"steps no probe changes the action, so the flip score is 0; at {loud:,} of the {len(inert):,} inert steps KL "
+        f"is above {LARGE_KL:g}, because probabilities change and the action does not. The scan misses the change at "
         f"{missed:,} of the {len(active):,} steps."
     )
 
@@ -198,13 +198,15 @@ def _findings(rows: Rows) -> str:
 def _method() -> str:
     return (
         "The scores are in the authors' repository, not in the paper. KL, TV and JS compare the policy's probabilities "
-        "with their mean over a fan of 270 (two objectives) to 3,500 (six) probes; flip is the share of probes under "
-        "which another action is chosen. The authors compare the scores with a scan of the search region: the share of "
+        "with their mean over a set of commands along fixed directions, the probes: 270 for two objectives, up to "
+        "3,500 for six. Flip is the share of probes under which another action is chosen. The authors compare the "
+        "scores with a scan of the search region: the share of "
         "its commands that change the action, whether any does (active), and the distance of the nearest. We repeat "
         f"this with our agents and the limits of their code: at most {MOST_FRONTS} commands and {MOST_STEPS} steps of "
-        f"each, {_limit('minecart')} in Minecart, {_limit('fruit-tree')} in Fruit-Tree. Numbers of steps differ where "
-        "fronts and episodes do. For three objectives our scan has 50 values each, theirs 100. In addition we prove an "
-        f"interval of the share of commands that change the action, from at most {BOXES:,} boxes of commands."
+        f"each, {_limit('minecart')} in Minecart, {_limit('fruit-tree')} in Fruit-Tree. The numbers of steps differ "
+        "from theirs because fronts and episodes do. For three objectives, our scan has 50 values per objective and "
+        f"theirs has 100. In addition we prove an interval of the share of commands that change the action, from at "
+        f"most {BOXES:,} boxes of commands."
     )
 
 
@@ -232,8 +234,9 @@ def describe_probes(tree: Rows, others: Rows) -> str:
     opposed, elsewhere = (share(group, lambda r: r.opposed) for group in (tree, others))
     return (
         f"In Fruit-Tree the Spearman correlation of KL is {ours} for our agent and {AUTHORS['fruit-tree'][2]} for the "
-        "authors'. The fan starts at 0 and its directions have length 1, so with six objectives its corners reach 41 % "
-        "of each range. It probes the low part of the search region, where our agent acts differently than in the "
+        "authors'. The probes start at 0 along directions of length 1, so with six objectives they reach at most 41 % "
+        "of the range in all objectives at once. They cover the low part of the search region, where our "
+        "agent acts differently than in the "
         f"rest. At {opposed.successes:,} of {opposed.cases:,} steps the majority of the probes and the majority of the "
         f"scan disagree (elsewhere at {elsewhere.successes:,} of {elsewhere.cases:,}); at the other {len(agree):,} "
         f"steps the correlation is {ours_agreeing}. The authors' summary does not show why their agent acts alike in "

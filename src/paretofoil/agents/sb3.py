@@ -164,7 +164,7 @@ def _space(part: Any, command: str) -> CommandSpace:
 
 
 def _check_choice(policy: TorchPolicy, model: Any, state: np.ndarray, command: np.ndarray) -> None:
-    """Raise an error if the choice of the model depends on more than its scores, as with a memory."""
+    """Raise an error if the model does not choose the action with the best score, as a recurrent policy may."""
     network: Any = policy.module
     observation = network.preprocess(network.join(policy.tensor(state[None]), policy.tensor(command[None])))
     [chosen], _ = model.predict({name: part.cpu().numpy() for name, part in observation.items()}, deterministic=True)

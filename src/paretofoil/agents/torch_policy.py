@@ -104,7 +104,7 @@ class TorchPolicy:
             shapes = f"states (N, {state_size}) and commands (N, {dim})"
             if self.inputs == "concatenated":
                 shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
-            expected = f"a module of {shapes} (inputs={self.inputs!r})"
+            expected = f"a module that takes {shapes} (inputs={self.inputs!r})"
             raise InvalidInput.expected(expected, f"{type(error).__name__}: {error}") from error
         if not isinstance(output, Tensor):
             expected = "a module that returns one tensor (choose one of several by head=0 or head='logits')"
@@ -208,12 +208,12 @@ def _check_choice(module: nn.Module, outputs: Outputs | None, scores: np.ndarray
     advice = "for continuous actions, pass actions=ActionSpace(names, units, low, high)"
     if scores.shape[1] == 1:
         expected = "a module that returns a score for each of at least two actions"
-        logit = "for the logit of one of two actions, return it beside a zero"
-        value = "for Q(state, command, action), return the values of all actions"
+        logit = "if it is the logit of one of two actions, return 0 as the logit of the other"
+        value = "if it is Q(state, command, action), return the values of all actions"
         raise InvalidInput.expected(expected, f"one output; {logit}; {value}; {advice}")
     *_, last = module.modules()
     if outputs is None and isinstance(last, nn.Tanh | nn.Hardtanh):
-        got = f"a {type(last).__name__} at the end, as actors have; {advice}; if they are logits, outputs='logits'"
+        got = f"a {type(last).__name__} as the last layer; {advice}; if its outputs are logits, pass outputs='logits'"
         raise InvalidInput.expected("a module that returns logits", got)
 
 
@@ -545,7 +545,9 @@ def from_q_module(
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
     if not space.simplex:
-        raise InvalidInput.expected("preferences (CommandSpace.preferences) for values of each objective", repr(space))
+        raise InvalidInput.expected(
+            "a space of preferences (CommandSpace.preferences), because Q has a value per objective", repr(space)
+        )
     rows = from_torch(_FlattenedValues(module, space.dim), state, space, inputs=inputs, outputs="q-values")
     return WhiteBoxQModulePolicy(rows) if isinstance(rows, WhiteBoxTorchPolicy) else QModulePolicy(rows)
 

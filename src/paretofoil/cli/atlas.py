@@ -17,7 +17,7 @@ def atlas(
     agent: AgentName,
     vary: Annotated[
         str | None,
-        typer.Option(help="Two objectives, separated by a comma: map only these, the others as in --command."),
+        typer.Option(help="Two objectives to map, separated by a comma; the others keep their values in --command."),
     ] = None,
     command: Command = None,
     undecided: Annotated[float, typer.Option(help="Share of the commands that may remain undecided.")] = 0.01,

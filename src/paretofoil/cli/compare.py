@@ -33,7 +33,7 @@ def compare(
 
     The proof needs two objectives, a deterministic environment with finitely many states, and white-box policies.
     Otherwise both agents are rolled out under the same sampled commands. With --command, the printed example is the
-    nearest difference to that command.
+    difference nearest to that command.
     """
     from paretofoil.cli.progress import bars
     from paretofoil.cli.typed import find_agent, read_command

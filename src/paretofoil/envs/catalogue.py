@@ -214,7 +214,7 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
 
 
 def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
-    """Return the entry of an environment from its spaces alone: everything is numbered, and it counts as stochastic."""
+    """Return an entry from the spaces alone. Objectives and actions are named by numbers; it counts as stochastic."""
     from gymnasium.spaces import Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)

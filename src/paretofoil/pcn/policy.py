@@ -125,7 +125,7 @@ class PCNPolicy:
 
     @cached_property
     def _padded(self) -> tuple[Layers, Layers, Layers]:
-        """The layers, transposed and padded. sigmoid(x) = (1 + tanh(x / 2)) / 2; the weights include x / 2."""
+        """The layers, transposed and padded. Halving the weights gives x / 2: sigmoid(x) = (1 + tanh(x / 2)) / 2."""
         state, command = ((*s[:-1], (0.5 * s[-1][0], 0.5 * s[-1][1])) for s in (self.state, self.command))
         inputs, commands = (
             tuple(_pad(*layer, pad_inputs=i > 0) for i, layer in enumerate(s)) for s in (state, command)

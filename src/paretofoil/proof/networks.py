@@ -160,7 +160,7 @@ class MarginNetwork:
         return relaxed, self.rounding.of_layer(len(self.weights) - 1, relaxed.size)
 
     def with_rounding(self, rounding: Rounding | None) -> "MarginNetwork":
-        """Return the network whose bounds include other rounding errors, or none."""
+        """Return the network with bounds that include these rounding errors instead; None for no rounding errors."""
         return replace(self, rounding=rounding)
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -345,7 +345,7 @@ class ProductNetwork:
         return self.gains.unknown
 
     def with_rounding(self, rounding: Rounding | None) -> "ProductNetwork":
-        """Return the network whose bounds include other rounding errors, or none."""
+        """Return the network with bounds that include these rounding errors instead; None for no rounding errors."""
         return replace(self, gains=self.gains.with_rounding(rounding))
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:
@@ -424,7 +424,7 @@ class OddsNetwork:
         return self.network.unknown
 
     def with_rounding(self, rounding: Rounding | None) -> "OddsNetwork":
-        """Return the network whose bounds include other rounding errors, or none."""
+        """Return the network with bounds that include these rounding errors instead; None for no rounding errors."""
         return replace(self, network=self.network.with_rounding(rounding))
 
     def largest_error(self, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ _QUICK_BOXES = 100
 _PATIENCE = 32
 """After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
 _SLACK_SHARE = 2e-4
-"""Least slack of a proof about values, which may have any size, as a share of kappa; kappa is in proportion to them."""
+"""Least slack of a proof about action values, as a share of kappa, which scales with the values."""
 _TABLE_TOLERANCE = 1e-6
 """Gap of a proof about a table in float64."""
 _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
@@ -214,7 +214,7 @@ class _Incumbent:
 
     @property
     def worth(self) -> float:
-        """A quarter of the gap to be reached."""
+        """How much closer a change without the slack must be: a quarter of the gap at which the search stops."""
         return (self.distance - self.effort.goal(self.distance) if np.isfinite(self.distance) else self.effort.gap) / 4
 
     @property

@@ -32,7 +32,7 @@ def comparison_sentence(comparison: Comparison) -> str:
         how = f"(95 % interval of {number_of(comparison.samples, 'sampled command')}; nothing is proven)"
     text = f"{first} and {second} end differently under {share} of the commands {how}."
     points, (one, other) = number_of(len(comparison.front), "point"), comparison.reached
-    front = f"Asked for each of the {points} of the front, {first} brings {one} and {second} {other}."
+    front = f"Asked for each of the {points} of the front, {first} brings {one} of them and {second} {other}."
     return f"{text} {front} {example_sentence(comparison)}"
 
 
