@@ -26,8 +26,8 @@ def reproduce_front(plan: Plan) -> Report:
         "Reached: the return of the greedy rollout is the command; in stochastic environments the mean of many "
         "rollouts is within three standard errors of it. Known: size of the front by exhaustive search, which is not "
         "possible for Minecart. The front of Resource-Gathering is a single point that takes 18 steps; the shipped "
-        "agent is trained on shorter episodes, for which the front has the well-known three points. Hypervolume: at the "
-        "environment's reference point (`paretofoil envs NAME`)."
+        "agent is trained on shorter episodes, for which the front has the well-known three points. Hypervolume: at "
+        "the environment's reference point (`paretofoil envs NAME`)."
     )
     columns = ("environment", "learned points", "reached", "known points", "hypervolume")
     table = Table("Fronts", columns, tuple(lines), note)

@@ -1,4 +1,4 @@
-"""Outcomes as foils: what an episode shall be, in words or as functions, and the answer to it."""
+"""Outcomes as foils: conditions on the whole episode, in words or as functions, and the answers to them."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -31,7 +31,7 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 
 @dataclass(frozen=True, repr=False)
 class Outcome:
-    """What an episode shall be, as a foil; made by `outcome`."""
+    """Conditions on an episode, as a foil; `outcome` makes them."""
 
     text: str
     """The clauses, joined by commas."""
@@ -179,7 +179,7 @@ class _Reader:
         return number
 
     def _place(self, text: str) -> Predicate:
-        """Return whether an observation is one of a place such as (3, 4): the first attribute of a state."""
+        """Return a test of observations for a place such as (3, 4), the first attribute of a state."""
         entry = self.agent.environment
         if not entry.finite:
             got = f"{text!r} in {entry.name}"
@@ -215,9 +215,9 @@ def check_outcome(agent: Agent, outcome: Outcome, method: Any, options: Options)
 def explain_outcome(
     agent: Agent, decision: Decision, outcome: Outcome, method: Any, limits: Limits, options: Options
 ) -> Answer:
-    """Return the closest command under which the rest of the episode meets an outcome, or that there is none.
+    """Return the closest command under which the rest of the episode meets an outcome, or a proof that there is none.
 
-    The limits are those of one question. The commands were rolled out again, each alone.
+    The limits are those of one question. Each command of the answer is rolled out once more, alone.
     """
     started, goal = now(), read_outcome(outcome, agent)
     proves = _proves(agent, method, limits, options)
@@ -263,7 +263,7 @@ def explain_outcome(
 
 
 def _proves(agent: Agent, method: Any, limits: Limits, options: Options) -> bool:
-    """Return whether the answer will have a proof; raise an error for what does not go together with outcomes."""
+    """Return whether the answer will have a proof; raise an error for options that outcomes do not support."""
     if method not in (AUTO, EXACT, ROLLOUTS):
         raise InvalidInput.expected(f"a search for outcomes among {AUTO}, {EXACT}, {ROLLOUTS}", repr(method))
     if limits.queries is not None:

@@ -2,13 +2,13 @@
 
 1. Boxes of commands are examined, the closest first. A box is followed through all episodes that its commands may have:
    in each state, every action that is not proven to lose gets the part of the box in which it may be chosen; these
-   parts may overlap. Parts from which the goal cannot be met are dropped. Parts in the same state with the same return
-   have the same future: they are joined.
-2. If no part is left at the end, no command of the box meets the goal. If one path is left, its closest command is
+   parts may overlap. Parts from which the outcome cannot be met are dropped. Parts in the same state with the same
+   return have the same future: they are joined.
+2. If no part is left at the end, no command of the box meets the outcome. If one path is left, its closest command is
    found by the branch and bound of exact search, with the margins of all its steps. Other boxes are cut in four.
 3. Commands of these boxes are rolled out on the deployed policy. Only such a command is a result.
 
-No box that is closer than the result is left: it is the closest. If none is left at all, no command does it.
+No box that is closer than the result is left: it is the closest. If none is left at all, no command meets the outcome.
 """
 
 from collections.abc import Callable
@@ -104,7 +104,7 @@ class Event:
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What the outcome of an episode shall be. All of it must hold."""
+    """Conditions on an episode, in numbers. All must hold."""
 
     low: np.ndarray  # (d,)
     high: np.ndarray  # (d,): limits of the return
@@ -117,7 +117,7 @@ class Goal:
     """Share of the rollouts that must meet it, where chance plays a part."""
 
     def after(self, collected: np.ndarray, steps: int) -> "Goal":
-        """Return the goal for the rest of an episode, after some steps."""
+        """Return the conditions on the rest of an episode, after some steps."""
         moved = {name: getattr(self, name) - collected for name in ("low", "high", "dominated")}
         return replace(self, **moved, most_steps=self.most_steps - steps, least_steps=self.least_steps - steps)
 
@@ -127,14 +127,14 @@ class Goal:
         return np.array([event.required for event in self.events], dtype=bool)
 
     def met_by(self, episodes: Episodes) -> np.ndarray:
-        """Return which episodes meet the goal: (N,)."""
+        """Return which episodes meet the outcome: (N,)."""
         marks = np.zeros((len(episodes), len(self.events)), dtype=bool)
         for number, event in enumerate(self.events):
             marks[:, number] = event.in_episodes(episodes)
         return self.met(episodes.returns, episodes.lengths, marks)
 
     def met(self, returns: np.ndarray, steps: np.ndarray, marks: np.ndarray) -> np.ndarray:
-        """Return which returns (N, d), after steps (N,) in which events (N, m) happened, meet the goal: (N,)."""
+        """Return which returns (N, d), after steps (N,) in which events (N, m) happened, meet the outcome: (N,)."""
         inside = ((returns >= self.low - self.tolerance) & (returns <= self.high + self.tolerance)).all(axis=1)
         better = (returns[:, None] > self.dominated + self.tolerance).any(axis=2).all(axis=1)
         in_time = (steps >= self.least_steps) & (steps <= self.most_steps)
@@ -144,15 +144,15 @@ class Goal:
 
 @dataclass(frozen=True)
 class OutcomeSearchResult:
-    """What a search knows about the closest command that meets a goal."""
+    """What a search knows about the closest command that meets an outcome."""
 
     closest: np.ndarray | None
-    """The closest command that was rolled out and met the goal."""
+    """The closest command that was rolled out and met the outcome."""
     distance: float
     """Its scaled distance from the original command; infinite if there is none."""
     stop: Stop
     lower_bound: float = 0.0
-    """No command that is closer than this meets the goal."""
+    """No command that is closer than this meets the outcome."""
     boxes: int = 0
     assumed: float = 0.0
     """The rounding error, in margins, that the proof assumes because it is measured; 0 if it is derived."""
@@ -171,9 +171,9 @@ class _Nodes(Progress):
     root: np.ndarray  # (B,) int: the number of the box that the node is a part of
     low: np.ndarray  # (B, d)
     high: np.ndarray  # (B, d)
-    distance: np.ndarray  # (B,): no command of the node that meets the goal is closer than this
+    distance: np.ndarray  # (B,): no command of the node that meets the outcome is closer than this
     path: np.ndarray  # (B,) int: number of the last step in the list of steps, or _SEVERAL
-    marks: np.ndarray  # (B, m) bool: which events of the goal have happened
+    marks: np.ndarray  # (B, m) bool: which events of the outcome have happened
 
     @classmethod
     def of(cls, progress: Progress, **columns: np.ndarray) -> "_Nodes":
@@ -185,7 +185,7 @@ _Path = list[tuple[int, int, np.ndarray]]
 
 
 class OutcomeSearch:
-    """The search for the closest command under which the episode of an agent meets a goal."""
+    """The search for the closest command under which the episode of an agent meets an outcome."""
 
     def __init__(self, agent: Agent, decision: Decision, question: Question, goal: Goal, deadline: float) -> None:
         self.agent, self.decision, self.question, self.deadline = agent, decision, question, deadline
@@ -227,11 +227,11 @@ class OutcomeSearch:
         return np.inf if self.best is None else self.best[0] * (1.0 - GAP / 2)
 
     def meets(self, command: np.ndarray) -> bool:
-        """Return whether a command (d,) meets the goal, rolled out alone; with other random numbers than the search."""
+        """Return whether a command (d,) meets the outcome, rolled out alone with other random numbers."""
         return bool(self.shares(command[None], _CONFIRMING, seed=1)[0] >= self.goal.share)
 
     def shares(self, commands: np.ndarray, repeats: int = _REPEATS, seed: int = 0) -> np.ndarray:
-        """Return the share of greedy episodes under each command (N, d) that meet the goal: (N,)."""
+        """Return the share of greedy episodes under each command (N, d) that meet the outcome: (N,)."""
         shares = []
         at_once = max(1, _AT_ONCE // repeats) if self.is_random else _AT_ONCE
         for first in range(0, len(commands), at_once):
@@ -263,7 +263,7 @@ class OutcomeSearch:
         return episodes
 
     def _try(self, commands: np.ndarray) -> None:
-        """Roll out commands, and keep the closest one that meets the goal."""
+        """Roll out commands, and keep the closest one that meets the outcome."""
         commands = self.question.space.project(commands, self.low, self.high)
         distances = self.distances(commands, commands)
         closer = distances < (np.inf if self.best is None else self.best[0])
@@ -324,7 +324,7 @@ class OutcomeSearch:
         return Stop.PROVEN
 
     def _examine(self, boxes: _Nodes) -> _Nodes:
-        """Follow boxes through all episodes that may meet the goal; return parts of those that may contain some.
+        """Follow boxes through all episodes that may meet the outcome; return parts of those that may contain some.
 
         Nodes of a box with the same state, return and events are joined: what follows is the same.
         """
@@ -338,7 +338,7 @@ class OutcomeSearch:
             count = np.bincount(nodes.root, minlength=len(boxes))
             too_many = (count > _PARTS) | (now() >= self.deadline)
             open_ends.append(nodes[too_many[nodes.root]])
-            # As long as one path leads to the goal, the box is the part of it that may take this path.
+            # As long as one path leads to the outcome, the box is the part of it that may take this path.
             alone[leaves.root] = False
             alone &= count == 1
             alone[nodes.root[nodes.path == _SEVERAL]] = False
@@ -349,7 +349,7 @@ class OutcomeSearch:
         return self._parts(_Nodes(*columns), join(ended), join(open_ends))
 
     def _step(self, nodes: _Nodes) -> tuple[_Nodes, _Nodes]:
-        """Return the nodes after one more step of each possible action, and the ends of episodes that meet the goal."""
+        """Return the nodes after each possible action, and the ends of episodes that meet the outcome."""
         count = self.episodes.num_actions
         ahead, behind = np.divmod(np.arange(count * count), count)
         bounds = self.leads_at(nodes.state, nodes.collected, nodes.low, nodes.high, ahead, behind)
@@ -390,7 +390,7 @@ class OutcomeSearch:
         return HalfSpaces(bounds.slopes * self.scale, bounds.offsets + bounds.slopes @ self.original)
 
     def _parts(self, boxes: _Nodes, ended: _Nodes, open_ends: _Nodes) -> _Nodes:
-        """Return the quarters of boxes in which the goal may be met; settle boxes in which one path may meet it."""
+        """Return the quarters of boxes in which the outcome may be met; settle boxes in which one path may meet it."""
         either = ended + open_ends
         distance = np.full(len(boxes), np.inf)
         np.minimum.at(distance, either.root, either.distance)
@@ -417,12 +417,12 @@ class OutcomeSearch:
         return replace(boxes, distance=np.maximum(boxes.distance, least))
 
     def _try_changes(self, changes: np.ndarray) -> float:
-        """Roll out commands with scaled changes (N, d), and return the distance of the closest that meets the goal."""
+        """Roll out commands with scaled changes (N, d); return the distance of the closest that meets the outcome."""
         self._try(self.original + changes * self.scale)
         return np.inf if self.best is None else self.best[0]
 
     def _can_meet(self, nodes: _Nodes) -> np.ndarray:
-        """Return whether the goal can still be met (B,), whatever the policy chooses."""
+        """Return whether the outcome can still be met (B,), whatever the policy chooses."""
         goal, left = self.goal, np.maximum(self.last_step - nodes.step, 0)
         least = nodes.collected + self.least[left, nodes.state]
         most = nodes.collected + self.most[left, nodes.state]

@@ -219,7 +219,7 @@ def _front_part(report: Report) -> Part | None:
 
 
 def _atlas_part(report: Report) -> Part | None:
-    atlas, estimates, title = report.atlas, _estimates(report), "What comes of each command"
+    atlas, estimates, title = report.atlas, _estimates(report), "The outcome of each command"
     if atlas is None or estimates is None:
         return Part(title, [_why(report, "atlas")])
     columns, rows = ("outcome", "commands"), []
