@@ -2,10 +2,11 @@
 
     python benchmarks/attack_outcomes.py --commands 200000
 
-Atlases: commands inside proven cells, half of them close to a corner of their cell.
+Atlases: commands inside proven cells, half of them close to the edge of their cell.
 
-Outcome questions: points of the front as goals from commands of the front. Commands that are closer than the proven
-bound, half of them just so, must not meet the goal. Where a goal is proven infeasible, no command may.
+Outcome questions: points of the front as goals from commands of the front; then returns that the environment allows,
+and that no sampled command leads to. Commands that are closer than the proven bound, half of them just so, must not
+meet the goal. Where a goal is proven infeasible, no command may.
 
 Prints a line per agent and kind of proof, and fails if one command contradicts a proof.
 """
@@ -19,8 +20,9 @@ import numpy as np
 
 import paretofoil as pf
 from paretofoil.core.answer import Status
-from paretofoil.envs.episode import EXACT, greedy, run_episodes
+from paretofoil.envs.episode import DECIMALS, EXACT, greedy, run_episodes
 from paretofoil.explanation.atlas import Atlas
+from paretofoil.explanation.atlas_boxes import Cells
 
 TWO_OBJECTIVES = ["reward-line", "branch-path", "deep-sea-treasure", "deep-sea-treasure-early"]
 AGENTS = [*TWO_OBJECTIVES, "collect-two"]
@@ -48,8 +50,28 @@ def attack_atlas(agent: pf.Agent, atlas: Atlas, count: int, rng: np.random.Gener
     """Return how many commands end otherwise than their cell."""
     some = rng.choice(np.flatnonzero(atlas.outcome_of >= 0), size=count)
     achieved = np.array([outcome.achieved for outcome in atlas.outcomes])[atlas.outcome_of[some]]
-    returns = returns_under(agent, commands_in(atlas.cells[some], rng))
-    return int((np.abs(returns - achieved).max(axis=1) > EXACT).sum())
+    if atlas.boxes is None:
+        commands = commands_in(atlas.cells[some], rng)
+    else:
+        commands, inside = commands_in_boxes(atlas.boxes[some], rng)
+        achieved = achieved[inside]
+    return int((np.abs(returns_under(agent, commands) - achieved).max(axis=1) > EXACT).sum())
+
+
+def commands_in_boxes(cells: Cells, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Return a command inside each cell, every second one at its edge, and which cells they are of."""
+    tries = rng.uniform(cells.low, cells.high, (50, *cells.low.shape)).swapaxes(0, 1)
+    inside = (np.matmul(tries, cells.slopes.swapaxes(1, 2)) + cells.offsets[:, None] < 0.0).all(axis=2)
+    rows = np.flatnonzero(inside.any(axis=1))
+    commands = tries[rows, inside[rows].argmax(axis=1)]
+    directions = rng.normal(size=commands.shape) * (cells.high - cells.low)[rows]
+    far = np.where(directions > 0, cells.high[rows] - commands, cells.low[rows] - commands) / directions
+    room = cells.slopes[rows] @ directions[:, :, None]
+    left = -(cells.slopes[rows] @ commands[:, :, None] + cells.offsets[rows][:, :, None])
+    most = np.where(room > 0, left / np.where(room > 0, room, 1.0), np.inf)[:, :, 0].min(axis=1)
+    reach = (1.0 - 1e-9) * np.minimum(far.min(axis=1), most)
+    commands[::2] += (directions * reach[:, None])[::2]
+    return commands, rows
 
 
 def closer_commands(agent: pf.Agent, answer: pf.Answer, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -79,12 +101,35 @@ def questions_of(agent: pf.Agent, most: int, rng: np.random.Generator) -> list[t
     return [(agent.front[i], goals[j]) for i, j in chosen]
 
 
-def attack_answers(agent: pf.Agent, options: argparse.Namespace, rng: np.random.Generator) -> tuple[str, int, int]:
+def unseen_questions_of(agent: pf.Agent, most: int, rng: np.random.Generator) -> list[tuple[np.ndarray, str]]:
+    """Return commands of the front, each with a return as its goal that random actions and no sampled command bring."""
+    space, env = agent.space, agent.batch_env()
+
+    def act_randomly(
+        step: int, rows: np.ndarray, observations: np.ndarray, commands: np.ndarray, masks: np.ndarray
+    ) -> np.ndarray:
+        chosen: np.ndarray = np.where(masks, rng.random(masks.shape), -1.0).argmax(axis=1)
+        return chosen
+
+    commands = rng.uniform(space.low, space.high, (20_000, space.dim))
+    brought = np.unique(np.round(returns_under(agent, commands), DECIMALS), axis=0)
+    walks = run_episodes(env, act_randomly, commands[:5_000], np.zeros(5_000, dtype=np.uint64)).returns
+    possible = np.unique(np.round(walks, DECIMALS), axis=0)
+    new = [point for point in possible if np.abs(brought - point).max(axis=1).min() > 2e-3 * space.scale.max()]
+    names = [objective.name for objective in agent.environment.objectives]
+    chosen = [new[i] for i in rng.permutation(len(new))[:most]]
+    goals = [", ".join(f"{n} = {abs(x):.12g}" for n, x in zip(names, point, strict=True)) for point in chosen]
+    return [(agent.front[i % len(agent.front)], goal) for i, goal in enumerate(goals)]
+
+
+def attack_answers(
+    agent: pf.Agent, questions: list[tuple[np.ndarray, str]], options: argparse.Namespace, rng: np.random.Generator
+) -> tuple[str, int, int]:
     """Return the statuses and times of outcome questions, the commands that were rolled out, and contradictions."""
     statuses: list[Status] = []
     seconds: list[float] = []
     tried = wrong = 0
-    for command, goal in questions_of(agent, options.questions, rng):
+    for command, goal in questions:
         start = time.process_time()
         try:
             answer = pf.explain(agent, command, pf.outcome(goal), limits=pf.Limits(options.seconds))
@@ -92,14 +137,16 @@ def attack_answers(agent: pf.Agent, options: argparse.Namespace, rng: np.random.
             continue
         seconds.append(time.process_time() - start)
         statuses.append(answer.status)
-        commands = closer_commands(agent, answer, options.commands // options.questions, rng)
+        commands = closer_commands(agent, answer, options.commands // len(questions), rng)
         if len(commands) and answer.lower_bound:
             assert answer.live is not None
             assert answer.live.met is not None
             tried, wrong = tried + len(commands), wrong + int(answer.live.met(commands).sum())
-    settled = sum(status in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE) for status in statuses)
-    times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f} CPU s"
-    return f"{settled} of {len(statuses)} settled, {times}", tried, wrong
+    if not statuses:
+        return "no questions", 0, 0
+    closest, none = (statuses.count(s) for s in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE))
+    times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f}, {sum(s < 2 for s in seconds)} within 2 CPU s"
+    return f"of {len(statuses)}, {closest} proven closest and {none} infeasible, {times}", tried, wrong
 
 
 def main() -> None:
@@ -107,23 +154,26 @@ def main() -> None:
     parser.add_argument("--agents", nargs="+", default=AGENTS)
     parser.add_argument("--commands", type=int, default=100_000, help="commands per agent and kind of proof")
     parser.add_argument("--questions", type=int, default=30, help="outcome questions per agent")
+    parser.add_argument("--unseen", type=int, default=5, help="questions per agent about outcomes that were not seen")
     parser.add_argument("--seconds", type=float, default=60.0, help="time limit of each proof")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     total = 0
     for name in options.agents:
         agent, rng = pf.load_agent(name), np.random.default_rng(options.seed)
-        if agent.space.dim == 2:
-            start = time.process_time()
-            result = pf.atlas(agent, seconds=options.seconds)
-            cpu = time.process_time() - start
+        start = time.process_time()
+        result = pf.atlas(agent, seconds=options.seconds)
+        cpu = time.process_time() - start
+        if not result.samples:
             wrong = attack_atlas(agent, result, options.commands, rng)
             what = f"{1 - result.undecided:.1%} proven in {cpu:.2f} CPU s, {result.on_front:.1%} on the front"
             print(f"{name}, atlas: {what}; {options.commands:,} commands, {wrong} contradictions", flush=True)
             total += wrong
-        what, tried, wrong = attack_answers(agent, options, rng)
-        print(f"{name}, outcome questions: {what}; {tried:,} commands, {wrong} contradictions", flush=True)
-        total += wrong
+        front = questions_of(agent, options.questions, rng)
+        for kind, questions in (("front", front), ("unseen", unseen_questions_of(agent, options.unseen, rng))):
+            what, tried, wrong = attack_answers(agent, questions, options, rng)
+            print(f"{name}, {kind} outcomes: {what}; {tried:,} commands, {wrong} contradictions", flush=True)
+            total += wrong
     sys.exit(1 if total else 0)
 
 

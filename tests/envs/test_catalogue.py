@@ -8,13 +8,14 @@ import gymnasium
 import numpy as np
 import pytest
 
+import paretofoil as pf
 from paretofoil import envs
 from paretofoil.agents.agent import Agent
 from paretofoil.core.command import CommandSpace, Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs import catalogue
 from paretofoil.envs.batch import GymnasiumBatch
-from paretofoil.envs.checker import EnvironmentCheckError, check_environment
+from paretofoil.envs.checker import EnvironmentCheckError, check_environment, replay_difference
 
 PAPER = [
     "branch-path", "collect-two", "reward-line", "deep-sea-treasure", "breakable-bottles", "resource-gathering",
@@ -174,6 +175,47 @@ def test_a_user_names_objectives_and_state_and_gets_a_table_and_a_front(two_door
     assert known_front(entry).tolist() == [[0, 5], [1, 0]]
     agent = Agent("mine", lambda s, c: np.zeros((len(s), 2)), entry, CommandSpace([0, 0], [5, 5]), [[1, 0]])
     assert agent.phrases == ("chosen left", "chosen right"), "of the names that the user gave"
+
+
+def pays(monkeypatch, gold):
+    """Let the right door also pay what a function of the environment returns."""
+    step = TwoDoors.step
+
+    def paying(self, action):
+        room, reward, *rest = step(self, action)
+        return room, reward + np.array([gold(self), 0.0]), *rest
+
+    monkeypatch.setattr(TwoDoors, "step", paying)
+
+
+def count_steps(env):
+    """Return how many steps an environment made since it was made."""
+    env.steps = getattr(env, "steps", 0) + 1
+    return env.steps
+
+
+@pytest.mark.parametrize(
+    ("gold", "state", "words"),
+    [
+        (lambda env: 0.0, ("room",), ""),
+        (lambda env: np.random.default_rng().random(), ("room",), "an episode is not what its states say"),
+        (lambda env: np.random.default_rng().random(), (), "the same actions and the same seeds differ"),
+        (lambda env: env.np_random.random(), (), "the same actions and other seeds differ"),
+        (count_steps, ("room",), "an episode is not what its states say"),
+    ],
+)
+def test_replaying_finds_chance_and_memory_that_an_entry_does_not_name(two_doors, monkeypatch, gold, state, words):
+    pays(monkeypatch, gold)
+    entry = replace(envs.describe(two_doors, name="doors"), actions=("left", "right"), stochastic=False, state=state)
+    difference = replay_difference(entry)
+    assert words in difference
+    assert bool(words) == bool(difference)
+    agent = Agent("mine", lambda s, c: np.zeros((len(s), 2)), entry, CommandSpace([0, 0], [5, 5]), [[1, 0]])
+    if words:
+        with pytest.raises(InvalidInput, match="expected an agent in a deterministic environment, got doors: "):
+            pf.atlas(agent, samples=10)
+    else:
+        assert len(pf.atlas(agent, samples=10).outcomes[0].achieved) == 2
 
 
 def test_the_checker_finds_a_mask_that_lies(two_doors):

@@ -1,12 +1,13 @@
 """A checker for environments of the catalogue and of users."""
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.envs.batch import BatchEnv, GymnasiumBatch, clone, make_batch
-from paretofoil.envs.catalogue import CatalogueEntry, entry, make
+from paretofoil.envs.catalogue import CatalogueEntry, entry, is_catalogued, make
 from paretofoil.envs.episode import Episodes, run_episodes
 
 TOLERANCE = 1e-6
@@ -19,6 +20,8 @@ TRIALS = 200
 """The number of steps at which all invalid actions are tried, each on a copy of the environment."""
 EPISODES, EPISODE_STEPS = 200, 60
 """The number of episodes of a sample mean, and the largest number of their steps."""
+_REPLAYS = 8
+"""The number of random episodes that are repeated."""
 
 
 class EnvironmentCheckError(AssertionError):
@@ -50,6 +53,40 @@ def check_environment(name: str | CatalogueEntry, steps: int = 1000, seed: int =
         alone, together = (_random_episodes(copies, seeds, seed) for copies in (single, batch))
         difference = _difference(alone, together, TOLERANCE)
         _require(not difference, item, f"expected a batch to step as the environment does: {difference}")
+
+
+@cache
+def replay_difference(item: CatalogueEntry) -> str:
+    """Return how episodes differ whose actions are equal, or an empty text for a deterministic environment.
+
+    Random actions are taken twice with the same seeds, with other seeds, and from a copied state; and by the
+    environment itself, whose observations may depend on more than its states, as well as by the table of its states.
+    """
+    limit = min(item.max_steps, EPISODE_STEPS)
+    batch, seeds = make_batch(item, limit), np.arange(_REPLAYS)
+    first = _random_episodes(batch, seeds, 0, keep_snapshots=True)
+    others = [(seeds, "the same seeds"), (seeds + _REPLAYS, "other seeds")]
+    for other_seeds, words in others:
+        if difference := _difference(first, _random_episodes(batch, other_seeds, 0), 0.0):
+            return f"episodes with the same actions and {words} differ: {difference}"
+    assert first.snapshots is not None
+    middle = first.snapshots[0][int(first.lengths[0]) // 2]
+    one, other = (_random_episodes(batch, np.array([seed]), 1, snapshot=middle) for seed in (0, 1))
+    if difference := _difference(one, other, 0.0):
+        return f"episodes from a copied state with the same actions differ: {difference}"
+    if not item.finite:
+        return ""
+    try:
+        make(item)
+    except InvalidInput:
+        if is_catalogued(item):  # without its package, a shipped table stands for the environment
+            return ""
+        raise
+    single = GymnasiumBatch(item, limit)
+    for other_seeds, _ in others:
+        if difference := _difference(first, _random_episodes(single, other_seeds, 0), TOLERANCE):
+            return f"an episode is not what its states say: {difference}"
+    return ""
 
 
 def _require(condition: Any, item: CatalogueEntry, sentence: str) -> None:
@@ -112,14 +149,14 @@ def _check_errors(item: CatalogueEntry, env: Any) -> None:
         _require(False, item, f"expected an error for action {wrong}, which is invalid at the start, got a step")
 
 
-def _random_episodes(batch: BatchEnv, seeds: np.ndarray, seed: int) -> Episodes:
+def _random_episodes(batch: BatchEnv, seeds: np.ndarray, seed: int, **options: Any) -> Episodes:
     """Return one episode of random valid actions for each seed of the environment."""
     rng = np.random.default_rng(seed)
 
     def act(step: int, rows: np.ndarray, states: np.ndarray, commands: np.ndarray, masks: np.ndarray) -> np.ndarray:
         return np.array([_choose(mask, rng) for mask in masks])
 
-    return run_episodes(batch, act, np.zeros((len(seeds), batch.num_objectives)), seeds)
+    return run_episodes(batch, act, np.zeros((len(seeds), batch.num_objectives)), seeds, **options)
 
 
 def _difference(expected: Episodes, got: Episodes, tolerance: float) -> str:

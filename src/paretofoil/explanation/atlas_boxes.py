@@ -86,7 +86,9 @@ class Cells(Columns):
             below = below[below.low[:, axis] <= below.achieved[:, axis]]
             below.high[:, axis] = np.minimum(below.high[:, axis], below.achieved[:, axis])
         delivers = np.repeat([False, True], [sum(map(len, pieces)), len(below)])
-        return join([*pieces, below])._measured(), delivers
+        cells = join([*pieces, below])
+        wide = np.flatnonzero((cells.high > cells.low).all(axis=1))
+        return cells[wide]._measured(), delivers[wide]
 
     def _measured(self) -> "Cells":
         """Return the cells with the volumes of their boxes minus what the half-spaces cut off at most."""

@@ -15,6 +15,7 @@ from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.policy import WhiteBoxPolicy, greedy_actions, query
 from paretofoil.envs.batch import TransitionTable, tabulate
+from paretofoil.envs.checker import replay_difference
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns
 from paretofoil.proof.shares import Contest, ContestStack, stack_contests
@@ -33,6 +34,10 @@ def require_deterministic(agent: Agent) -> None:
     if agent.batch_env().stochastic:  # of a finite environment: what its table shows
         got = f"{agent.name} in {agent.environment.name}, where chance plays a part"
         raise InvalidInput.expected("an agent in a deterministic environment", got)
+    if difference := replay_difference(agent.environment):
+        raise InvalidInput.expected(
+            "an agent in a deterministic environment", f"{agent.environment.name}: {difference}"
+        )
 
 
 def is_provable(agent: Agent) -> bool:
