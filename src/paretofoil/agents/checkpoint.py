@@ -258,7 +258,7 @@ _OTHER_KINDS = (
 
 
 def _other_kind(data: bytes) -> str | None:
-    """Return what a file is that is not a PCN, in words, by the text in it; None if that is not known."""
+    """Return a description of a file that is not a PCN, by the text in it; None if its kind is unknown."""
     if any(name.replace(" ", "\n").encode() in data for name in CLASSES):
         return None  # a PCN, but a wrong one
     return next((kind for text, kind in _OTHER_KINDS if text in data), None)

@@ -140,12 +140,12 @@ def atlas(
     """Return the outcome of every command of the agent's command space.
 
     The proof needs a deterministic environment with finitely many states, a white-box policy, and at most four
-    objectives. Otherwise commands are sampled and rolled out, also if the proof leaves too many commands undecided.
+    objectives. Otherwise, or if the proof leaves too many commands undecided, commands are sampled and rolled out.
 
     Args:
         agent: The agent.
-        vary: Two objectives: only commands that ask for the same as `command` in all others. This slice is a map.
-        command: What the commands of the slice ask for.
+        vary: Two objectives to map. All other objectives keep their values in `command`.
+        command: The command with the values of the other objectives.
         undecided: Stop when the outcome of at most this share of the commands is undecided.
         seconds: Time limit of the proof.
         samples: Number of commands that are rolled out where too little can be proven.

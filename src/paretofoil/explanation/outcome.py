@@ -61,7 +61,7 @@ def outcome(
         text: Clauses joined by commas, all of which must hold: "treasure >= 50, time <= 10" (of the return; costs are
             positive), "dominates treasure=8 time=8", "steps <= 10", "ends" (before the step limit), "takes down",
             "never takes down", "visits (3, 4)", "never visits (3, 4)".
-        visits: Functions of an observation; a state for which each is true must be visited.
+        visits: Functions of an observation; for each, a state for which it is true must be visited.
         never_visits: Functions of an observation; no state for which one is true may be visited.
         share: Share of the rollouts that must meet the outcome, where chance plays a part.
     """

@@ -331,7 +331,7 @@ def _figure(width: float, height: float, draw: Callable[[Any], Any]) -> "Figure"
 
 
 def _figure_front(report: Report) -> "Figure":
-    """Draw what it brings: for two objectives with an arrow from each return that it misses."""
+    """Draw the returns of the front and what the agent brings; with two objectives, arrows lead from missed returns."""
     front, agent = report.front, report.agent
     assert front is not None
     if front.points.shape[1] != 2 or front.achieved.shape[1] != 2:
