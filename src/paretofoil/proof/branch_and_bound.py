@@ -16,6 +16,8 @@ AT_ONCE = 512
 """Maximum number of boxes that are split together."""
 _WORK = 1 << 30
 """Maximum number of products for boxes that are split together, so that wide networks observe the time limit."""
+_FEW = 16
+"""Fewer boxes than this are split again before they are bounded."""
 _SMALLEST = 1e-8
 """Smaller boxes are not split: float32 policies hardly tell their commands apart."""
 _WORTHWHILE = 0.7
@@ -161,6 +163,9 @@ def branch_and_bound(
         take = min(2 * take, most)
         order = np.argpartition(pool.bound, take - 1) if take < len(pool) else np.arange(len(pool))
         low, high = pool[order[:take]].halves()
+        few = min(_FEW, most, (effort.max_boxes - num_boxes) // 2)
+        while len(low) < few:  # fewer rounds, since a few boxes take no longer than one
+            low, high = halves(low, high, widest(claim, low, high))
         pool = pool[order[take:]]
 
 
@@ -183,8 +188,13 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
         if (high - low).max(initial=0.0) > _WORTHWHILE * width:
             break
     bound, point = nearest(slopes, levels, low, high, claim.norm)
-    axis = np.argmax((high - low) * claim.network.stretch, axis=1)
+    axis = widest(claim, low, high)
     return Boxes(low, high, bound, axis, point)[bound < radius]
+
+
+def widest(claim: Claim, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """Return the axis to split of each of the boxes low, high (B, d): width times how much it moves the network."""
+    return np.argmax((high - low) * claim.network.stretch, axis=1)
 
 
 def halves(low: np.ndarray, high: np.ndarray, axis: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

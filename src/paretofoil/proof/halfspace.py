@@ -11,6 +11,11 @@ from paretofoil.core.command import Norm, length
 Nearest = tuple[np.ndarray, np.ndarray]
 """A lower bound of the distance (B,), or what it is made of, and the points (B, d)."""
 _NEWTON_STEPS = 4
+_MISSED = 1e-9
+"""Half-spaces that are missed by less than this distance count as reached."""
+_RIDGE = 1e-9
+"""Added to the curvature, so that parallel half-spaces can be solved for."""
+_SUM_ROUNDING = 1e-13
 _TINY = 1e-12
 _FLAT = 1e-150
 """Slopes below this count as 0; quotients by it stay finite."""
@@ -51,36 +56,41 @@ def _nearest_l2(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: n
     if len(several):
         mu = np.zeros((len(several), slopes.shape[1]))
         mu[np.arange(len(several)), hardest[several]] = single[several]
-        joint = _newton(slopes[several], levels[several], low[several], high[several], mu)
+        unit, scaled = slopes[several] / norms[several, :, None], levels[several] / norms[several]
+        joint = _newton(unit, scaled, low[several], high[several], mu * norms[several])
         dual[several], z[several] = np.maximum(dual[several], joint[0]), joint[1]
     return np.sqrt(2.0 * np.maximum(dual, 0.0)), z
 
 
 def _newton(slopes: np.ndarray, levels: np.ndarray, low: np.ndarray, high: np.ndarray, mu: np.ndarray) -> Nearest:
-    """Return the dual value and the point after Newton steps with exact line searches."""
-    identity = np.eye(slopes.shape[1])
-    apart = np.zeros(len(low), dtype=bool)  # whether the half-spaces have no common point in the box
+    """Return the dual value and the point of an active-set method.
+
+    Each step adds the half-space that is missed most, and solves for those with mu > 0. Slopes have norm 1.
+    """
+    everyone, identity = np.arange(len(low)), np.eye(slopes.shape[1])
     for step in range(_NEWTON_STEPS + 1):
-        pull = np.matmul(mu[:, None, :], slopes)[:, 0, :]
-        z = np.clip(pull, low, high)
-        missing = levels - np.matmul(slopes, z[:, :, None])[:, :, 0]  # (B, K), the gradient
-        active = (mu > 0.0) | (missing > 0.0)
-        if step == _NEWTON_STEPS or (np.abs(missing) * active).max(initial=0.0) < _TINY:
+        pull = (mu[:, None, :] @ slopes)[:, 0]
+        z = np.minimum(np.maximum(pull, low), high)
+        missing = levels - (slopes @ z[:, :, None])[:, :, 0]  # (B, K), the gradient
+        active, worst = mu > 0.0, missing.argmax(axis=1)
+        going = np.where(active, np.abs(missing), missing).max(axis=1) > _MISSED  # no box depends on the others
+        if step == _NEWTON_STEPS or not going.any():
             break
-        free = slopes * ((pull > low) & (pull < high))[:, None, :]
-        curvature = np.matmul(free, slopes.transpose(0, 2, 1)) * (active[:, :, None] & active[:, None, :])
-        ridge = 1e-9 * np.trace(curvature, axis1=1, axis2=2) + 1e-6
-        curvature = curvature + identity * (ridge[:, None, None] + ~active[:, :, None])
-        ascent = np.linalg.solve(curvature, (missing * active)[:, :, None])[:, :, 0]
-        ascent = np.where((mu <= 0.0) & (ascent < 0.0), 0.0, ascent)
-        slope = np.matmul(ascent[:, None, :], slopes)[:, 0, :]
-        level = (ascent * levels).sum(axis=1)
-        highest = np.maximum(slope * low, slope * high).sum(axis=1)
-        apart |= (ascent >= 0.0).all(axis=1) & (highest < level - 1e-9 * (1.0 + np.abs(level)))
-        falling = ascent < 0.0
-        blocked = np.where(falling, mu / np.where(falling, np.maximum(-ascent, 1e-30), 1.0), np.inf).min(axis=1)
-        mu = np.maximum(mu + np.minimum(_step(pull, slope, level, low, high), blocked)[:, None] * ascent, 0.0)
-    return np.where(apart, np.inf, 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1)), z
+        active[everyone, worst] |= missing[everyone, worst] > _MISSED
+        curvature = (slopes * (z == pull)[:, None, :]) @ slopes.transpose(0, 2, 1)
+        curvature = np.where(active[:, :, None] & active[:, None, :], curvature, 0.0)
+        curvature += identity * np.where(active, _RIDGE, 1.0)[:, :, None]
+        ascent = np.linalg.solve(curvature, np.where(active, missing, 0.0)[:, :, None])[:, :, 0]
+        mu = np.where(going[:, None], np.maximum(mu + ascent, 0.0), mu)
+    # The rounding error of a sum is far smaller than this share of the sizes of its terms.
+    rounding = _SUM_ROUNDING * (mu * (np.abs(levels) + np.abs(z).sum(axis=1)[:, None])).sum(axis=1)
+    dual = 0.5 * (z * z).sum(axis=1) + (mu * missing).sum(axis=1) - rounding
+    # If the half-spaces have no common point in the box, mu grows towards weights of them that exclude the box.
+    weights = mu / np.maximum(mu.sum(axis=1), _FLAT)[:, None]
+    slope, level = (weights[:, None, :] @ slopes)[:, 0], (weights * levels).sum(axis=1)
+    highest = np.maximum(slope * low, slope * high).sum(axis=1)
+    size = 1.0 + (weights * np.abs(levels)).sum(axis=1) + (high - low).sum(axis=1)
+    return np.where(highest < level - 1e-9 * size, np.inf, dual), z
 
 
 def _step(rest: np.ndarray, slope: np.ndarray, level: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -65,6 +65,16 @@ class Boundary(Search):
         return budget.findings()
 
 
+def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Query the points of the first round; return the most promising (N, d) of each question, and which are valid."""
+    budget = Budget(batch, limits)
+    points = _Scan(batch.dim, seed).first(batch, budget.rows, 64)
+    margins = _ask_all(budget, points, "scan")
+    who, starts, values = _promising(budget, points, margins, margins[:, 0], num_starts)
+    valid = values >= batch.kappa[who]
+    return [(starts[who == row], valid[who == row]) for row in budget.rows]
+
+
 @dataclass(frozen=True)
 class _Plan:
     """The size of one round. It does not depend on the budget, which only ends the rounds."""

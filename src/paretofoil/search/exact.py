@@ -4,7 +4,8 @@ For networks: branch and bound over boxes of commands, with an incumbent that wa
 tables of values: a few small quadratic problems.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -20,12 +21,16 @@ from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_b
 from paretofoil.proof.networks import question_network, require_white_box
 from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, slack_for
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
-from paretofoil.search.boundary import Boundary
+from paretofoil.search.boundary import Boundary, scan
 from paretofoil.search.budget import Budget
 from paretofoil.search.trust_region import NetworkMargins, walk
 
+_NUM_STARTS = 6
+"""Points of the scan from which walks start."""
+_POLISHES, _CLOSER = 6, 5e-5
+"""How often random changes around the incumbent are tried, and by what share of its distance they are closer."""
 _QUICK_BOXES = 100
-"""If the warm start found nothing, a proof of infeasibility with this many boxes is tried before other starts."""
+"""If no walk found an incumbent, a proof of infeasibility with this many boxes is tried before other walks."""
 _PATIENCE = 32
 """After this many batches of boxes, incumbents without the slack are accepted, because it may exceed the gap."""
 _SLACK_SHARE = 2e-4
@@ -36,6 +41,9 @@ _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
 """Gap of a proof about a table in float32: at most this distance, and at most this share of the distance."""
 _TABLE_SLACK = 1e-9
 """Slack of proofs about tables, as a share of the largest value."""
+
+_Starts = tuple[np.ndarray, np.ndarray]
+"""Changes (N, d) from which walks start, and whether the policy was queried there and the foil wins (N,)."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +61,8 @@ class Exact(Search):
     slack: float = SLACK
     """Smallest allowance for the difference between the deployed policy and its float64 network, in margins. Answers
     exceed kappa by it, and proofs hold up to it. It grows if queries at random commands show a larger difference."""
-    start: Search | None = field(default_factory=lambda: Boundary(max_queries=400))
-    """Search of the warm start; None starts from the front and random commands."""
+    start: Search | None = None
+    """Search of the warm start; None starts from a scan of the region."""
 
     name = "exact"
     stochastic = True
@@ -78,19 +86,24 @@ class Exact(Search):
         spent = [(seconds, sum(batch.queries(row).values()) - before[row]) for row in range(batch.num_questions)]
         return [self._prove(batch, row, starts[row], limits, *spent[row]) for row in range(batch.num_questions)]
 
-    def _warm_start(self, batch: QuestionBatch, limits: Limits) -> list[np.ndarray | None]:
-        """Return the scaled changes of the warm start, which takes at most half of the limits."""
-        if self.start is None:
-            return [None] * batch.num_questions
+    def _warm_start(self, batch: QuestionBatch, limits: Limits) -> list[_Starts]:
+        """Return the scaled changes (N, d) of each question from which walks start, and which are valid.
+
+        The warm start takes at most half of the limits.
+        """
         half = Limits(
             None if limits.seconds is None else limits.seconds / 2,
             None if limits.queries is None else max(1, (limits.queries - PROBES) // 2),
         )
+        if self.start is None:
+            return scan(batch, half, self.seed, _NUM_STARTS)
         start = replace(self.start, seed=self.seed) if isinstance(self.start, Boundary) else self.start
-        return [finding.scaled_change for finding in start.run(batch, half)]
+        changes = [finding.scaled_change for finding in start.run(batch, half)]
+        none, one = (np.zeros((0, batch.dim)), np.zeros(0, dtype=bool)), np.ones(1, dtype=bool)
+        return [none if change is None else (change[None], one) for change in changes]
 
     def _prove(
-        self, batch: QuestionBatch, row: int, start: np.ndarray | None, limits: Limits, seconds: float, queries: int
+        self, batch: QuestionBatch, row: int, starts: _Starts, limits: Limits, seconds: float, queries: int
     ) -> Finding:
         """Prove one question from its warm start; `seconds` and `queries` are what the warm start took."""
         began = now()
@@ -109,7 +122,11 @@ class Exact(Search):
         budget = Budget(batch, rows=np.array([row]), most=left)
         effort = Effort(self.gap * (1 - 1e-9), self.max_boxes, deadline, self.share * (1 - 1e-9))
         incumbent = _Incumbent(budget, safe, bare, measured, effort)
-        allowed, proof = self._branch_and_bound(allowances(question, network, slack, batch.clearance), incumbent, start)
+        allowed, proof = self._branch_and_bound(
+            allowances(question, network, slack, batch.clearance), incumbent, starts
+        )
+        if proof.closed:
+            incumbent.polish()
         lower = max(0.0, proof.lower - float(length(allowed.around, batch.norm)))
         tolerance = min(self.gap, self.share * incumbent.distance)
         certificate = Certificate(
@@ -132,7 +149,7 @@ class Exact(Search):
         return Finding(incumbent.scaled_change, _stop(proof, certificate, cut=bool(budget.cut[0])), certificate)
 
     def _branch_and_bound(
-        self, candidates: list[Allowance], incumbent: "_Incumbent", start: np.ndarray | None
+        self, candidates: list[Allowance], incumbent: "_Incumbent", starts: _Starts
     ) -> tuple[Allowance, Proof]:
         """Return the first complete proof and its allowance; if none is complete, the proof with the best bound."""
         question, best, boxes = incumbent.question, (candidates[0], Proof(0.0, 0, Stop.COMPLETE)), 0
@@ -141,11 +158,11 @@ class Exact(Search):
             distance = float(length(allowed.around, question.norm))
             effort = replace(incumbent.effort, allowance=distance, max_boxes=max(1, self.max_boxes - boxes))
             proof = Proof(0.0, 0, Stop.COMPLETE)
-            if start is None and number == 0:
+            if number == 0 and not incumbent.begin(*starts):
                 proof = branch_and_bound(claim, replace(effort, max_boxes=min(_QUICK_BOXES, self.max_boxes)))
             if not proof.closed:
-                if number == 0:
-                    incumbent.begin(start, np.random.default_rng(self.seed))
+                if number == 0 and incumbent.scaled_change is None:
+                    incumbent.begin_without_slack(starts[0])
                 if number + 1 < len(candidates):
                     if incumbent.undecidable(claim):
                         continue
@@ -161,6 +178,13 @@ class Exact(Search):
             if proof.lower >= best[1].lower:
                 best = allowed, proof
         return best
+
+
+@cache
+def _directions(dim: int) -> np.ndarray:
+    """Return random changes (S, dim) of four sizes."""
+    sizes = np.repeat([0.03, 0.01, 0.003, 0.001], 48)[:, None]
+    return sizes * np.random.default_rng(0).normal(size=(len(sizes), dim))
 
 
 def _contradicted(batch: QuestionBatch, row: int, allowed: Allowance, lower: float) -> bool:
@@ -221,20 +245,16 @@ class _Incumbent:
     def scaled_change(self) -> np.ndarray | None:
         return self.budget.scaled_change[0].copy() if np.isfinite(self.distance) else None
 
-    def begin(self, start: np.ndarray | None, generator: np.random.Generator) -> None:
-        """Walk from the warm start, the front and random commands."""
-        question, claim = self.question, self.safe
-        num_front, num_random = (8, 24) if start is None else (2, 2)
-        batch, rows = self.budget.batch, np.full(len(question.front), self.budget.rows[0])
-        front = batch.project(rows, batch.changes_to(rows, question.front))
-        front = front[np.argsort(length(front, claim.norm), kind="stable")[:num_front]]
-        random = generator.uniform(claim.low, claim.high, size=(num_random, len(claim.low)))
-        points = np.concatenate([front, random] if start is None else [start[None], front, random])
-        self._walk(self.safe, points, trust=0.3)
-        if self.scaled_change is None:
-            self._walk(self.bare, points, trust=0.3)
-        if start is not None:
-            self._offer(start[None], length(start[None], claim.norm) + self.worth)
+    def begin(self, starts: np.ndarray, valid: np.ndarray) -> bool:
+        """Walk from the starts (N, d), offer the closest valid one, and return whether there is an incumbent."""
+        self._walk(self.safe, starts, trust=0.3)
+        starts = starts[valid]
+        self._offer(starts, length(starts, self.safe.norm) + self.worth)
+        return self.scaled_change is not None
+
+    def begin_without_slack(self, starts: np.ndarray) -> None:
+        """Walk from the starts (N, d) to changes whose margins need not have the slack."""
+        self._walk(self.bare, starts, trust=0.3)
 
     def improve(self, points: np.ndarray) -> float:
         """Offer points (N, d) of boxes, sometimes walk from the most promising ones, and return the distance."""
@@ -242,7 +262,9 @@ class _Incumbent:
         points = self._inside(points)
         missing = np.maximum(self.safe.level - self.safe.margins(points).min(axis=1, initial=np.inf), 0.0)
         distance = length(points, self.safe.norm)
-        improved = self._offer(points, np.where(missing == 0.0, distance, np.inf))
+        needed = self.distance - self.worth
+        self._offer(points, np.where(missing == 0.0, distance, np.inf))
+        improved = self.distance < needed
         if improved or self.calls in (4, 12) or self.calls % 32 == 0:
             spread = np.linspace(0, len(points) - 1, 4).astype(int)
             promising = points[np.concatenate([np.argsort(distance + 0.1 * missing, kind="stable")[:4], spread])]
@@ -252,11 +274,29 @@ class _Incumbent:
         return self.distance
 
     def _walk(self, claim: Claim, points: np.ndarray, trust: float) -> None:
-        """Walk a few steps from all points (N, d), and more from the two best."""
-        points, distances = walk(NetworkMargins(claim, len(points)), points, steps=5, trust=trust)
-        best = np.argsort(distances, kind="stable")[:2]
-        points, distances = walk(NetworkMargins(claim, len(best)), points[best], steps=8, trust=trust / 5)
+        """Walk a few steps from all points (N, d), and offer the closest points."""
+        points, distances = walk(NetworkMargins(claim, len(points)), points, steps=6, trust=trust)
         self._offer(points, distances + (self.worth if claim is self.bare else 0.0))
+
+    def polish(self) -> None:
+        """Offer the closest of random changes around the incumbent, since walks may end at a kink."""
+        if self.scaled_change is None or not self.distance:
+            return
+        point, distance, directions = self.scaled_change, self.distance, _directions(len(self.scaled_change))
+        claim = self.safe if self._least(self.safe, point[None])[0] >= self.safe.level else self.bare
+        for _ in range(_POLISHES):
+            near = point + distance * directions
+            size = length(near, claim.norm)
+            near = self._inside(near * ((1 - _CLOSER) * distance / np.maximum(size, distance))[:, None])
+            size = np.where(self._least(claim, near) >= claim.level, length(near, claim.norm), np.inf)
+            if not size.min() < distance:
+                break
+            point, distance = near[size.argmin()], float(size.min())
+        self._offer(point[None], np.array([distance]))
+
+    def _least(self, claim: Claim, points: np.ndarray) -> np.ndarray:
+        """Return the least margin (N,) of the network at points (N, d)."""
+        return claim.margins(points).min(axis=1, initial=np.inf)
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
         """Return the nearest points (N, d) of the search region."""

@@ -16,6 +16,8 @@ from paretofoil.search.budget import Budget
 
 _SHARES = np.array([1.0, 0.6, 0.25])
 """Shares of the step towards the solution of the linearised problem that are tried."""
+_STEEP = 1e-12
+"""Squares of slopes below this are too small to divide by."""
 _FREE = 1e9
 """The margin of a half-space that restricts nothing."""
 
@@ -86,7 +88,7 @@ class QueriedMargins(Oracle):
 class NetworkMargins(Oracle):
     """The margins over each rival and their derivatives, by the network of a claim."""
 
-    above, worth, shortest, sees_ahead = 1e-7, (0.0, 1e-6), 1e-6, True
+    above, worth, shortest, sees_ahead = 1e-7, (1e-3, 1e-6), 1e-4, True
     memory = ((1, 2),)
 
     def __init__(self, claim: Claim, num_walks: int) -> None:
@@ -107,7 +109,8 @@ def walk(
     """Return the closest valid points (N, d) of walks from starts (N, d), and their distances, infinite if invalid."""
     walks = _Walks(oracle, np.clip(starts, oracle.low, oracle.high), margins, trust)
     for step in range(steps):
-        walks.step(*oracle.memory[step % len(oracle.memory)])
+        if not walks.step(*oracle.memory[step % len(oracle.memory)]):
+            break
     return walks.z, walks.distance
 
 
@@ -136,14 +139,22 @@ class _Walks:
     def distance(self) -> np.ndarray:
         return np.where(self.least >= self.oracle.level, length(self.z, self.oracle.norm), np.inf)
 
-    def step(self, before: int, failed: int) -> None:
-        """Try points up to the aims and move to the best. Linearise there or, if none is better, at the aim."""
+    def step(self, before: int, failed: int) -> bool:
+        """Try points up to the aims and move to the best. Linearise there or, if none is better, at the aim.
+
+        Return False if all walks have ended.
+        """
         rows = np.flatnonzero((self.trust > self.oracle.shortest) & self.oracle.open())
         if not len(rows):
-            return
+            return False
         z, trust = self.z[rows], self.trust[rows, None]
         low, high = np.maximum(self.oracle.low[rows], z - trust), np.minimum(self.oracle.high[rows], z + trust)
         aims = self._aim(rows, low, high)
+        if self.oracle.sees_ahead:
+            going = self._going(rows, aims)
+            rows, aims, z, low, high, trust = (part[going] for part in (rows, aims, z, low, high, trust))
+            if not len(rows):
+                return True
         tries = np.clip(z[:, None] + _SHARES[:, None] * (aims - z)[:, None], low[:, None], high[:, None])  # (n, T, d)
         ahead = self.oracle.linearise(rows, aims, trust[:, 0], None) if self.oracle.sees_ahead else None
         if ahead is not None:
@@ -160,6 +171,17 @@ class _Walks:
         new, slot = np.flatnonzero(moved | (ahead is None)), np.where(moved, 0, failed)
         there, values, rows = tries[new, pick[new]], margins[new, pick[new]], rows[new]
         self._remember(rows, slot[new], there, *self.oracle.linearise(rows, there, self.trust[rows], values))
+        return True
+
+    def _going(self, rows: np.ndarray, aims: np.ndarray) -> np.ndarray:
+        """Return which walks have an aim (n, d) that is closer. The others forget, and end if they had forgotten."""
+        share, much = self.oracle.worth
+        going: np.ndarray = length(aims, self.oracle.norm) <= self.distance[rows] * (1 - share) - much
+        stuck = rows[~going]
+        forgotten = (self.margins[stuck, 1:] == _FREE).all(axis=(1, 2))
+        self.trust[stuck] *= np.where(forgotten, 0.0, 0.2)
+        self.margins[stuck, 1:], self.slopes[stuck, 1:] = _FREE, 0.0
+        return going
 
     def _aim(self, rows: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
         """Return the solutions (n, d) of the linearised problems: nearest to 0, or to a walk that is not valid."""
@@ -177,10 +199,13 @@ class _Walks:
         return np.clip(aims + base, low, high)
 
     def _corrected(self, rows: np.ndarray, aims: np.ndarray, margins: np.ndarray, slopes: np.ndarray) -> np.ndarray:
-        """Return the aims (n, d), moved as little as possible until the margins, linearised there, are valid."""
-        low, high, level = self.oracle.low[rows], self.oracle.high[rows], self.oracle.level[rows, None]
-        _, change = nearest(slopes, level + self.oracle.above - margins, low - aims, high - aims, self.oracle.norm)
-        return np.clip(aims + change, low, high)
+        """Return the aims (n, d), moved so that the linearisation of the lowest margin there reaches the level."""
+        if not margins.shape[1]:
+            return aims
+        each, lowest = np.arange(len(rows)), margins.argmin(axis=1)
+        slope, missing = slopes[each, lowest], self.oracle.level[rows] + self.oracle.above - margins[each, lowest]
+        share = missing / np.maximum((slope * slope).sum(axis=1), _STEEP)
+        return np.clip(aims + share[:, None] * slope, self.oracle.low[rows], self.oracle.high[rows])
 
     def _pick(self, rows: np.ndarray, tries: np.ndarray, margins: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the try (n,) to move to (the closest valid one, or the largest margin), and which walks move."""
