@@ -143,3 +143,12 @@ def test_the_stochastic_minecart_one_by_one_restores_with_another_seed():
     mined = batch.step(np.arange(3), np.zeros(3, dtype=int)).observations[:, 5:]
     assert np.array_equal(mined[0], mined[1])
     assert not np.array_equal(mined[0], mined[2])
+
+
+def test_an_environment_with_fonts_of_pygame_is_copied():
+    batch = GymnasiumBatch(envs.describe("fruit-tree-v0", max_steps=10), 10)
+    batch.reset(np.zeros(1, dtype=np.int64))
+    first = batch.snapshot(0)
+    expected = batch.step(np.array([0]), np.array([1])).observations
+    batch.restore(first, np.zeros(1, dtype=np.int64))
+    np.testing.assert_array_equal(batch.step(np.array([0]), np.array([1])).observations, expected)

@@ -29,6 +29,7 @@ MAX_BYTES = 1 << 18
 """The largest pickle: fifty times the size for known networks. The numbers of the tensors are not part of it."""
 DICTIONARY = "collections OrderedDict"
 _MARK = object()
+_NAMES_ONLY = "with allowed names only"
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def read_pickle(data: bytes, allowed: Collection[str]) -> Any:
 def _follow(name: str, argument: Any, stack: _Stack, memo: dict[int, Any], allowed: Collection[str]) -> None:
     if name == "GLOBAL":
         if argument not in allowed:
-            raise InvalidInput.expected("a checkpoint with allowed names only", brief(argument))
+            raise InvalidInput.expected(f"a checkpoint {_NAMES_ONLY}", brief(argument))
         stack.append(Name(argument))
     elif name in _CONSTANTS:
         stack.append(argument)
@@ -238,8 +239,10 @@ def read_checkpoint(path: str | Path) -> Checkpoint:
         return _read_network(archive, hashlib.sha256(data).hexdigest())
     except InvalidInput as error:
         other = _other_kind(data)
-        advice = "" if other is None else f". The file is {other}"
-        raise InvalidInput(f"{path}: {error}{advice}") from None
+        if other is None or _NAMES_ONLY in str(error):  # it names the class
+            advice = "" if other is None else f". The file is {other}"
+            raise InvalidInput(f"{path}: {error}{advice}") from None
+        raise InvalidInput(f"{path}: expected a PCN of MORL-Baselines or of the authors, got {other}") from None
 
 
 _OTHER_KINDS = (

@@ -411,7 +411,8 @@ def clone(env: Any) -> Any:
 
     `copy.deepcopy` does not work: many environments inherit Gymnasium's EzPickle, whose copies are newly constructed.
     """
-    memo: dict[int, Any] = {}
+    # Fonts and images of pygame cannot be copied; they only serve drawings, and are shared.
+    memo = {id(value): value for value in vars(env).values() if type(value).__module__.startswith("pygame")}
     twin = object.__new__(type(env))
     memo[id(env)] = twin
     inner = vars(env).get("env")

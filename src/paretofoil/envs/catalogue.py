@@ -215,14 +215,15 @@ def describe(gym_id: str, *, name: str | None = None, max_steps: int | None = No
 
 def outline(gym_id: str, *, name: str | None = None, max_steps: int | None = None, **kwargs: Any) -> CatalogueEntry:
     """Return an entry from the spaces alone. Objectives and actions are named by numbers; it counts as stochastic."""
-    from gymnasium.spaces import Discrete, utils
+    from gymnasium.spaces import Box, Discrete, utils
 
     env = _make_gymnasium(gym_id, **kwargs)
     rewards = getattr(env.unwrapped, "reward_space", None)
     if rewards is None or len(rewards.shape) != 1:
         raise InvalidInput.expected(f"{gym_id} to have a vector reward_space, as in MO-Gymnasium", rewards)
     if not isinstance(env.action_space, Discrete) or env.action_space.start != 0:
-        raise InvalidInput.expected(f"{gym_id} to have discrete actions that start at 0", env.action_space)
+        advice = "; train it elsewhere and use pf.from_torch with actions=" if isinstance(env.action_space, Box) else ""
+        raise InvalidInput.expected(f"{gym_id} to have discrete actions that start at 0", f"{env.action_space}{advice}")
     space = env.observation_space
     if not space.is_np_flattenable:
         raise InvalidInput.expected(f"{gym_id} to have observations that can be flattened", space)

@@ -45,7 +45,8 @@ EXPLORATION_SHARE = 0.8
 COOLING_SHARE = 0.8
 """The learning rate decreases over this share of the exploration."""
 FINAL_ROLLOUTS = 10
-"""At the end of exploration the mean returns of the front are estimated with this many times more rollouts."""
+"""At the end of exploration the mean returns of the front are estimated with this many times more rollouts, or with
+fewer if they would take more steps than the exploration."""
 MakeEnv = Callable[[int | None], BatchEnv]
 """Step limit, or None for the environment's own -> batch. An example is `partial(make_batch, "minecart")`."""
 
@@ -178,7 +179,9 @@ class Trainer:
         self.explored = self.steps >= config.steps or self._out_of_time(EXPLORATION_SHARE)
         if self.explored and self.expected:
             estimator = Estimator(config, self.env, self.learner.network.export(), self.rng)
-            self.steps += estimator.refresh(self.replay, self.replay.front, FINAL_ROLLOUTS)
+            once = config.rollouts * sum(len(self.replay.demonstrations[i].plan) for i in self.replay.front)
+            times = min(FINAL_ROLLOUTS, max(1, config.steps // max(once, 1)))
+            self.steps += estimator.refresh(self.replay, self.replay.front, times)
         if self.explored or self.iteration % config.report_every == 0:
             return self._report("explore", self.iteration, loss)
         return None

@@ -1,0 +1,378 @@
+"""Try every environment of MO-Gymnasium and every kind of agent of other libraries, and write two pages about it.
+
+Each trial is a process of its own with a time limit. Install what should be tried before (extras of MO-Gymnasium,
+sb3-contrib, morl-baselines), then run `python website/coverage.py`. An argument limits the trials to one by its name.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parents[1] / "docs"
+SECONDS = 600
+"""The time limit of a process."""
+VERB = [sys.executable, "-c", "from paretofoil.cli import main; main()"]
+BRIEFLY = {"warmup": 4, "episodes": 4, "candidates": 1, "rollouts": 2, "hidden": 16, "polish_rounds": 1}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What was tried, and what happened."""
+
+    name: str
+    outcome: str
+    """"explained", "refused", "not installed", "too slow" or "failed"."""
+    words: str = ""
+
+
+def run(command: list[str]) -> tuple[int, str, str]:
+    """Return the exit code, standard output and error of a process; the code is 124 if it took too long."""
+    settings = {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "1000", "PYTHONWARNINGS": "ignore"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, env=settings)
+    except subprocess.TimeoutExpired:
+        return 124, "", f"more than {SECONDS} seconds"
+    return done.returncode, done.stdout, done.stderr
+
+
+def judge(name: str, code: int, error: str) -> Trial:
+    """Return the trial of a process that did not succeed."""
+    if code == 124:
+        return Trial(name, "too slow", error)
+    lines = error.strip().splitlines() or [""]
+    refused = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    missing = [line for line in lines if "No module named" in line or "is not installed" in line]
+    if missing or (refused and "pip install" in refused[0]):
+        return Trial(name, "not installed", (missing or refused)[-1])
+    if code == 2 and refused:
+        return Trial(name, "refused", refused[0])
+    return Trial(name, "failed", lines[-1])
+
+
+def try_environment(name: str) -> Trial:
+    """Train an agent for a moment, load it in another process, and explain it."""
+    with tempfile.TemporaryDirectory() as folder:
+        sets = [word for setting, value in BRIEFLY.items() for word in ("--set", f"{setting}={value}")]
+        train = [
+            "train",
+            name,
+            "--steps",
+            "1000",
+            "--out",
+            folder,
+            "--overwrite",
+            "--quiet",
+            "--max-steps",
+            "20",
+            *sets,
+        ]
+        code, _, error = run([*VERB, *train])
+        if code:
+            return judge(name, code, error)
+        notes = [line.removeprefix("note: ") for line in error.splitlines() if line.startswith("note: ")]
+        notes = [line for line in notes if "warm-up" not in line]
+        front = json.loads((Path(folder) / "agent.json").read_text())["front"]
+        command = ",".join(f"{number:g}" for number in front[0])
+        code, _, error = run([*VERB, "explain", folder, f"--command={command}", "--all-foils"])
+        if code:
+            return judge(name, code, error)
+        return Trial(name, "explained", " ".join(notes))
+
+
+def environments() -> list[str]:
+    """Return the ids of MO-Gymnasium."""
+    import gymnasium
+    import mo_gymnasium  # noqa: F401 (registers them)
+
+    specs = gymnasium.registry.values()
+    return [spec.id for spec in specs if str(spec.entry_point).startswith("mo_gymnasium")]
+
+
+def explain(policy: Any, state: Any, command: Any, space: Any = None) -> None:
+    """Ask for the foil of the second-best action, or for more of the first continuous action."""
+    import numpy as np
+
+    import paretofoil as pf
+
+    foil: Any
+    if hasattr(policy, "amounts"):
+        foil = pf.more(policy.actions.names[0], 1e-3)
+    else:
+        foil = int(np.argsort(policy.log_probs(np.asarray(state)[None], np.asarray(command)[None])[0])[-2])
+    answer = pf.explain(policy, state=state, command=command, foil=foil, space=space)
+    print(f"explained: {answer.status.value}")
+
+
+def goal_environment(continuous: bool) -> Any:
+    """Return an environment with a goal: two numbers, and four actions or two continuous ones."""
+    import gymnasium
+    import numpy as np
+    from gymnasium import spaces
+
+    box = spaces.Box(-1.0, 1.0, (2,), np.float32)
+
+    class Goal(gymnasium.Env[Any, Any]):
+        observation_space = spaces.Dict(observation=box, achieved_goal=box, desired_goal=box)
+        action_space: Any = box if continuous else spaces.Discrete(4)
+
+        def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+            super().reset(seed=seed)
+            return {name: self.np_random.uniform(-1, 1, 2).astype(np.float32) for name in self.observation_space}, {}
+
+        def step(self, action: Any) -> Any:
+            return self.reset()[0], 0.0, True, False, {}
+
+        def compute_reward(self, achieved: Any, desired: Any, info: Any) -> Any:
+            return -np.abs(achieved - desired).sum(axis=-1)
+
+        def action_masks(self) -> Any:
+            return np.ones(4, dtype=bool)
+
+    return Goal()
+
+
+def sb3(
+    kind: str, package: str = "stable_baselines3", continuous: bool = False, policy: str = "MultiInputPolicy"
+) -> None:
+    """Explain a model of Stable-Baselines3 or sb3-contrib."""
+    from importlib import import_module
+
+    import paretofoil as pf
+
+    env = goal_environment(continuous)
+    model = getattr(import_module(package), kind)(policy, env, device="cpu", seed=0)
+    observation, _ = env.reset(seed=0)
+    white_box = pf.from_sb3(model, observation)
+    explain(white_box, *white_box.module.split(observation))  # type: ignore[operator]
+
+
+SEA, CAR = "deep-sea-treasure-concave-v0", "mo-mountaincarcontinuous-v0"
+
+
+def morl(name: str, env: str, **arguments: Any) -> Any:
+    """Return an untrained agent of MORL-Baselines, by the path of its class."""
+    from importlib import import_module
+
+    import mo_gymnasium
+
+    module, _, kind = f"morl_baselines.multi_policy.{name}".rpartition(".")
+    return getattr(import_module(module), kind)(mo_gymnasium.make(env), log=False, seed=0, **arguments)  # type: ignore[attr-defined]
+
+
+def pcn() -> None:
+    """Import a PCN with discrete actions from its file."""
+    import numpy as np
+
+    import paretofoil as pf
+
+    agent = morl("pcn.pcn.PCN", SEA, scaling_factor=np.array([0.1, 0.1, 0.01]))
+    with tempfile.TemporaryDirectory() as folder:
+        agent.save("pcn", folder)
+        file = Path(folder, "pcn.pt")
+        front = Path(folder, "front.txt")
+        front.write_text("1,-1,1\n8,-8,8\n")
+        imported = pf.import_agent(file, "deep-sea-treasure", front=front)
+    explain(imported.policy, pf.rollout(imported, [8, -8, 8])[0].state, [8, -8, 8], imported.space)
+
+
+def actor(name: str, **arguments: Any) -> None:
+    """Explain the mean of an actor of MORL-Baselines with continuous actions."""
+    import torch
+    from torch import nn
+
+    import paretofoil as pf
+
+    agent = morl(name, CAR, **arguments)
+
+    class Mean(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.network = agent.model if hasattr(agent, "model") else agent.policy
+
+        def forward(self, states: Any, commands: Any) -> Any:
+            if hasattr(agent, "model"):  # a PCN
+                return self.network(states, commands[:, :-1], commands[:, -1:])
+            act = getattr(self.network, "get_action", self.network)
+            return act(states, commands)
+
+    dim = agent.reward_dim
+    names = [f"objective {i}" for i in range(dim)]
+    space, command = pf.CommandSpace.preferences(names), [1.0 / dim] * dim
+    if hasattr(agent, "model"):
+        space = pf.CommandSpace([-100.0] * dim + [1.0], [0.0] * dim + [100.0], [*names, "horizon"])  # type: ignore[arg-type]
+        command = [-50.0] * dim + [50.0]
+    actions = pf.ActionSpace(["force"], [""], [-1.0], [1.0])  # type: ignore[arg-type]
+    policy = pf.from_torch(Mean().eval(), [-0.5, 0.0], space, actions=actions)
+    with torch.no_grad():
+        explain(policy, [-0.5, 0.0], command)
+
+
+def envelope() -> None:
+    """Explain Envelope Q-learning."""
+    import paretofoil as pf
+
+    space = pf.CommandSpace.preferences(["treasure", "time"])
+    policy = pf.from_q_module(morl("envelope.envelope.Envelope", SEA).q_net.eval(), [0.0, 0.0], space)
+    explain(policy, [0.0, 0.0], [0.5, 0.5])
+
+
+def gpi(kind: str) -> None:
+    """Explain GPI-LS or GPI-PD."""
+    import numpy as np
+    import torch
+
+    import paretofoil as pf
+
+    agent = morl(f"gpi_pd.gpi_pd.{kind}", SEA)
+    agent.set_weight_support([np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([0.5, 0.5])])
+    network, support = agent.q_nets[0], torch.stack(agent.weight_support)
+
+    @torch.no_grad()
+    def vectors(state: Any) -> Any:
+        network.eval()
+        states = torch.as_tensor(state, dtype=torch.float32).expand(len(support), -1)
+        return network(states, support).permute(1, 0, 2).numpy()
+
+    space = pf.CommandSpace.preferences(["treasure", "time"])
+    explain(pf.from_q_table(vectors), np.zeros(2, np.float32), [0.4, 0.6], space)
+
+
+def file_of(name: str, **arguments: Any) -> None:
+    """Import the file of an agent that `paretofoil import` does not read."""
+    import paretofoil as pf
+
+    agent = morl(name, CAR if "capql" in name or "continuous" in name else SEA, **arguments)
+    if hasattr(agent, "set_weight_support"):
+        import numpy as np
+
+        agent.set_weight_support([np.array([1.0, 0.0])])
+    with tempfile.TemporaryDirectory() as folder:
+        agent.save(save_replay_buffer=False, save_dir=f"{folder}/", filename="model")
+        pf.import_agent(f"{folder}/model.tar", "deep-sea-treasure")
+
+
+CONTRIB = "sb3_contrib"
+MORL, SB3, SB3_CONTRIB = "MORL-Baselines", "Stable-Baselines3", "sb3-contrib"
+AGENTS: dict[str, tuple[str, str, Callable[[], None]]] = {
+    **{k: (SB3, "`pf.from_sb3`", partial(sb3, k)) for k in ("PPO", "A2C", "DQN")},
+    **{
+        f"{k}, continuous": (SB3, "`pf.from_sb3`", partial(sb3, k, continuous=True))
+        for k in ("PPO", "A2C", "SAC", "TD3", "DDPG")
+    },
+    **{k: (SB3_CONTRIB, "`pf.from_sb3`", partial(sb3, k, CONTRIB)) for k in ("MaskablePPO", "TRPO", "QRDQN")},
+    **{
+        f"{k}, continuous": (SB3_CONTRIB, "`pf.from_sb3`", partial(sb3, k, CONTRIB, continuous=True))
+        for k in ("TRPO", "TQC")
+    },
+    "RecurrentPPO": (SB3_CONTRIB, "`pf.from_sb3`", lambda: sb3("RecurrentPPO", CONTRIB, policy="MultiInputLstmPolicy")),
+    "PCN": (MORL, "`paretofoil import`", pcn),
+    "PCN, continuous": (
+        MORL,
+        "`pf.from_torch(..., actions=...)`",
+        lambda: actor("pcn.pcn.PCN", scaling_factor=[0.1, 0.1, 0.01]),
+    ),
+    "Envelope": (MORL, "`pf.from_q_module`", envelope),
+    "Envelope, its file": (MORL, "`paretofoil import`", lambda: file_of("envelope.envelope.Envelope")),
+    "GPI-LS": (MORL, "`pf.from_q_table`", lambda: gpi("GPILS")),
+    "GPI-PD": (MORL, "`pf.from_q_table`", lambda: gpi("GPIPD")),
+    "GPI-LS, its file": (MORL, "`paretofoil import`", lambda: file_of("gpi_pd.gpi_pd.GPILS")),
+    "GPI-LS, continuous": (
+        MORL,
+        "`pf.from_torch(..., actions=...)`",
+        lambda: actor("gpi_pd.gpi_pd_continuous_action.GPILSContinuousAction"),
+    ),
+    "CAPQL": (MORL, "`pf.from_torch(..., actions=...)`", lambda: actor("capql.capql.CAPQL")),
+    "CAPQL, its file": (MORL, "`paretofoil import`", lambda: file_of("capql.capql.CAPQL")),
+}
+"""Library, door and trial of each kind of agent."""
+
+
+def try_agent(name: str) -> Trial:
+    code, said, error = run([sys.executable, __file__, "--agent", name])
+    if code or "explained: " not in said:
+        return judge(name, code, error)
+    return Trial(name, "explained", said.rpartition("explained: ")[2].strip())
+
+
+COUNTS = ("explained", "refused", "not installed", "too slow", "failed")
+ENVIRONMENTS_PAGE = """# Environments that can be trained and explained
+
+`paretofoil train ID` was tried with every id that MO-Gymnasium {version} registers: train for a moment, store the
+agent, load it in another process, and explain a decision. {counts}. `python website/coverage_pages.py` makes this page.
+
+| id | result | in its words |
+|---|---|---|
+{rows}
+
+Environments with continuous actions cannot be trained here. Train their agents elsewhere and
+[explain their actors](explain-your-own-agent.md#continuous-actions).
+"""
+AGENTS_PAGE = """# Kinds of agents that can be explained
+
+An untrained agent of each kind was made and one of its decisions explained. {counts}.
+`python website/coverage_pages.py` makes this page.
+
+| agent | library | by | result | in its words |
+|---|---|---|---|---|
+{rows}
+
+Policies without a command (PGMORL, MORL/D, EUPG, and models of Stable-Baselines3 without a Dict observation) have
+nothing that a counterfactual command could change.
+"""
+
+
+def counts(trials: list[Trial]) -> str:
+    """Return how many trials had each outcome, in words."""
+    numbers = {outcome: sum(trial.outcome == outcome for trial in trials) for outcome in COUNTS}
+    return f"Of {len(trials)}, " + ", ".join(f"{number} {outcome}" for outcome, number in numbers.items() if number)
+
+
+def cell(text: str) -> str:
+    """Return a text for a table, with files without their folders."""
+    return re.sub(r"/tmp/\S*/", "", text).replace("|", "\\|").replace("<", "&lt;")
+
+
+def write_pages(environment_trials: list[Trial], agent_trials: list[Trial]) -> None:
+    from importlib.metadata import version
+
+    rows = [f"| {t.name} | {t.outcome} | {cell(t.words)} |" for t in environment_trials]
+    page = ENVIRONMENTS_PAGE.format(
+        version=version("mo-gymnasium"), counts=counts(environment_trials), rows="\n".join(rows)
+    )
+    (DOCS / "coverage-environments.md").write_text(page)
+    rows = [
+        f"| {t.name} | {AGENTS[t.name][0]} | {AGENTS[t.name][1]} | {t.outcome} | {cell(t.words)} |"
+        for t in agent_trials
+    ]
+    (DOCS / "coverage-agents.md").write_text(AGENTS_PAGE.format(counts=counts(agent_trials), rows="\n".join(rows)))
+
+
+def main() -> None:
+    if "--agent" in sys.argv:
+        from paretofoil.core.errors import InvalidInput
+
+        try:
+            AGENTS[sys.argv[-1]][2]()
+        except InvalidInput as error:
+            print(f"error: {error}", file=sys.stderr)
+            sys.exit(2)
+        return
+    environment_trials = [try_environment(name) for name in environments()]
+    agent_trials = [try_agent(name) for name in AGENTS]
+    write_pages(environment_trials, agent_trials)
+    failed = [trial for trial in (*environment_trials, *agent_trials) if trial.outcome == "failed"]
+    for trial in failed:
+        print(f"{trial.name}: {trial.words}", file=sys.stderr)
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
