@@ -16,12 +16,13 @@ from paretofoil.web.user_study.replies import Replies
 
 
 def write_networks(folder: Path) -> None:
-    """Write an ONNX file, and a PCN in the format of MORL-Baselines that imitates a shipped agent."""
+    """Write an ONNX file, a PCN in the format of MORL-Baselines that imitates a shipped agent, and a front."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         _export(folder / "network.onnx")
     (folder / "weights").mkdir()
     (folder / "weights" / "PCN_model.pt").write_bytes(morl_file(_imitation("deep-sea-treasure")))
+    (folder / "front.txt").write_text("0.7, -1, 1\n23.7, -19, 19\n")  # of the map deep-sea-treasure-v0, with the horizon
 
 
 class _SideBySide(nn.Module):
