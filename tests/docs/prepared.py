@@ -22,7 +22,9 @@ def write_networks(folder: Path) -> None:
         _export(folder / "network.onnx")
     (folder / "weights").mkdir()
     (folder / "weights" / "PCN_model.pt").write_bytes(morl_file(_imitation("deep-sea-treasure")))
-    (folder / "front.txt").write_text("0.7, -1, 1\n23.7, -19, 19\n")  # of the map deep-sea-treasure-v0, with the horizon
+    (folder / "front.txt").write_text(
+        "0.7, -1, 1\n23.7, -19, 19\n"
+    )  # of the map deep-sea-treasure-v0, with the horizon
 
 
 class _SideBySide(nn.Module):

@@ -162,12 +162,27 @@ def test_a_time_limit_leaves_a_bound_that_holds_and_claims_no_proof() -> None:
     assert answer.proof.status == "gap"
 
 
+@pytest.mark.parametrize("step", [0, 3])
+def test_without_a_finite_environment_it_is_proven_how_far_the_episode_stays_the_same(step: int) -> None:
+    agent = agent_named("minecart")
+    decision = pf.rollout(agent, agent.front[5])[step]
+    answer = pf.explain(agent, decision, pf.outcome("ore 0 >= 1"), limits=pf.Limits(0.5))
+    assert answer.status is Status.FOUND
+    assert 0.001 < answer.lower_bound < answer.closest.distance
+    assert "the episode stays the same (proven)." in answer.paragraph()
+    commands = np.concatenate([answer.question.command[None], closer_commands(agent, answer, 40)])
+    episodes = episodes_under(agent, commands, decision.snapshot)
+    assert (episodes.actions == episodes.actions[0]).all()
+    wider = answer.question.command + 20 * (commands - answer.question.command)
+    assert not (episodes_under(agent, wider, decision.snapshot).lengths == episodes.lengths[0]).all()
+
+
 def test_without_a_finite_environment_the_answer_is_what_rollouts_found() -> None:
     agent, foil = agent_named("minecart"), pf.outcome("ore 0 >= 1")
     answer = pf.explain(agent, [0.3, 0.3, -1.0], foil, limits=pf.Limits(0.5))
     assert answer.status is Status.FOUND
     assert answer.search.name == "rollouts"
-    assert answer.proof is None
+    assert pf.explain(agent, [0.3, 0.3, -1.0], foil, limits=pf.Limits(0.2), search="rollouts").proof is None
     assert episodes_under(agent, answer.command[None]).returns[0, 0] >= 1 - 1e-3 * agent.space.scale[0]
     with pytest.raises(InvalidInput, match="finitely many states and a white-box policy"):
         pf.explain(agent, [0.3, 0.3, -1.0], foil, search="exact")

@@ -1,8 +1,9 @@
-"""Greedy episodes of whole sets of commands, in deterministic environments with finitely many states.
+"""Greedy episodes of whole sets of commands, in deterministic environments.
 
 There the greedy episode is a function of the initial command alone: the remaining command is the initial one minus the
 return collected so far. A set of commands is followed together, as long as bounds of the differences between actions
-show which action is chosen.
+show which action is chosen. This needs finitely many states, except for the set of commands under which an episode
+provably stays the same.
 """
 
 from collections.abc import Sequence
@@ -13,9 +14,11 @@ import numpy as np
 
 from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
+from paretofoil.core.options import now
 from paretofoil.core.policy import WhiteBoxPolicy, greedy_actions, query
 from paretofoil.envs.batch import TransitionTable, tabulate
 from paretofoil.envs.checker import replay_difference
+from paretofoil.envs.episode import Episodes
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns
 from paretofoil.proof.shares import Contest, ContestStack, stack_contests
@@ -41,10 +44,17 @@ def require_deterministic(agent: Agent) -> None:
 
 
 def is_provable(agent: Agent) -> bool:
-    """Return whether proofs over whole episodes are possible: finitely many states and a white-box policy."""
-    return agent.environment.finite and not agent.horizon and isinstance(agent.policy, WhiteBoxPolicy)
+    """Return whether proofs over all episodes are possible: finitely many states and a white-box policy."""
+    return agent.environment.finite and can_bound(agent)
 
 
+def can_bound(agent: Agent) -> bool:
+    """Return whether leads of actions can be bounded: a white-box policy, and commands that are returns."""
+    return not agent.horizon and not agent.space.simplex and isinstance(agent.policy, WhiteBoxPolicy)
+
+
+_FIRST_RADIUS, _LEAST_RADIUS, _RADIUS_SHARE = 1 / 32, 1e-6, 0.02
+"""The first radius around a command that is tried, the smallest, and the share to which it is determined."""
 _OUTWARDS = 1e-12
 """More than the relative rounding error of the side of a box."""
 
@@ -68,41 +78,26 @@ class Progress(Columns):
         )
 
 
-class EpisodesOfSets:
-    """Follows sets of commands through the states of an environment, for one agent."""
+class Leads:
+    """Bounds of the lead of some actions over others in numbered states, for one agent."""
 
-    def __init__(self, agent: Agent) -> None:
-        self.agent = agent
-        self.table: TransitionTable = tabulate(agent.environment)
+    def __init__(self, agent: Agent, observations: np.ndarray, masks: np.ndarray) -> None:
+        self.agent, self.observations, self.masks = agent, observations, masks  # (S, n) and (S, A)
         self.deviation = 0.0
         """The largest rounding error, in margins, that was measured so far."""
         self._contests: dict[int, Contest] = {}
-        shape = len(self.table.final), agent.space.dim
+        shape = len(masks), agent.space.dim
         self._least, self._most = np.full(shape, np.inf), np.full(shape, -np.inf)  # of the contest of each state
         self._stacks: list[ContestStack] = []
 
     @property
     def num_actions(self) -> int:
-        return self.table.masks.shape[1]
+        return self.masks.shape[1]
 
     @property
     def assumed(self) -> float:
         """The rounding error, in margins, that proofs assume so far; 0 if it is derived."""
         return max((contest.slack for contest in self._contests.values() if contest.around.any()), default=0.0)
-
-    def advance(self, progress: Progress, actions: np.ndarray) -> tuple[Progress, np.ndarray, np.ndarray]:
-        """Return the progress after one action (B,) each, which episodes end with it, and which end the task."""
-        table = self.table
-        rewards = table.rewards[progress.state, actions, 0]
-        state, step = table.next_states[progress.state, actions, 0], progress.step + 1
-        final = table.final[state]
-        # Brent's cycle detection: if state and remaining command repeat, the episode repeats until the step limit.
-        nothing = ~rewards.any(axis=1)
-        loops = nothing & (state == progress.anchor) & ~final
-        renew = ~nothing | (step >= 2 * progress.anchor_step)
-        anchor, anchor_step = np.where(renew, state, progress.anchor), np.where(renew, step, progress.anchor_step)
-        ends = final | loops | (step >= self.agent.environment.max_steps)
-        return Progress(state, step, progress.collected + rewards, anchor, anchor_step), ends, final
 
     def leads(
         self,
@@ -138,19 +133,19 @@ class EpisodesOfSets:
         steep = np.abs(slopes)
         reach = np.abs(offsets) + (steep @ (np.abs(collected) + size[:, None])[:, :, None])[:, :, 0]
         offsets += steep.sum(axis=2) * off + _ROUNDING * reach - (slopes @ collected[:, :, None])[:, :, 0]
-        valid, other = (np.take_along_axis(self.table.masks[state], side, axis=1) for side in (ahead, behind))
+        valid, other = (np.take_along_axis(self.masks[state], side, axis=1) for side in (ahead, behind))
         compared = valid & other & (ahead != behind)
         return HalfSpaces(slopes * compared[:, :, None], np.where(compared, offsets, np.where(valid, 1.0, -1.0)))
 
     def choices(self, state: np.ndarray, commands: np.ndarray) -> np.ndarray:
         """Return the action (N,) that the policy chooses in states (N,) under remaining commands (N, d)."""
-        scores = query(self.agent.policy, self.table.observations[state], commands)
-        return greedy_actions(scores, self.table.masks[state])
+        scores = query(self.agent.policy, self.observations[state], commands)
+        return greedy_actions(scores, self.masks[state])
 
     def _include(self, state: np.ndarray, least: np.ndarray, most: np.ndarray) -> None:
         """Let the contests of states (B,) include all remaining commands of boxes (B, d)."""
         outside = ((least < self._least[state]) | (most > self._most[state])).any(axis=1)
-        outside &= self.table.masks[state].sum(axis=1) > 1  # else there is nothing to compare
+        outside &= self.masks[state].sum(axis=1) > 1  # else there is nothing to compare
         if not outside.any():
             return
         for number in np.unique(state[outside]).tolist():
@@ -160,19 +155,75 @@ class EpisodesOfSets:
             width = np.maximum(high - low, 1e-6)
             self._least[number], self._most[number] = low - width / 4, high + width / 4
             self._contests[number] = self._contest(number, self._least[number], self._most[number])
-        self._stacks = stack_contests(self._contests, self.table.masks)
+        self._stacks = stack_contests(self._contests, self.masks)
 
     def _contest(self, state: int, low: np.ndarray, high: np.ndarray) -> Contest:
         """Return the differences between the valid actions of a state, for remaining commands of a box."""
-        valid = tuple(np.flatnonzero(self.table.masks[state]).tolist())
+        valid = tuple(np.flatnonzero(self.masks[state]).tolist())
         policy: Any = self.agent.policy
-        folded = policy.fold(self.table.observations[state])
+        folded = policy.fold(self.observations[state])
         probes = low + probe_shares(len(low)) * (high - low)
-        states = np.repeat(self.table.observations[state][None], len(probes), axis=0)
+        states = np.repeat(self.observations[state][None], len(probes), axis=0)
         off = (query(policy, states, probes) - folded.logits(probes))[:, valid]
         measured = float(np.ptp(off, axis=1).max())
         self.deviation = max(self.deviation, measured)
         return Contest.of(folded, valid, (low, high), measured)
+
+
+class EpisodesOfSets(Leads):
+    """Follows sets of commands through the states of an environment, for one agent."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.table: TransitionTable = tabulate(agent.environment)
+        super().__init__(agent, self.table.observations, self.table.masks)
+
+    def advance(self, progress: Progress, actions: np.ndarray) -> tuple[Progress, np.ndarray, np.ndarray]:
+        """Return the progress after one action (B,) each, which episodes end with it, and which end the task."""
+        table = self.table
+        rewards = table.rewards[progress.state, actions, 0]
+        state, step = table.next_states[progress.state, actions, 0], progress.step + 1
+        final = table.final[state]
+        # Brent's cycle detection: if state and remaining command repeat, the episode repeats until the step limit.
+        nothing = ~rewards.any(axis=1)
+        loops = nothing & (state == progress.anchor) & ~final
+        renew = ~nothing | (step >= 2 * progress.anchor_step)
+        anchor, anchor_step = np.where(renew, state, progress.anchor), np.where(renew, step, progress.anchor_step)
+        ends = final | loops | (step >= self.agent.environment.max_steps)
+        return Progress(state, step, progress.collected + rewards, anchor, anchor_step), ends, final
+
+
+def unchanged_radius(
+    leads: Leads, episode: Episodes, command: np.ndarray, region: tuple[np.ndarray, np.ndarray], deadline: float
+) -> float:
+    """Return a scaled distance from a command within which no command of the region changes its greedy episode.
+
+    The states of `leads` are those of the episode, step by step.
+    """
+    length = int(episode.lengths[0])
+    actions, rewards = episode.actions[0, :length], episode.rewards[0, :length]
+    collected = np.zeros((length, len(command)))
+    collected[1:] = np.cumsum(rewards, axis=0)[:-1]
+    ahead = np.tile(np.arange(leads.num_actions), (length, 1))
+    chosen = np.repeat(actions[:, None], leads.num_actions, axis=1)
+
+    def is_unchanged(radius: float) -> bool:
+        reach = radius * leads.agent.space.scale
+        box = np.maximum(command - reach, region[0]), np.minimum(command + reach, region[1])
+        low, high = (np.repeat(side[None], length, axis=0) for side in box)
+        bounds = leads.leads(np.arange(length), low, high, collected, ahead, chosen)
+        sides = (bounds.slopes * side[:, None, :] for side in (low, high))
+        most = np.maximum(*sides).sum(axis=2) + bounds.offsets
+        return bool(((most < 0.0) | (ahead == chosen)).all())
+
+    proven, too_large = 0.0, 2.0  # of the ranges
+    radius = _FIRST_RADIUS
+    while now() < deadline and radius > _LEAST_RADIUS and too_large - proven > _RADIUS_SHARE * too_large:
+        if is_unchanged(radius):
+            proven = radius
+        else:
+            too_large = radius
+        radius = min(2.0 * radius, (proven + too_large) / 2) if proven else radius / 2
+    return proven
 
 
 _C = TypeVar("_C", bound=Columns)

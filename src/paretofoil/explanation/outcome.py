@@ -15,8 +15,8 @@ from paretofoil.core.options import DEFAULTS, NO_LIMITS, Limits, Options, Stop, 
 from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.envs.batch import tabulate
 from paretofoil.explanation.ask import action_names, record_question
-from paretofoil.explanation.episodes import is_provable, require_deterministic
-from paretofoil.explanation.outcome_search import GAP, SAME, Event, Goal, OutcomeSearch, OutcomeSearchResult
+from paretofoil.explanation.episodes import can_bound, is_provable, require_deterministic
+from paretofoil.explanation.outcome_search import GAP, SAME, Event, Goal, OutcomeSearch, OutcomeSearchResult, Proof
 from paretofoil.explanation.questions import make_questions
 from paretofoil.explanation.verify import counterfactual, round_command
 from paretofoil.search.registry import AUTO
@@ -209,7 +209,7 @@ class _Reader:
 def check_outcome(agent: Agent, outcome: Outcome, method: Any, options: Options) -> None:
     """Raise an error, before anything is computed, if an outcome cannot be the foil of this agent."""
     read_outcome(outcome, agent)
-    _proves(agent, method, NO_LIMITS, options)
+    _choose_proof(agent, method, NO_LIMITS, options)
 
 
 def explain_outcome(
@@ -220,7 +220,7 @@ def explain_outcome(
     The limits are those of one question. Each command of the answer is rolled out once more, alone.
     """
     started, goal = now(), read_outcome(outcome, agent)
-    proves = _proves(agent, method, limits, options)
+    kind = _choose_proof(agent, method, limits, options)
     if decision.snapshot is None:
         raise InvalidInput.expected("a decision of a rollout, which has the state of the environment", repr(decision))
     [question] = make_questions(agent, decision, [decision.action], replace(options, kappa=0.0))
@@ -228,7 +228,7 @@ def explain_outcome(
     if search.meets(question.command):
         what = f"an outcome that the episode under {question.command.tolist()} does not meet"
         raise InvalidInput.expected(what, f"{str(outcome)!r}, which it meets")
-    result = search.run(prove=proves)
+    result = search.run(kind)
     batch, row = QuestionBatch([question]), np.zeros(1, dtype=int)
 
     def counterfactual_at(command: np.ndarray) -> Counterfactual:
@@ -239,7 +239,7 @@ def explain_outcome(
         return next((command for command in commands if search.meets(command)), None)
 
     [scores] = batch.scores_at(row, question.command[None], "original")
-    proof = _certificate(result, question, now() - started) if proves else None
+    proof = _certificate(result, question, now() - started) if kind else None
     status, stop, quoted, closest = Status.NOT_FOUND, result.stop, None, None
     if result.closest is None and proof is not None and proof.status == "infeasible":
         status = Status.PROVEN_INFEASIBLE
@@ -254,7 +254,7 @@ def explain_outcome(
     return Answer(
         status,
         record_question(question, scores, names, agent.phrases, outcome=str(outcome)),
-        SearchRecord(EXACT if proves else ROLLOUTS, 0, stop, queries, now() - started),
+        SearchRecord(EXACT if kind == "closest" else ROLLOUTS, 0, stop, queries, now() - started),
         quoted,
         closest,
         proof,
@@ -262,8 +262,8 @@ def explain_outcome(
     )
 
 
-def _proves(agent: Agent, method: Any, limits: Limits, options: Options) -> bool:
-    """Return whether the answer will have a proof; raise an error for options that outcomes do not support."""
+def _choose_proof(agent: Agent, method: Any, limits: Limits, options: Options) -> Proof | None:
+    """Return what will be proven about the answer; raise an error for options that outcomes do not support."""
     if method not in (AUTO, EXACT, ROLLOUTS):
         raise InvalidInput.expected(f"a search for outcomes among {AUTO}, {EXACT}, {ROLLOUTS}", repr(method))
     if limits.queries is not None:
@@ -273,17 +273,19 @@ def _proves(agent: Agent, method: Any, limits: Limits, options: Options) -> bool
             got = f"{name}={getattr(options, name)!r}"
             raise InvalidInput.expected(f"only the options {', '.join(_OPTIONS)} for an outcome", got)
     if method == ROLLOUTS:
-        return False
+        return None
     try:
         require_deterministic(agent)
-        if not is_provable(agent):
-            what = "finitely many states and a white-box policy, for a proof about outcomes"
-            raise InvalidInput.expected(what, f"{agent.name} in {agent.environment.name}")
     except InvalidInput:
         if method == EXACT:
             raise
-        return False
-    return True
+        return None
+    if is_provable(agent):
+        return "closest"
+    if method == EXACT:
+        what = "finitely many states and a white-box policy, for a proof about outcomes"
+        raise InvalidInput.expected(what, f"{agent.name} in {agent.environment.name}")
+    return "radius" if can_bound(agent) else None
 
 
 def _certificate(result: OutcomeSearchResult, question: Question, seconds: float) -> Certificate:

@@ -14,7 +14,7 @@ No box that is closer than the result is left: it is the closest. If none is lef
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,11 +26,13 @@ from paretofoil.core.policy import IMPOSSIBLE, query
 from paretofoil.core.question import Question
 from paretofoil.envs.batch import TransitionTable
 from paretofoil.envs.episode import DECIMALS, Episodes, greedy, run_episodes
-from paretofoil.explanation.episodes import EpisodesOfSets, Progress, join
+from paretofoil.explanation.episodes import EpisodesOfSets, Leads, Progress, join, unchanged_radius
 from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Claim, Effort, branch_and_bound, halves
 from paretofoil.proof.halfspace import cut, nearest
 
+Proof = Literal["closest", "radius"]
+"""What is proven: that no command is closer, or that the episode stays the same within a radius."""
 GAP = 0.01
 """An answer is the closest if no command is closer by more than this share of its distance."""
 SAME = 1e-3
@@ -198,8 +200,9 @@ class OutcomeSearch:
         self.boxes = self.queries = 0
         self.steps: list[tuple[int, int, int, np.ndarray]] = []  # previous step, state, action, collected before
 
-    def run(self, *, prove: bool) -> OutcomeSearchResult:
-        """Search with rollouts, and then prove the result, if requested."""
+    def run(self, proof: Proof | None) -> OutcomeSearchResult:
+        """Search with rollouts, and prove what is requested about the closest command."""
+        radius, rounding = self._unchanged_radius() if proof == "radius" else (0.0, (0.0, 0.0))
         generator = np.random.default_rng(0)
         count = _CANDIDATES // 10 if self.is_random else _CANDIDATES
         random = generator.uniform(self.low, self.high, (count, len(self.low)))
@@ -211,15 +214,28 @@ class OutcomeSearch:
                 self._try(rest[first : first + _TOGETHER])
         if self.best is not None:
             self._approach()
-        if not prove:
+        if proof != "closest":
             stop = Stop.OUT_OF_TIME if now() >= self.deadline else Stop.COMPLETE
             distance, closest = self.best or (np.inf, None)
-            return OutcomeSearchResult(closest, distance, stop)
+            return OutcomeSearchResult(closest, distance, stop, radius, self.boxes, *rounding)
         self.episodes = EpisodesOfSets(self.agent)
         stop = self._search()
         distance, closest = self.best or (np.inf, None)
         rounding = self.episodes.assumed, self.episodes.deviation
         return OutcomeSearchResult(closest, distance, stop, min(self.unresolved, self.reach), self.boxes, *rounding)
+
+    def _unchanged_radius(self) -> tuple[float, tuple[float, float]]:
+        """Return the radius within which the episode stays the same, and the rounding that it assumes and measured.
+
+        The original command does not meet the outcome, so that no command within the radius does.
+        """
+        episode = self._run(self.original[None], 1, seed=0)
+        count = int(episode.lengths[0])
+        leads = Leads(self.agent, episode.observations[0, :count], episode.masks[0, :count])
+        half = now() + (self.deadline - now()) / 2
+        radius = unchanged_radius(leads, episode, self.original, (self.low, self.high), half)
+        self.boxes += count
+        return radius, (leads.assumed, leads.deviation)
 
     @property
     def reach(self) -> float:

@@ -321,6 +321,11 @@ class _Words:
         if self.answer.status is not Status.PROVEN_CLOSEST:
             if bound <= 0:
                 return _text(["A smaller change may exist: none is ruled out.", self.reason])
+            if self.answer.search.name == "rollouts":
+                same = (
+                    f"up to a scaled change of {rounded_down(bound)}{norm}, the episode stays the same ({self.proven})"
+                )
+                return _text([f"A smaller change may exist{where}; {same}.", self.reason])
             ruled_out = f"only changes that are more than {smaller} % smaller{norm} are ruled out ({self.proven})"
             limited = self.answer.search.stop in (Stop.OUT_OF_TIME, Stop.OUT_OF_BOXES)
             hint = "With a larger limit, the search would find it or prove that there is none." if limited else ""
