@@ -84,6 +84,8 @@ PATTERNS = {
     rf"for{RUNS}",
     "not attainable": rf"No attainable command that makes the agent choose {ACTION.format('foil')} was found "
     r"\((?:none was|(?P<one>1) was|(?P<tried>[\d,]+) were) rolled out\)\.",
+    "none attainable": rf"No command in the search region makes the agent choose {ACTION.format('foil')} and then "
+    rf"delivers what it asks for \(proven{ASSUMED}\)\.",
     "caveat": r"The agent may not be able to achieve what this command asks for\.",
 }
 """The sentences of an answer."""

@@ -506,6 +506,20 @@ class AnswerReader(Reader):
         tried = int(says.get("tried", says.get("one", "0")).replace(",", ""))
         assert tried == self.answer.rollouts.attainable.num_rollouts  # type: ignore[union-attr]
 
+    def none_attainable(self, says: dict[str, str]) -> None:
+        """Check the claim at returns that the agent achieves, which are the commands that it may deliver."""
+        assert self.is_foil(says)
+        attainable = self.answer.rollouts.attainable  # type: ignore[union-attr]
+        assert attainable is not None
+        assert attainable.proven_none
+        self.check_assumption(says, attainable.assumed)
+        question, scale = self.answer.question, self.facts.scale
+        for command in np.random.default_rng(0).uniform(question.low, question.high, (5, len(scale))):
+            achieved = self.facts.runs(command, 1, seed=2)[0] - self.decision.collected
+            again = np.clip(achieved, question.low, question.high)
+            missed = np.abs(self.facts.runs(again, 1, seed=2)[0] - self.decision.collected - again) / scale
+            assert self.margins(again[None])[0] < self.kappa or (missed > 0.01).any()
+
     def check_delivery(self, says: dict[str, str], command: np.ndarray) -> None:
         """Check that the command, issued here, takes the foil and delivers what it asks for."""
         agent = self.facts.agent

@@ -20,7 +20,7 @@ STATE = ["--state", "3,3", "--remaining", "8,-2", "--foil", "down"]
             "1 to 100,000,000 samples",
         ),
         (["agents", "minecrat"], "(did you mean minecart?)"),
-        ([*DEEP_SEA, "--command", "8,-8"], "expected either --foil or --all-foils, got neither"),
+        ([*DEEP_SEA, "--command", "8,-8"], "expected one of --foil, --outcome and --all-foils, got none of them"),
         (
             [*DEEP_SEA, "--foil", "down"],
             "--state and --remaining for any state, got none of them",

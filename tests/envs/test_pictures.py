@@ -75,6 +75,9 @@ def test_an_environment_that_does_not_draw_is_an_error():
             super().reset(seed=seed)
             return 0, {}
 
+        def step(self, action):
+            return 0, np.zeros(2), False, False, {}
+
         def render(self):
             return None
 

@@ -109,7 +109,9 @@ def test_a_box_must_have_a_name_and_somebody_who_set_it() -> None:
     with pytest.raises(InvalidInput, match="expected box among reachable, paper, got 'papers'"):
         Options(box="papers")  # type: ignore[arg-type]
     decision, options = decision_in(agent, agent.front[0], 0), Options(box="paper")
-    with pytest.raises(InvalidInput, match="expected an agent, whose environment has the paper's box, got the policy"):
+    with pytest.raises(
+        InvalidInput, match="expected an agent, because box='paper' needs its environment, got the policy"
+    ):
         make_questions(agent.policy, decision, [decision.others[0]], options, space=agent.space)
 
 

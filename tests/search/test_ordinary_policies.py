@@ -104,7 +104,7 @@ def test_boundary_loses_nothing_that_it_finds_on_the_exact_policy(name: str, kin
     exact, ordinary = ask(questions, search), ask(rebuilt(questions, KINDS[kind]), search)
     assert [a.found for a in ordinary] == [a.found for a in exact]
     for a, b in zip(exact, ordinary, strict=True):
-        assert not a.found or b.closest.distance == pytest.approx(a.closest.distance, rel=0.01)
+        assert not a.found or b.closest.distance <= 1.01 * a.closest.distance
 
 
 def test_the_batch_does_change_the_last_bits_of_an_ordinary_policy() -> None:

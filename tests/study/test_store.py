@@ -18,7 +18,7 @@ from paretofoil.agents import Agent, load_agent, save_agent
 from paretofoil.core.answer import Status
 from paretofoil.core.command import CommandSpace
 from paretofoil.core.errors import InvalidInput
-from paretofoil.search import CFZoo, Exact, NearestFront
+from paretofoil.search import Boundary, CFZoo, Exact, NearestFront
 from paretofoil.search.registry import Method, methods
 from paretofoil.study import (
     CaseRule,
@@ -216,7 +216,10 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
 @pytest.fixture
 def written(tmp_path: Path) -> Path:
     """A study with answers, of an agent that lies beside it."""
-    path, searches = tmp_path / "study.sqlite", {"mine": CFZoo(20, 31), "proof": Exact(), "steps": ProjectedCW(5)}
+    path, searches = (
+        tmp_path / "study.sqlite",
+        {"mine": CFZoo(20, 31), "proof": Exact(start=Boundary()), "steps": ProjectedCW(5)},
+    )
     run_study(make_study([saved_agent(tmp_path)], searches, CaseRule(1, 2, 1)), path, workers=1)
     return path
 
