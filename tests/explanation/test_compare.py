@@ -155,3 +155,12 @@ def test_equal_returns_differ_if_only_one_task_ended() -> None:
     ended, limit = np.array([[1.0, 2.0, True]]), np.array([[1.0, 2.0, False]])
     assert differ(ended, limit).tolist() == [True]
     assert differ(ended, ended + 1e-9).tolist() == [False]
+
+
+@pytest.mark.parametrize("seconds", [1e-9, 1e-3])
+def test_without_time_for_a_proof_nothing_is_claimed(seconds: float) -> None:
+    first, second = (pf.load_agent(name) for name in ("deep-sea-treasure", "deep-sea-treasure-early"))
+    result = pf.compare(first, second, seconds=seconds)
+    assert result.differ[0] < 0.2
+    assert result.differ[1] > 0.8
+    assert "end differently" in str(result)

@@ -33,6 +33,8 @@ _NEAREST, _PROBES = 32, 64
 """Commands that differ, and points between each of them and the start, among which the nearest example is sought."""
 _ROUNDING = 1.02
 """A rounded example may be this many times as far as the nearest one."""
+_LEAST_SECONDS = 1e-6
+"""What the second atlas gets if the first one took all of the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,7 @@ def compare(
     atlases = []
     for number, agent in enumerate(agents):
         if provable:
-            left = seconds / 2 if number == 0 else max(seconds - (now() - begin), 0.0)
+            left = seconds / 2 if number == 0 else max(seconds - (now() - begin), _LEAST_SECONDS)
             watch = None if progress is None else _half(progress, 50 * number)
             options: dict[str, Any] = {"undecided": undecided, "samples": samples, "seed": seed}
             atlases.append(atlas(agent, seconds=left, progress=watch, **options))
@@ -218,7 +220,7 @@ def ends_of(agent: Agent, commands: np.ndarray) -> np.ndarray:
 def _ends(result: Atlas) -> np.ndarray:
     """Return the outcomes of an atlas: (K, d + 1)."""
     rows = [np.append(outcome.achieved, outcome.finished) for outcome in result.outcomes]
-    return np.array(rows).reshape(len(rows), -1)
+    return np.array(rows) if rows else np.zeros((0, len(result.objectives) + 1))
 
 
 def _half(progress: Callable[[int, int], None], done: int) -> Callable[[int, int], None]:
