@@ -5,8 +5,8 @@
 Atlases: commands inside proven cells, half of them close to the edge of their cell.
 
 Outcome questions: points of the front as goals from commands of the front; then returns that the environment allows,
-and that no sampled command leads to. Commands that are closer than the proven bound, half of them just so, must not
-meet the goal. Where a goal is proven infeasible, no command may.
+and that no sampled command leads to. Commands that are closer than the proven bound must not meet the goal; half of
+those that are tried are only just closer. Where a goal is proven infeasible, no command may meet it.
 
 Prints a line per agent and kind of proof, and fails if one command contradicts a proof.
 """
@@ -127,6 +127,7 @@ def attack_answers(
 ) -> tuple[str, int, int]:
     """Return the statuses and times of outcome questions, the commands that were rolled out, and contradictions."""
     statuses: list[Status] = []
+    open_bounds: list[float] = []
     seconds: list[float] = []
     tried = wrong = 0
     for command, goal in questions:
@@ -137,6 +138,8 @@ def attack_answers(
             continue
         seconds.append(time.process_time() - start)
         statuses.append(answer.status)
+        if answer.status not in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE):
+            open_bounds.append(answer.lower_bound)
         commands = closer_commands(agent, answer, options.commands // len(questions), rng)
         if len(commands) and answer.lower_bound:
             assert answer.live is not None
@@ -146,7 +149,8 @@ def attack_answers(
         return "no questions", 0, 0
     closest, none = (statuses.count(s) for s in (Status.PROVEN_CLOSEST, Status.PROVEN_INFEASIBLE))
     times = f"median {np.median(seconds):.2f}, longest {max(seconds):.2f}, {sum(s < 2 for s in seconds)} within 2 CPU s"
-    return f"of {len(statuses)}, {closest} proven closest and {none} infeasible, {times}", tried, wrong
+    left = f"; proven distances of the others: {min(open_bounds):.3g} to {max(open_bounds):.3g}" if open_bounds else ""
+    return f"of {len(statuses)}, {closest} proven closest and {none} infeasible, {times}{left}", tried, wrong
 
 
 def main() -> None:

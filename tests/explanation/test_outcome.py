@@ -36,7 +36,7 @@ def episodes_under(agent: pf.Agent, commands: np.ndarray, snapshot: Any = None) 
 
 
 def closer_commands(agent: pf.Agent, answer: pf.Answer, count: int) -> np.ndarray:
-    """Return random commands of the search region that are closer than the proven distance, half of them just so."""
+    """Return random commands of the search region that are closer than the proven distance; half of them only just."""
     rng, question = np.random.default_rng(0), answer.question
     if answer.lower_bound == np.inf:
         return rng.uniform(question.low, question.high, (count, len(question.low)))

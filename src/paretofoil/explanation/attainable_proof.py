@@ -8,8 +8,6 @@ They are halved and followed again, until one holds an attainable command or non
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import reduce
-from operator import add
 
 import numpy as np
 
@@ -18,9 +16,8 @@ from paretofoil.core.answer import DELIVERED
 from paretofoil.core.command import length
 from paretofoil.core.decision import Decision
 from paretofoil.core.question import Question
-from paretofoil.explanation.episodes import EpisodesOfSets, narrow
+from paretofoil.explanation.episodes import EpisodesOfSets, join, narrow
 from paretofoil.explanation.outcome_search import future_returns
-from paretofoil.proof.bounds import HalfSpaces
 from paretofoil.proof.branch_and_bound import Columns, halves
 
 _BOXES = 20_000
@@ -84,25 +81,25 @@ class AttainableProof:
             boxes, final = self._step(boxes, actions)
             ended.append(boxes[final])
             boxes, actions = _join(boxes[~final]), np.arange(self.episodes.num_actions)
-        ends: _Boxes = reduce(add, ended)
+        ends = join(ended)
         return ends.low, ends.high
 
     def _step(self, boxes: _Boxes, actions: np.ndarray) -> tuple[_Boxes, np.ndarray]:
         """Return the boxes after one more step of each of the actions that is possible, and whether they have ended."""
-        table, count, dim = self.episodes.table, self.episodes.num_actions, boxes.low.shape[1]
+        table, count = self.episodes.table, self.episodes.num_actions
         boxes = boxes[np.arange(len(boxes)).repeat(len(actions))]
         taken = np.tile(actions, len(boxes) // len(actions))
         pairs = taken[:, None].repeat(count, axis=1), np.broadcast_to(np.arange(count), (len(boxes), count))
         bounds = self.episodes.leads(boxes.state, boxes.low, boxes.high, boxes.collected, *pairs)
-        low, high, possible = narrow(HalfSpaces(bounds.slopes, bounds.offsets), boxes.low, boxes.high)
+        low, high, possible = narrow(bounds, boxes.low, boxes.high)
         possible &= table.masks[boxes.state, taken]
         before, taken, low, high = boxes[possible], taken[possible], low[possible], high[possible]
         state, step = table.next_states[before.state, taken, 0], before.step + 1
         collected = before.collected + table.rewards[before.state, taken, 0]
         final = table.final[state] | (step >= self.last)
         left = np.where(final, 0, self.last - step)  # nothing is collected within 0 steps
-        low = np.maximum(low, collected + self.least[left, state] - self.off[:dim])
-        high = np.minimum(high, collected + self.most[left, state] + self.off[:dim])
+        low = np.maximum(low, collected + self.least[left, state] - self.off)
+        high = np.minimum(high, collected + self.most[left, state] + self.off)
         deliverable = (low <= high).all(axis=1)
         after = _Boxes(before.root, state, step, collected, low, high)
         return after[deliverable], final[deliverable]

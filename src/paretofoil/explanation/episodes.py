@@ -211,9 +211,7 @@ def unchanged_radius(
         box = np.maximum(command - reach, region[0]), np.minimum(command + reach, region[1])
         low, high = (np.repeat(side[None], length, axis=0) for side in box)
         bounds = leads.leads(np.arange(length), low, high, collected, ahead, chosen)
-        sides = (bounds.slopes * side[:, None, :] for side in (low, high))
-        most = np.maximum(*sides).sum(axis=2) + bounds.offsets
-        return bool(((most < 0.0) | (ahead == chosen)).all())
+        return bool(((bounds.highest(low, high) < 0.0) | (ahead == chosen)).all())
 
     proven, too_large = 0.0, 2.0  # of the ranges
     radius = _FIRST_RADIUS
