@@ -13,6 +13,7 @@ const BROWSER = [
   "ImageData",
   "Node",
   "ResizeObserver",
+  "Response",
   "URL",
   "URLSearchParams",
   "atob",

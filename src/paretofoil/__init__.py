@@ -9,8 +9,10 @@ __getattr__, __all__ = lazy_names(__name__, __file__)
 
 register_displays(
     {
+        "Agent.explore": "paretofoil.web.notebook:explore_agent",
         "Agent.html": "paretofoil.show.notebook:agent_html",
         "AmountInfluence.sentence": "paretofoil.show.influence:amount_sentence",
+        "Answer.explore": "paretofoil.web.notebook:explore_answer",
         "Answer.html": "paretofoil.show.notebook:answer_html",
         "Answer.paragraph": "paretofoil.show.sentences:paragraph",
         "Answer.plot": "paretofoil.show.decision_figure:figure_decision",

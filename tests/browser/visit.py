@@ -31,6 +31,10 @@ class Visit:
         page.goto(path.as_uri())
         return page
 
+    def blank(self) -> Any:
+        """A page that a test fills."""
+        return self._page()
+
     def _page(self, **settings: Any) -> Any:
         calm = {"viewport": {"width": 1280, "height": 800}, "reduced_motion": "reduce"}
         context = self._browser.new_context(**{**calm, **settings})

@@ -52,7 +52,7 @@ def ask_new_question(visitor: Visitor) -> None:
 
 
 def pids(visitor: Visitor) -> list[int]:
-    return [worker._process.pid if worker._process else 0 for worker in jobs_of(visitor)._workers]
+    return [worker._process.pid if worker._process else 0 for worker in jobs_of(visitor).workers]
 
 
 def alive(pid: int) -> bool:
@@ -166,7 +166,7 @@ def test_a_worker_that_dies_fails_its_job_and_is_replaced(slow: Visitor) -> None
 
 def test_a_worker_that_dies_while_idle_fails_no_job(slow: Visitor) -> None:
     ask_new_question(slow)  # the process of the last test may still be in the course of being replaced
-    [worker], process = pids(slow), jobs_of(slow)._workers[0]._process
+    [worker], process = pids(slow), jobs_of(slow).workers[0]._process
     os.kill(worker, signal.SIGKILL)
     wait_until(lambda: process.returncode is not None)
     ask_new_question(slow)
@@ -247,7 +247,7 @@ def test_an_error_of_the_queue_itself_fails_one_job_only(slow: Visitor, monkeypa
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(jobs_of(slow)._workers[0], "run", no_memory)
+        broken.setattr(jobs_of(slow).workers[0], "run", no_memory)
         job = slow.wait(slow.ask("/api/answers", {**QUESTION, "seed": next(_seeds)}))
         assert job["error"] == "internal error; the server's log has the details"
     ask_new_question(slow)
@@ -267,7 +267,7 @@ def test_a_result_beyond_the_limit_is_not_kept() -> None:
 
 
 def test_a_worker_is_replaced_after_a_number_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jobs_module, "TASKS_PER_PROCESS", 1)
+    monkeypatch.setattr("paretofoil.web.app.TASKS_PER_PROCESS", 1)
     with visiting() as visitor:
         seen = set(pids(visitor))
         for time_ in (2, 5):

@@ -59,6 +59,10 @@ class Agent:
     def _repr_html_(self) -> str:
         return str(show(self, "html"))
 
+    def explore(self) -> Any:
+        """Return the web page about this agent as a widget for notebooks. It needs the extra `notebook`."""
+        return show(self, "explore")
+
     @property
     def actions(self) -> tuple[str, ...]:
         return self.environment.actions

@@ -325,6 +325,8 @@ class Live:
     """Draws the environment in the state of the decision."""
     clearance: float = 0.0
     """Added to kappa for the noise of the policy; a proven range allows for it, too."""
+    agent: Any = None
+    """The agent; None if a policy alone was asked."""
     met: Callable[[np.ndarray], np.ndarray] | None = None
     """Commands (N, d) -> share (N,) of their rollouts that have the outcome which is the foil."""
 
@@ -404,6 +406,10 @@ class Answer(Document):
         The axes are two objectives by name or number; by default those that the answer changes most.
         """
         return show(self, "plot", path, axes=axes)
+
+    def explore(self) -> Any:
+        """Return the web page as a widget for notebooks, opened at this question. It needs the extra `notebook`."""
+        return show(self, "explore")
 
     def derived(self) -> dict[str, Any]:
         return {"sentence": str(self), "change": plain(self.change), "lower_bound": plain(self.lower_bound)}

@@ -300,7 +300,7 @@ def _with_place(answer: Answer, decision: Decision, agent: Agent | None) -> Answ
         return replace(answer, question=question)
     scene = None if decision.snapshot is None else partial(agent.picture_at, decision)
     question = replace(question, agent=agent.name)
-    return replace(answer, question=question, live=replace(answer.live, scene=scene))
+    return replace(answer, question=question, live=replace(answer.live, scene=scene, agent=agent))
 
 
 def _without_empty_search(answer: Answer) -> Answer:

@@ -28,6 +28,8 @@ from paretofoil.web.settings import Settings
 
 UPLOAD_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 """Names of uploaded agents: safe as file names and in addresses."""
+IN_MEMORY = "memory/"
+"""Prefix of the address of an agent that exists in this process only."""
 
 
 def load_from(address: str) -> Agent:
@@ -38,7 +40,8 @@ def load_from(address: str) -> Agent:
 class AgentStore:
     """The agents of a server by name. A name always means the same agent while the server runs."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, load: bool = True) -> None:
+        """Load the agents of the settings, or start empty."""
         self.broken: dict[str, str] = {}
         """Agents that cannot be loaded, and why."""
         self.uploaded: set[str] = set()
@@ -49,6 +52,10 @@ class AgentStore:
         self._agents: dict[str, tuple[Agent, str]] = {}
         """Each with its address, from which worker processes load it."""
         self._uploads: Path | None = None
+        if load:
+            self._load(settings)
+
+    def _load(self, settings: Settings) -> None:
         listed = {name: str(folder.absolute()) for name, folder in list_agents().items()}
         required = dict(_name_and_address(given, listed) for given in settings.agents)
         addresses = dict(required or listed)
@@ -60,6 +67,13 @@ class AgentStore:
                 if name in required:
                     raise
                 self.broken[name] = brief_words(error)
+
+    def hold(self, agent: Agent) -> str:
+        """Hold an agent that exists in this process only, and return its name here, which another one may have."""
+        names = [agent.name, *(f"{agent.name}-{number}" for number in range(2, len(self._agents) + 2))]
+        name = next(name for name in names if name not in self._agents or self.agent(name) is agent)
+        self._agents[name] = agent, f"{IN_MEMORY}{name}"
+        return name
 
     def names(self) -> list[str]:
         return list(self._agents)

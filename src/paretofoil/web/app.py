@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import mimetypes
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from importlib.resources import files
 from pathlib import Path
@@ -28,7 +28,14 @@ from paretofoil.web.errors import WorkerFailure
 from paretofoil.web.guard import Guard, respond
 from paretofoil.web.jobs import JobQueue
 from paretofoil.web.models import Command, Seed, Step
-from paretofoil.web.pool import QuickWorker
+from paretofoil.web.pool import (
+    NICENESS,
+    QUICK_TASKS_PER_PROCESS,
+    TASKS_PER_PROCESS,
+    QuickWorker,
+    Worker,
+    WorkerProcess,
+)
 from paretofoil.web.settings import Settings
 from paretofoil.web.user_study.plan import read_user_study
 from paretofoil.web.user_study.session import UserStudySession, study_router
@@ -56,15 +63,25 @@ MIME_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+x
 class Server:
     """What the routes share."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Load the agents and the user study."""
+    def __init__(self, settings: Settings, agents: AgentStore, quick: Worker, workers: Sequence[Worker]) -> None:
+        """Load the user study."""
         study = None if settings.study is None else read_user_study(settings.study)
-        self.settings, self.agents = settings, AgentStore(settings)
-        self.quick, self.jobs = QuickWorker(settings), JobQueue(settings)
+        self.settings, self.agents = settings, agents
+        self.quick, self.jobs = QuickWorker(quick), JobQueue(settings, workers)
         self.study = None if study is None else UserStudySession(study, self.agents.agent, settings.replies_path)
 
+    @classmethod
+    def of_processes(cls, settings: Settings) -> "Server":
+        """Return a server with its agents loaded and one process for each worker."""
+        quick = WorkerProcess(settings, niceness=0, tasks_per_process=QUICK_TASKS_PER_PROCESS)
+        workers = [
+            WorkerProcess(settings, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS)
+            for _ in range(settings.num_workers)
+        ]
+        return cls(settings, AgentStore(settings), quick, workers)
+
     async def start(self) -> None:
-        """Start the worker processes."""
+        """Start the workers."""
         with suppress(WorkerFailure):  # the first task tries again
             await self.quick.process.start()
         await self.jobs.start()
@@ -83,7 +100,11 @@ class Server:
 
 def create_app(settings: Settings | None = None) -> FastAPI:
     """Return the application. It loads its agents now; workers start and stop with its lifespan."""
-    server = Server(settings or Settings())
+    return app_of(Server.of_processes(settings or Settings()))
+
+
+def app_of(server: Server) -> FastAPI:
+    """Return the application of a server, which starts and stops with the application's lifespan."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -144,7 +165,7 @@ _COMMAND = Query(examples=[["8,-8"]], description="Numbers, separated by commas.
 async def health(server: ServerDep, response: Response) -> models.Health:
     """Return the version, the number of jobs, and the problems of the workers."""
     problems, quick = server.jobs.problems, server.quick.process.problem
-    failing = quick is not None or len(problems) == server.settings.num_workers
+    failing = quick is not None or len(problems) == len(server.jobs.workers)
     response.status_code = 503 if failing else 200
     return models.Health(
         status="failing" if failing else "degraded" if problems else "ok",

@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,15 +14,12 @@ from typing import Any, Literal
 from paretofoil.core.json import brief, write_document
 from paretofoil.web.cache import SizedCache
 from paretofoil.web.errors import Busy, NotFound, WorkerFailure
-from paretofoil.web.pool import WorkerProcess, encode_task
+from paretofoil.web.pool import Worker, encode_task
 from paretofoil.web.settings import Settings
 from paretofoil.web.tasks import LONG_TASKS
 from paretofoil.web.worker import RESULT
 
 State = Literal["waiting", "running", "done", "cancelled", "failed"]
-NICENESS = 5
-"""Workers have a lower priority than the server, which must respond at once."""
-TASKS_PER_PROCESS = 200
 JOB_SECONDS = 600.0
 """Time limit of a job, whatever its request says."""
 IDLE_SECONDS = 1.0
@@ -49,7 +46,7 @@ class Job:
     result: bytes | None = None
     """JSON, as the worker wrote it."""
     error: str | None = None
-    worker: WorkerProcess | None = None
+    worker: Worker | None = None
 
     def to_json(self, ticket: str | None = None) -> bytes:
         """Return the job as JSON, with the ticket of one client. The result is copied, not parsed."""
@@ -61,34 +58,31 @@ class Job:
 class JobQueue:
     """Jobs that wait, jobs that run, the workers that run them, and recent results. It belongs to one event loop."""
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, workers: Sequence[Worker]) -> None:
+        self._settings, self.workers = settings, workers
         self._changed = asyncio.Event()
         self._open: dict[str, Job] = {}
         """Waiting and running jobs, first come, first served."""
         self._finished: SizedCache[Job] = SizedCache(settings.memory)
-        self._workers: list[WorkerProcess] = []
         self._serving: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the workers."""
-        for number in range(self._settings.num_workers):
-            worker = WorkerProcess(self._settings, niceness=NICENESS, tasks_per_process=TASKS_PER_PROCESS)
+        for number, worker in enumerate(self.workers):
             with suppress(WorkerFailure):  # `_serve` tries again
                 await worker.start()
-            self._workers.append(worker)
             self._serving.append(asyncio.create_task(self._serve(worker), name=f"jobs {number}"))
 
     @property
     def problems(self) -> list[str]:
         """The problem of each worker that cannot run jobs."""
-        return [worker.problem for worker in self._workers if worker.problem is not None]
+        return [worker.problem for worker in self.workers if worker.problem is not None]
 
     async def close(self) -> None:
         for task in self._serving:
             task.cancel()
         await asyncio.gather(*self._serving, return_exceptions=True)
-        await asyncio.gather(*(worker.close() for worker in self._workers))
+        await asyncio.gather(*(worker.close() for worker in self.workers))
 
     def submit(self, kind: str, address: str, request: Mapping[str, Any]) -> tuple[Job, str | None]:
         """Return the job of a request, and the ticket that cancels the job (None if the job is done).
@@ -135,7 +129,7 @@ class JobQueue:
         """Return how many jobs are waiting, or running."""
         return sum(job.state == state for job in self._open.values())
 
-    async def _serve(self, worker: WorkerProcess) -> None:
+    async def _serve(self, worker: Worker) -> None:
         """Give a worker one job after another, and restart its process whenever that has ended."""
         while True:
             if not worker.is_ready:
@@ -145,7 +139,7 @@ class JobQueue:
                 if (job := await self._next(worker)) is not None:
                     await self._run(worker, job)
 
-    async def _run(self, worker: WorkerProcess, job: Job) -> None:
+    async def _run(self, worker: Worker, job: Job) -> None:
         try:
             kind, line = await worker.run(job.task, partial(self._update, job), JOB_SECONDS)
             if kind == RESULT:
@@ -158,7 +152,7 @@ class JobQueue:
             LOG.exception("a job failed")
             self._finish(job, "failed", error="internal error; the server's log has the details")
 
-    async def _next(self, worker: WorkerProcess) -> Job | None:
+    async def _next(self, worker: Worker) -> Job | None:
         """Wait for a job. Return None now and then, so that the caller can check the worker's process."""
         if self._choose() is None:
             self._changed.clear()
@@ -172,7 +166,7 @@ class JobQueue:
     def _choose(self) -> Job | None:
         """Return the first job that can run. Long jobs leave one worker to short ones."""
         num_long = sum(job.state == "running" and job.kind in LONG_TASKS for job in self._open.values())
-        takes_long = num_long < max(1, self._settings.num_workers - 1)
+        takes_long = num_long < max(1, len(self.workers) - 1)
         waiting = (job for job in self._open.values() if job.state == "waiting")
         return next((job for job in waiting if takes_long or job.kind not in LONG_TASKS), None)
 

@@ -8,7 +8,7 @@ import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import write_document
@@ -26,6 +26,9 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 MAX_QUICK_TASKS = 256
 """Quick tasks that may wait at the same time."""
+NICENESS = 5
+"""Workers have a lower priority than the server, which must respond at once."""
+TASKS_PER_PROCESS = 200
 QUICK_TASKS_PER_PROCESS = 20_000
 """The process of quick tasks caches episodes and pictures: restart it rarely."""
 QUICK_SECONDS = 60.0
@@ -38,6 +41,21 @@ LOG = logging.getLogger(__name__)
 def encode_task(kind: str, address: str, request: Mapping[str, Any]) -> bytes:
     """Return the line of JSON that asks a worker for a task about the agent at that address."""
     return write_document({"kind": kind, "address": address, "request": dict(request)}).encode()
+
+
+class Worker(Protocol):
+    """What the job queue needs of a worker: a process, or in notebooks a thread."""
+
+    @property
+    def is_ready(self) -> bool: ...
+    @property
+    def problem(self) -> str | None: ...
+    @property
+    def delay(self) -> float: ...
+    async def start(self) -> None: ...
+    async def run(self, task: bytes, on_progress: Callable[[bytes], None], seconds: float) -> tuple[bytes, bytes]: ...
+    def kill(self) -> None: ...
+    async def close(self) -> None: ...
 
 
 class WorkerProcess:
@@ -167,10 +185,10 @@ class WorkerProcess:
 
 
 class QuickWorker:
-    """One process for quick tasks, which run one after another and leave the event loop free."""
+    """One worker for quick tasks, which run one after another and leave the event loop free."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.process = WorkerProcess(settings, niceness=0, tasks_per_process=QUICK_TASKS_PER_PROCESS)
+    def __init__(self, worker: Worker) -> None:
+        self.process = worker
         self._turn = asyncio.Lock()
         self._waiting = 0
 

@@ -8,6 +8,7 @@ from typing import Any
 from paretofoil.agents.agent import Agent
 from paretofoil.agents.store import module_address, shipped_folder
 from paretofoil.core.options import DEFAULTS, Options
+from paretofoil.web.agent_store import IN_MEMORY
 
 _DEFAULTS: dict[str, Any] = {"steps": None, "search": "auto", "seed": 0}
 """The library's defaults: the lines name only what differs."""
@@ -44,6 +45,8 @@ def python_lines(kind: str, agent: Agent, address: str, request: Mapping[str, An
 
 def _load_lines(address: str) -> list[str]:
     """Return the lines that import the library and load the agent."""
+    if address.startswith(IN_MEMORY):
+        return ["import paretofoil as pf", "", "# `agent` is the agent that you explore"]
     if module_address(address) is not None:
         module, _, name = address.partition(":")
         call = "" if isinstance(getattr(import_module(module), name), Agent) else "()"

@@ -168,8 +168,12 @@ _MAIN = re.compile(r'<script type="module" src="js/(\w+)\.js"></script>')
 _ICON = re.compile(r'(href|src)="([\w./-]+\.svg)"')
 
 
-def page_with(folder: Path, data: str, first_line: str) -> str:
-    """Return the page of a folder as one HTML document with JSON data inside; its script starts with `first_line`."""
+def page_with(folder: Path, data: str, first_line: str, kind: str = "episode") -> str:
+    """Return the page of a folder as one HTML document; its script starts with `first_line`.
+
+    The document holds JSON data in an element with the id `kind`: "episode" for a saved page, which has no server, and
+    "notebook" for one that asks a notebook.
+    """
     page = (folder / "index.html").read_text()
     main = _MAIN.search(page)
     if main is None:
@@ -181,7 +185,7 @@ def page_with(folder: Path, data: str, first_line: str) -> str:
     page = page.replace(main[0], "")
     page = page.replace("<head>", f"<head>\n  {_security_policy(script)}", 1)
     safe_data = data.replace("<", "\\u003c")  # no element can start or end in it
-    saved = f'<script type="application/json" id="episode">{safe_data}</script>'
+    saved = f'<script type="application/json" id="{kind}">{safe_data}</script>'
     head, _, tail = page.rpartition("</body>")
     return f'{head}{saved}\n<script type="module">{script}</script>\n</body>{tail}'
 

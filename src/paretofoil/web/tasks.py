@@ -39,16 +39,16 @@ LONG_TASKS = frozenset({"flip-map", "influence"})
 """Kinds of tasks that may take minutes: they never occupy all workers."""
 
 
-def run_task(task: Mapping[str, Any], report: Report) -> Any:
+load_cached = lru_cache(maxsize=32)(load_from)
+
+
+def run_task(task: Mapping[str, Any], report: Report, load: Callable[[str], Agent] = load_cached) -> Any:
     """Return the result of a task: {"kind", "address" of the agent, "request": the fields of the HTTP request}."""
     kind, address, request = task["kind"], task["address"], task["request"]
-    agent = _load(address)
+    agent = load(address)
     if kind in QUICK_TASKS:
         return QUICK_TASKS[kind](agent, request)
     return {**JOB_TASKS[kind](agent, request, report), "python": python_lines(kind, agent, address, request)}
-
-
-_load = lru_cache(maxsize=32)(load_from)
 
 
 # Quick tasks: milliseconds, or a second for a long episode.

@@ -7,14 +7,15 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from paretofoil.agents.agent import Agent
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import brief_words, write_document
 from paretofoil.envs.catalogue import allow
 from paretofoil.web.errors import STATUSES
-from paretofoil.web.tasks import run_task
+from paretofoil.web.tasks import load_cached, run_task
 
 PROGRESS, RESULT, ERROR = b"+", b"=", b"!"
 
@@ -27,24 +28,30 @@ def main(niceness: int, modules: Sequence[str]) -> None:
         os.nice(niceness)
     for module in modules:
         allow(module)
-    for line in sys.stdin.buffer:
-        _run(line, output)
+
+    def write(line: bytes) -> None:
+        output.write(line + b"\n")
+        output.flush()
+
+    for task in sys.stdin.buffer:
+        run_line(task, write)
 
 
-def _run(line: bytes, output: BinaryIO) -> None:
+def run_line(task: bytes, write: Callable[[bytes], None], load: Callable[[str], Agent] = load_cached) -> None:
+    """Run a task that is given as JSON, and write its progress and its result as lines."""
+
     def report(progress: float, partial: Sequence[Any]) -> None:
-        _write(output, PROGRESS, {"progress": progress, "partial": list(partial)})
+        write(_line(PROGRESS, {"progress": progress, "partial": list(partial)}))
 
     try:
-        _write(output, RESULT, run_task(json.loads(line), report))
+        write(_line(RESULT, run_task(json.loads(task), report, load)))
     except InvalidInput as error:
-        _write(output, ERROR, {"error": brief_words(error), "status": STATUSES.get(type(error), 422)})
+        write(_line(ERROR, {"error": brief_words(error), "status": STATUSES.get(type(error), 422)}))
     except Exception as error:
         traceback.print_exc()
         message = f"the task failed ({type(error).__name__}); the server's log has the details"
-        _write(output, ERROR, {"error": message, "status": 500})
+        write(_line(ERROR, {"error": message, "status": 500}))
 
 
-def _write(output: BinaryIO, kind: bytes, document: Any) -> None:
-    output.write(kind + write_document(document).encode() + b"\n")
-    output.flush()
+def _line(kind: bytes, document: Any) -> bytes:
+    return kind + write_document(document).encode()

@@ -1,5 +1,6 @@
 /** Requests to the server, or to the responses that were saved in the page. */
 
+import { askNotebook, isInNotebook } from "./notebook.js";
 import { hasResponse, savedResponse } from "./saved.js";
 
 const POLL_FIRST = 120;
@@ -35,10 +36,13 @@ async function call(method, path, body = undefined, signal = undefined) {
 
 async function send(path, request) {
   try {
-    return await fetch(path, request);
+    return await (isInNotebook() ? askNotebook(path, request) : fetch(path, request));
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new RequestError("The server cannot be reached. Is `paretofoil serve` still running?", 0);
+    const asked = isInNotebook()
+      ? "Python does not reply. Is the kernel running? Run this cell again."
+      : "The server cannot be reached. Is `paretofoil serve` still running?";
+    throw new RequestError(asked, 0);
   }
 }
 
@@ -94,6 +98,32 @@ export const offers = async (kind) => `/api/${kind}` in (await call("GET", "/api
 
 /** Return the address of the picture of an agent's environment. */
 export const pictureOf = (agent) => agent.picture || `${agentPath(agent.name)}/picture.png`;
+
+/** In a notebook: the addresses of pictures that Python has drawn, by the server's addresses. */
+const drawn = new Map();
+
+async function sourceOf(address) {
+  if (!isInNotebook()) return address;
+  if (!drawn.has(address))
+    drawn.set(
+      address,
+      send(address, { method: "GET" }).then(async (response) => URL.createObjectURL(await response.blob())),
+    );
+  return drawn.get(address);
+}
+
+/** Show a picture in an image element. */
+export function showPicture(image, address) {
+  image.dataset.picture = address;
+  if (!isInNotebook()) image.src = address;
+  else sourceOf(address).then((source) => image.dataset.picture === address && (image.src = source));
+  return image;
+}
+
+/** Load a picture, so that it is there at once when it is shown. */
+export async function loadPicture(address) {
+  await Object.assign(new Image(), { src: await sourceOf(address) }).decode();
+}
 
 /**
  * Run a job on the server and return its result. An abort cancels the job on the server, too.

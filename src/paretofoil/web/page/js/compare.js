@@ -1,6 +1,6 @@
 /** The comparison: another search, or another agent of the same environment under the same command. */
 
-import { rollOut, work } from "./api.js";
+import { rollOut, showPicture, work } from "./api.js";
 import { answerParts } from "./answer.js";
 import { button, el, errorBox, refill } from "./dom.js";
 import { questionOf } from "./controller.js";
@@ -128,7 +128,7 @@ async function drawOther(other, state, signal) {
 
 function scene(agent, decision) {
   return [
-    el("img", { class: "scene", src: decision.picture, alt: "The environment at this step" }),
+    showPicture(el("img", { class: "scene", alt: "The environment at this step" }), decision.picture),
     el(
       "p",
       { class: "caption" },

@@ -1,6 +1,6 @@
 /** The goals of an agent: the points of its front as cards, the front as a picture, and a command of your own. */
 
-import { pictureOf } from "./api.js";
+import { pictureOf, showPicture } from "./api.js";
 import { button, el, refill } from "./dom.js";
 import { frontPicture } from "./front_picture.js";
 import { commandSliders } from "./sliders.js";
@@ -31,7 +31,10 @@ export function showGoals(root, store, controller) {
     el(
       "section",
       { class: "goal-head" },
-      el("img", { class: "goal-picture", src: pictureOf(agent), alt: `The environment of ${agent.name} at the start` }),
+      showPicture(
+        el("img", { class: "goal-picture", alt: `The environment of ${agent.name} at the start` }),
+        pictureOf(agent),
+      ),
       el(
         "div",
         {},

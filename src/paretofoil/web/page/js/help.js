@@ -19,10 +19,11 @@ const KEYS = [
 
 /** @returns {{node: HTMLDialogElement, open: function(): void}} */
 export function createHelp() {
+  const heading = el("h2", { id: "help-title", tabindex: -1 }, "How this works");
   const node = el(
     "dialog",
     { class: "help", "aria-labelledby": "help-title" },
-    el("h2", { id: "help-title", tabindex: -1, autofocus: true }, "How this works"),
+    heading,
     el(
       "ol",
       { class: "help-steps" },
@@ -54,7 +55,7 @@ export function createHelp() {
       button("Close", () => node.close(), { class: "primary" }),
     ),
   );
-  return { node, open: () => !node.open && node.showModal() };
+  return { node, open: () => !node.open && (node.showModal(), heading.focus()) };
 }
 
 const sea = () => [

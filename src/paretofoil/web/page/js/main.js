@@ -7,6 +7,7 @@ import { showEpisode } from "./episode.js";
 import { showGoals } from "./goals.js";
 import { readLink, writeLink } from "./link.js";
 import { createHelp } from "./help.js";
+import { isInNotebook } from "./notebook.js";
 import { isSaved } from "./saved.js";
 import { moveBy } from "./stage.js";
 import { createScope, createStore } from "./state.js";
@@ -33,12 +34,15 @@ function drawView(state) {
 function drawBreadcrumbs({ view, agent, episode }) {
   const current = (name) => ({ "aria-current": view === name ? "page" : null });
   const name = agent && (agent.title || title(agent.name));
-  const links = isSaved() ? [] : [button("Environments", () => controller.showEnvironments(), current("environments"))];
+  const links = hasOneAgent() ? [] : [button("Environments", () => controller.showEnvironments(), current("environments"))];
   if (agent && !isSaved()) links.push(button(name, () => controller.openAgent(agent.name), current("goals")));
   const last = agent && episode && view === "episode" && el("span", { "aria-current": "page" }, episode.command_text);
   document.getElementById("crumbs").replaceChildren(...links, ...(last ? [last] : []));
   document.title = agent ? `${name} · Paretofoil` : "Paretofoil: why not?";
 }
+
+/** Return whether the page is about one agent: a saved page, or one in a notebook. */
+const hasOneAgent = () => isSaved() || isInNotebook();
 
 /** Another agent or command is a new entry of the history. Everything else changes the address in place. */
 function drawLink(state) {
@@ -47,7 +51,7 @@ function drawLink(state) {
   const before = readLink(window.location.hash);
   const now = readLink(link);
   const isNew = before?.agent !== now?.agent || String(before?.command) !== String(now?.command);
-  window.history[isNew ? "pushState" : "replaceState"](null, "", link ? `#${link}` : window.location.pathname);
+  window.history[isNew && !isInNotebook() ? "pushState" : "replaceState"](null, "", link ? `#${link}` : window.location.pathname);
 }
 
 /** Show an error. Trying again is offered only where the same request may succeed. */
@@ -57,14 +61,15 @@ function drawProblem({ problem }) {
   const mayRetry = !problem.error.status || problem.error.status >= 500;
   const box = errorBox(problem.error, mayRetry ? problem.retry : null);
   box.id = "problem";
-  box.append(button("Show all environments", () => controller.showEnvironments()));
+  if (!hasOneAgent()) box.append(button("Show all environments", () => controller.showEnvironments()));
   root.before(box);
   root.querySelector(".loading")?.remove();
 }
 
 function openAddress() {
   const link = readLink(window.location.hash);
-  return link ? controller.openLink(link) : controller.showEnvironments();
+  if (!link) return controller.showEnvironments();
+  return isInNotebook() && !link.command ? controller.openFirst(link.agent) : controller.openLink(link);
 }
 
 function drawTools() {
@@ -77,7 +82,7 @@ function drawTools() {
   startTheme(show);
   show();
   const link = button("Copy link", () => copy(window.location.href, link), { title: "A link to this view" });
-  store.watch(["view"], ({ view }) => (link.hidden = view === "environments"));
+  store.watch(["view"], ({ view }) => (link.hidden = view === "environments" || isInNotebook()));
   link.hidden = true;
   const ask = button("?", help.open, { class: "round", "aria-label": "How this works", title: "How this works (?)" });
   document.getElementById("tools").replaceChildren(link, ask, toggle);
@@ -122,7 +127,7 @@ store.watch(["busy"], ({ busy }) => {
 window.addEventListener("keydown", pressKey);
 document.getElementById("home").addEventListener("click", (event) => {
   event.preventDefault();
-  if (!isSaved()) controller.showEnvironments();
+  if (!hasOneAgent()) controller.showEnvironments();
 });
 window.addEventListener("hashchange", () => {
   if (window.location.hash.slice(1) !== writeLink(store.get())) openAddress();

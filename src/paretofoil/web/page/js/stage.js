@@ -1,5 +1,6 @@
 /** The stage: the film of the episode, and that of another command, on one picture with both paths. */
 
+import { loadPicture, showPicture } from "./api.js";
 import { announce, bringIntoView, button, el, errorBox, refill, svg } from "./dom.js";
 import { wholeCommand } from "./controller.js";
 import { influenceSteps } from "./influence.js";
@@ -56,9 +57,8 @@ export function createStage(scope, store, controller) {
     const stride = Math.ceil(film.length / FRAMES);
     while (mine === run && store.get().playing) {
       const next = Math.min(positionOf(store.get()) + stride, film.length - 1);
-      const loaded = Object.assign(new Image(), { src: film[next].picture }).decode();
       await Promise.allSettled([
-        loaded,
+        loadPicture(film[next].picture),
         new Promise((done) => setTimeout(done, pace(film.length) / Number(speed.value))),
       ]);
       if (mine !== run || !store.get().playing) return;
@@ -83,14 +83,14 @@ export function createStage(scope, store, controller) {
   scope.draw(["step", "arrived", "rollout", "rolloutAt"], (state) => {
     const at = positionOf(state);
     const frame = film[at];
-    picture.src = frame.picture;
+    showPicture(picture, frame.picture);
     picture.alt = frame.alt;
     slider.value = String(at);
     slider.setAttribute("aria-valuetext", frame.alt);
     [...marks.children].forEach((mark, i) => mark.classList.toggle("now", i === at));
     const mark = /** @type {HTMLElement} */ (marks.children[at]);
     marks.scrollLeft = mark.offsetLeft - marks.offsetLeft - marks.clientWidth / 2; // scrolls nothing else
-    if (film[at + 1]) new Image().src = film[at + 1].picture;
+    if (film[at + 1]) loadPicture(film[at + 1].picture).catch(() => {});
   });
   scope.draw(["step", "arrived", "rollout", "rolloutAt", "probe", "folded"], (state) => {
     refill(overlay, trails(state));

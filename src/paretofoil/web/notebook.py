@@ -1,0 +1,158 @@
+"""The page as a widget for notebooks: it asks Python over the widget's messages for what it asks a server for."""
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
+from contextlib import suppress
+from functools import cache
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from paretofoil.agents.agent import Agent, decision_in
+from paretofoil.agents.store import load_agent
+from paretofoil.core.answer import Answer
+from paretofoil.core.errors import InvalidInput
+from paretofoil.web.episodes import comma_separated
+from paretofoil.web.settings import Settings
+
+try:
+    import httpx
+    from anywidget import AnyWidget
+    from traitlets import Unicode
+
+    from paretofoil.web.agent_store import AgentStore
+    from paretofoil.web.app import Server, app_of, page_folder
+    from paretofoil.web.errors import WorkerFailure
+    from paretofoil.web.standalone import page_with
+    from paretofoil.web.worker import PROGRESS, run_line
+except ImportError as error:
+    raise InvalidInput.missing(str(error.name), "notebook") from None
+
+
+def explore_agent(agent: Agent) -> "Page":
+    """Return the page about an agent, opened at a step with a choice."""
+    return Page(agent, {})
+
+
+def explore_answer(answer: Answer) -> "Page":
+    """Return the page about the agent of an answer, opened at its question."""
+    question = answer.question
+    if not question.agent or question.step is None or question.foil is None:
+        raise InvalidInput.expected("an answer about an action at a step of an agent's episode", repr(answer))
+    agent = load_agent(question.agent) if answer.live is None or answer.live.agent is None else answer.live.agent
+    collected = 0 if question.collected is None or agent.space.simplex else question.collected
+    command = (question.command + collected).tolist()
+    decision = decision_in(agent, command, question.step)
+    if not np.allclose(decision.command, question.command) or decision.action != question.chosen:
+        raise InvalidInput.expected("an answer about a step of a greedy episode", f"{answer!r} at another state")
+    link = {"command": comma_separated(command), "step": question.step, "foil": question.actions[question.foil]}
+    return Page(agent, link)
+
+
+class Page(AnyWidget):
+    """The page about one agent. It is the web page in a frame; nothing is loaded from elsewhere."""
+
+    _esm = page_folder() / "js" / "notebook_widget.js"
+    html = Unicode().tag(sync=True)
+
+    def __init__(self, agent: Agent, link: dict[str, Any]) -> None:
+        name = _service().server.agents.hold(agent)
+        address = urlencode({"agent": name, **link}, safe=",")
+        data = json.dumps({"link": f"#{address}"})
+        first_line = 'window.location.hash ||= JSON.parse(document.getElementById("notebook").textContent).link;'
+        page = page_with(page_folder(), data, first_line, kind="notebook")
+        # Without a base of its own, links inside the page would lead to the notebook's address.
+        super().__init__(html=page.replace("<head>", '<head>\n  <base href="about:srcdoc">', 1))
+        self.on_msg(lambda _, content, buffers: self._receive(content))
+
+    def _receive(self, request: dict[str, Any]) -> None:
+        """Answer a request of the page, {"id", "method", "path", "body"}, as the server would."""
+        _service().run(self._respond(request))
+
+    async def _respond(self, request: dict[str, Any]) -> None:
+        body, headers = request.get("body"), {} if request.get("body") is None else {"content-type": "application/json"}
+        response = await _service().client.request(request["method"], request["path"], content=body, headers=headers)
+        content = {"id": request["id"], "status": response.status_code, "type": response.headers["content-type"]}
+        self.send(content, [response.content])
+
+
+class _Service:
+    """The routes of the server without a server: they run in a thread with an event loop of its own."""
+
+    def __init__(self) -> None:
+        agents = AgentStore(Settings(), load=False)
+
+        def load(address: str) -> Agent:
+            return agents.agent(address.rpartition("/")[2])
+
+        self.server = Server(Settings(), agents, _ThreadWorker(load), [_ThreadWorker(load)])
+        transport = httpx.ASGITransport(app_of(self.server))
+        self.client = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+        self._loop = asyncio.new_event_loop()
+        threading.Thread(target=self._loop.run_forever, name="paretofoil page", daemon=True).start()
+        self.run(self.server.start()).result()
+
+    def run(self, work: Coroutine[Any, Any, None]) -> "Future[None]":
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+
+_service = cache(_Service)
+
+
+class _Stopped(BaseException):
+    """The task was stopped, or nobody waits for it any more."""
+
+
+class _ThreadWorker:
+    """A worker of the job queue in a thread: agents of a notebook exist in its process only.
+
+    A thread cannot be stopped from outside. A task that is killed ends when it next reports its progress, or at the
+    time limit of its search; until then the next task runs beside it.
+    """
+
+    is_ready, problem, delay = True, None, 0.0
+
+    def __init__(self, load: Callable[[str], Agent]) -> None:
+        self._load = load
+        self._lines: asyncio.Queue[bytes | None] | None = None
+        """The lines of the running task; None ends it."""
+
+    async def start(self) -> None: ...
+
+    async def run(self, task: bytes, on_progress: Callable[[bytes], None], seconds: float) -> tuple[bytes, bytes]:
+        """Run a task and return the kind and the content of its last line."""
+        loop, lines = asyncio.get_running_loop(), asyncio.Queue[bytes | None]()
+        self._lines = lines
+
+        def write(line: bytes) -> None:
+            if self._lines is not lines:
+                raise _Stopped
+            loop.call_soon_threadsafe(lines.put_nowait, line)
+
+        def work() -> None:
+            with suppress(_Stopped):
+                run_line(task, write, self._load)
+
+        threading.Thread(target=work, daemon=True).start()
+        try:
+            async with asyncio.timeout(seconds):
+                while (line := await lines.get()) is not None and line.startswith(PROGRESS):
+                    on_progress(line[1:])
+        except TimeoutError:
+            raise WorkerFailure(f"the task exceeded {seconds:g} seconds and was stopped; please ask again") from None
+        finally:
+            self._lines = None
+        if line is None:
+            raise WorkerFailure("the task was stopped; please ask again")
+        return line[:1], line[1:]
+
+    def kill(self) -> None:
+        if self._lines is not None:
+            self._lines.put_nowait(None)
+
+    async def close(self) -> None:
+        self.kill()
