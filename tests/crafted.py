@@ -251,7 +251,7 @@ def _use_study(folder: Path) -> None:
         row.full_answer()
     study = restore_study(about["configuration"], about["sources"], path)
     with Store(path, study.configuration()) as store:
-        store.finished()
+        store.count()
 
 
 def _values() -> dict[str, tuple[Any, Callable[[Any], object]]]:

@@ -7,15 +7,16 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sessions import HANGS, processes_of, run_process, run_script
 from studies import SMALL, rows_without_timings, small_study
 
-from paretofoil.study import StudyProgress, cluster, read_rows, run_study
+from paretofoil.study import StudyProgress, case, cluster, read_rows, run_study, runner
 from paretofoil.study.cluster import WorkersFailed
-from paretofoil.study.runner import run_all
+from paretofoil.study.runner import answer_chunk, run_all
 
 TESTS = Path(__file__).parents[1]
 STRESS = ("study", "run", "branch-path", "--search", "cf-zoo", "--out")
@@ -45,6 +46,54 @@ def test_two_workers_give_the_same_bytes(once: list[tuple], tmp_path: Path) -> N
 def test_other_chunks_give_the_same_bytes(once: list[tuple], tmp_path: Path) -> None:
     run_study(small_study(tmp_path), tmp_path / "study.sqlite", workers=1, chunk=3)
     assert rows_without_timings(tmp_path / "study.sqlite") == once
+
+
+def test_a_study_that_is_listed_in_parts_gives_the_same_bytes_also_after_a_stop(
+    once: list[tuple], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With parts of 7 cases, the questions of one front command lie in several parts, answered or not."""
+    monkeypatch.setattr(runner, "CASES_AT_ONCE", 7)
+    monkeypatch.setattr(case, "COMMANDS_AT_ONCE", 1)
+    path, study, asked = tmp_path / "study.sqlite", small_study(tmp_path), []
+
+    def stop(line: StudyProgress) -> None:
+        if line.asked >= 20:
+            raise _StopError
+
+    with pytest.raises(_StopError):
+        run_study(study, path, workers=1, chunk=4, show=stop)
+    before = {(row.search, row.case) for row in read_rows(path)}
+    monkeypatch.setattr(runner, "answer_chunk", lambda chunk: asked.append(chunk) or answer_chunk(chunk))
+    run_study(study, path, workers=1, chunk=4)
+    assert rows_without_timings(path) == once
+    assert before.isdisjoint((chunk.label, case) for chunk in asked for case in chunk.cases)
+    assert sum(map(len, asked)) == len(once) - len(before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_items_are_taken_when_a_worker_needs_them(workers: int) -> None:
+    taken: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(40):
+            taken.append(number)
+            yield number
+
+    finished = 0
+    for _ in run_all(abs, items(), workers=workers):
+        finished += 1
+        assert len(taken) <= finished + 2 * workers
+    assert finished == 40
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_error_while_items_are_listed_ends_the_run(workers: int) -> None:
+    def items() -> Iterator[int]:
+        yield from range(6)
+        raise _StopError
+
+    with pytest.raises(_StopError):
+        list(run_all(abs, items(), workers=workers))
 
 
 @pytest.mark.long

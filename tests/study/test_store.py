@@ -269,7 +269,7 @@ def test_damaged_bytes_are_an_error_or_change_nothing(written: Path) -> None:
 
     def resume() -> None:
         with Store(written, configuration) as store:
-            assert store.finished() == {(row.search, row.case) for row in rows}
+            assert store.count() == len(rows)
 
     for number in range(60):
         damaged = np.frombuffer(whole, np.uint8).copy()
@@ -445,7 +445,7 @@ def test_a_chunk_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with Store(tmp_path / "s.sqlite", CONFIGURATION) as store:
         with pytest.raises(StoreError, match="each answer once"):
             store.add([row(0, 0, 1), row(0, 0, 2), row(0, 0, 1)], 0, 1.0)
-        assert store.finished() == set()
+        assert store.count() == 0
         store.add([row(0, 0, 2)], 0, 1.0)
     assert len(read_rows(tmp_path / "s.sqlite")) == 1
 

@@ -1,6 +1,7 @@
 """paretofoil study."""
 
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +14,12 @@ from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable
 
-    from paretofoil.study import Row, Run, StudyProgress
-    from paretofoil.study.table import Table
+    from paretofoil.study import Run, StudyProgress
+    from paretofoil.study.statistics import Summary
+
+    Summaries = dict[tuple[str, str], Summary]
 
 app = typer.Typer(help="Run many questions as a resumable study.", no_args_is_help=True)
 SUMMARIES = ("markdown", "html", "latex")
@@ -85,11 +88,11 @@ def resume(
 def _run(path: Path, ask: "Callable[..., StudyProgress]", log: Path | None, quiet: bool) -> None:
     """Ask the questions of a study with a progress bar, and print its results."""
     from paretofoil.show.numbers import number_of
-    from paretofoil.study import read_rows
+    from paretofoil.study.table import summary_table
 
     with study_bars(quiet, log, f"Continue with `paretofoil study resume {path}`.") as bar:
         done = ask(show=bar(path.stem))
-    print_table(_summary(path.name, read_rows(path)))
+    print_table(summary_table(path.name, _summaries(path)))
     say((f"{number_of(done.asked, 'question')} in {done.seconds:.1f} s; the rows are in {path}.", "dim"))
 
 
@@ -97,13 +100,15 @@ def _run(path: Path, ask: "Callable[..., StudyProgress]", log: Path | None, quie
 def status(file: File) -> None:
     """Show the progress and the results of a study. This works while the study runs."""
     from paretofoil.show.numbers import number_of
-    from paretofoil.study import read_about, read_rows, read_runs
+    from paretofoil.study import read_about, read_runs
+    from paretofoil.study.table import summary_table
 
-    configuration, runs, rows = read_about(file)["configuration"], read_runs(file), read_rows(file)
-    print_table(_summary(file.name, rows, list(configuration["searches"])))
+    configuration, runs = read_about(file)["configuration"], read_runs(file)
+    summaries = _summaries(file, configuration["searches"])
+    print_table(summary_table(file.name, summaries))
     finished = [run for run in runs if run.asked]
     seconds = sum(run.seconds for run in finished)
-    say(f"{_share_answered(rows, runs)}; {number_of(len(finished), 'run')}, {seconds:,.0f} s.")
+    say(f"{_share_answered(summaries, runs)}; {number_of(len(finished), 'run')}, {seconds:,.0f} s.")
     limits = {name: count for name, count in configuration["rule"].items() if isinstance(count, int)}
     rule = [f"at most {number_of(count, name.removesuffix('s'))}" for name, count in limits.items()]
     cases = f"agents {', '.join(configuration['agents'])}; cases: {', '.join(rule) or 'all'}"
@@ -111,10 +116,11 @@ def status(file: File) -> None:
     say((f"{cases}{only}; search region {configuration['rule']['box']}; seed {configuration['seed']}.", "dim"))
 
 
-def _share_answered(rows: "list[Row]", runs: "list[Run]") -> str:
+def _share_answered(summaries: "Summaries", runs: "list[Run]") -> str:
     """Return text such as "463 of 616 questions answered (75%)"."""
-    total = runs[-1].total if runs else len(rows)
-    return f"{len(rows):,} of {total:,} questions answered ({len(rows) / max(total, 1):.0%})"
+    answered = sum(summary.success.cases for summary in summaries.values())
+    total = runs[-1].total if runs else answered
+    return f"{answered:,} of {total:,} questions answered ({answered / max(total, 1):.0%})"
 
 
 @app.command()
@@ -132,7 +138,7 @@ def export(
     from paretofoil.show.numbers import number_of
     from paretofoil.study import read_rows, read_runs
     from paretofoil.study.parquet import export_parquet
-    from paretofoil.study.table import rows_table
+    from paretofoil.study.table import rows_table, summary_table
 
     if form not in FORMATS:
         raise InvalidInput.expected(f"a format among {', '.join(FORMATS)}", repr(form))
@@ -141,22 +147,22 @@ def export(
         path.parent.mkdir(parents=True, exist_ok=True)
         say(f"Wrote {number_of(export_parquet(file, path, answers=answers), 'row')} to {path}.")
         return
-    rows, runs = read_rows(file), read_runs(file)
     if form in SUMMARIES:
-        table = _summary(file.name, rows, note=_share_answered(rows, runs))
+        summaries = _summaries(file)
+        table = summary_table(file.name, summaries, _share_answered(summaries, read_runs(file)))
+        what = f"a summary of {number_of(sum(summary.success.cases for summary in summaries.values()), 'row')}"
     else:
-        table = rows_table(file.stem, rows, parsed=form == "json")
-    what = "a summary of " if form in SUMMARIES else ""
-    write_or_print(table.to(form), out, f"{what}{number_of(len(rows), 'row')}")
+        table = rows_table(file.stem, read_rows(file), parsed=form == "json")
+        what = number_of(len(table.rows), "row")
+    write_or_print(table.to(form), out, what)
 
 
-def _summary(title: str, rows: "list[Row]", searches: "Sequence[str]" = (), note: str = "") -> "Table":
-    """Return one line per agent and search, and one for each of `searches` without any row."""
+def _summaries(file: Path, searches: "Iterable[str]" = ()) -> "Summaries":
+    """Return a summary per agent and search, and an empty one for each of `searches` without any row."""
     from paretofoil.study.statistics import summarise
-    from paretofoil.study.table import summary_table
+    from paretofoil.study.store import each_row
 
-    keys = dict.fromkeys((row.case.agent, row.search) for row in rows)
-    begun = {search for _, search in keys}
-    keys |= dict.fromkeys(("–", search) for search in searches if search not in begun)
-    groups = {key: summarise(r for r in rows if (r.case.agent, r.search) == key) for key in keys}
-    return summary_table(title, groups, note)
+    groups = groupby(each_row(file), key=lambda row: (row.case.agent, row.search))
+    summaries = {key: summarise(rows) for key, rows in groups}
+    begun = {search for _, search in summaries}
+    return summaries | {("–", search): summarise(()) for search in searches if search not in begun}

@@ -15,6 +15,9 @@ from paretofoil.core.policy import Policy, query
 from paretofoil.core.question import Question
 from paretofoil.explanation.questions import make_questions
 
+COMMANDS_AT_ONCE = 128
+"""Number of front commands that are rolled out together; their episodes are in memory."""
+
 
 @dataclass(frozen=True, order=True)
 class Case:
@@ -81,12 +84,12 @@ COMPARISON = CaseRule(commands=12, steps=10, foils=2)
 def enumerate_cases(agent: Agent, rule: CaseRule = STRESS, seed: int = 0) -> Iterator[tuple[Case, Decision]]:
     """Yield every case of an agent with its decision, in a fixed order."""
     indices = rule.pick_commands(len(agent.front))
-    if not indices:
-        return
-    for index, episode in zip(indices, rollouts(agent, agent.front[indices], seed=seed), strict=True):
-        for decision in episode.decisions[: rule.steps]:
-            for foil in rule.pick_foils(agent.policy, decision):
-                yield Case(agent.name, index, decision.step, foil), decision
+    for first in range(0, len(indices), COMMANDS_AT_ONCE):
+        part = indices[first : first + COMMANDS_AT_ONCE]
+        for index, episode in zip(part, rollouts(agent, agent.front[part], seed=seed), strict=True):
+            for decision in episode.decisions[: rule.steps]:
+                for foil in rule.pick_foils(agent.policy, decision):
+                    yield Case(agent.name, index, decision.step, foil), decision
 
 
 def make_case_question(

@@ -1,14 +1,17 @@
-"""Dask and Ray: start items one by one, return each result or worker failure, give up after repeated failures."""
+"""Engines (processes of this machine, Dask, Ray): start items one by one, and give up after repeated failures."""
 
 import logging
+import os
 import socket
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from importlib import import_module
+from itertools import chain, islice
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from paretofoil.core.errors import InvalidInput
@@ -63,44 +66,174 @@ class FailureCounter:
         self._in_a_row = 0
 
 
-def run_on_cluster(
-    engine: str,
-    work: Callable[[Item], Result],
-    items: Mapping[int, Item],
-    workers: int,
-    address: str | None,
-    failures: FailureCounter,
+class _Engine(Protocol):
+    """What runs items: return how many fit, `start` one, and `wait` for a result or a failure."""
+
+    def threads(self) -> int: ...
+
+    def start(self, work: Callable, number: int, item: object) -> None: ...
+
+    def wait(self, seconds: float) -> tuple[int, Any] | None: ...
+
+
+class Pending(Generic[Item]):
+    """Items without a result. They are taken one by one; those of failed workers come again after all others."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self._new, self._failed = enumerate(items), deque[tuple[int, Item]]()
+        self.running: dict[int, Item] = {}
+
+    def take(self) -> tuple[int, Item] | None:
+        """Return the next item and its number, or None if all items run or are finished."""
+        pair = next(self._new, None) or (self._failed.popleft() if self._failed else None)
+        if pair is not None:
+            self.running[pair[0]] = pair[1]
+        return pair
+
+    def retry(self, *numbers: int) -> None:
+        """Take running items again, in this order, after all others."""
+        self._failed.extend((number, self.running.pop(number)) for number in numbers)
+
+
+def run_items(
+    engine: str, work: Callable[[Item], Result], items: Iterable[Item], workers: int, address: str | None
 ) -> Generator[tuple[int, Result], None, None]:
-    """Yield results as they are finished. An item whose worker failed is started again, after all others.
+    """Yield (index, result) of each item when it is finished. Items are taken when a worker needs one."""
+    first = list(islice(items := iter(items), workers))
+    if not first:
+        return
+    pending, failures = Pending(chain(first, items)), FailureCounter()
+    while True:
+        try:
+            with _open_engine(engine, min(workers, max(2, len(first))), address) as cluster:
+                yield from _run_pending(cluster, work, pending, failures)
+                return
+        except EngineFailure as error:
+            failures.add(str(error))
+            pending.retry(*reversed(pending.running))  # the oldest, which probably killed its worker, comes last
+
+
+def _open_engine(engine: str, workers: int, address: str | None) -> AbstractContextManager["_Engine"]:
+    if engine == "local":
+        return local_processes(workers)
+    return (dask_cluster if engine == "dask" else ray_cluster)(workers, address)
+
+
+def _run_pending(
+    cluster: "_Engine", work: Callable[[Item], Result], pending: Pending[Item], failures: FailureCounter
+) -> Generator[tuple[int, Result], None, None]:
+    """Yield results as they are finished.
 
     The workers are counted every `LOOK` seconds. It is an error if there are none for `PATIENCE` seconds.
     """
-    waiting, running = deque(items), dict[int, int]()
+    failures_before = dict[int, int]()  # when an item was started
     threads, last_worker, last_look = 0, time.monotonic(), float("-inf")
-    with (dask_cluster if engine == "dask" else ray_cluster)(workers, address) as cluster:
-        while waiting or running:
-            if (now := time.monotonic()) - last_look >= LOOK:
-                threads, last_look = cluster.threads(), now
-                last_worker = now if threads else last_worker
-                if now - last_worker > PATIENCE:
-                    raise WorkersFailed(
-                        f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; "
-                        "finished questions are safe"
-                    )
-            while waiting and len(running) < max(2, 2 * threads):  # each worker has its next item at hand
-                number = waiting.popleft()
-                running[number] = failures.total
-                cluster.start(work, number, items[number])
-            if (finished := cluster.wait(LOOK)) is None:
-                continue
-            number, result = finished
-            failures_before = running.pop(number)
-            if not isinstance(result, ItemFailure):
-                yield number, result
-                continue
-            waiting.append(number)
-            if failures_before == failures.total:  # items that fail together count as one failure
-                failures.add(result.reason)
+    while True:
+        if (now := time.monotonic()) - last_look >= LOOK:
+            threads, last_look = cluster.threads(), now
+            last_worker = now if threads else last_worker
+            if now - last_worker > PATIENCE:
+                raise WorkersFailed(
+                    f"expected a worker in the cluster within {PATIENCE:.0f} s, got none; finished questions are safe"
+                )
+        most = max(2, 2 * threads)  # each worker has its next item at hand
+        while len(pending.running) < most and (pair := pending.take()):
+            failures_before[pair[0]] = failures.total
+            cluster.start(work, *pair)
+        if not pending.running:
+            return
+        if (finished := cluster.wait(LOOK)) is None:
+            continue
+        number, result = finished
+        before = failures_before.pop(number)
+        if not isinstance(result, ItemFailure):
+            del pending.running[number]
+            failures.reset()
+            yield number, result
+            continue
+        pending.retry(number)
+        if before == failures.total:  # items that fail together count as one failure
+            failures.add(result.reason)
+
+
+@contextmanager
+def local_processes(workers: int) -> Iterator[_Engine]:
+    """Yield processes of this machine, which end if the study is stopped; a single worker is this process itself."""
+    if workers == 1:
+        yield _Alone()
+        return
+    from joblib.externals.loky import get_reusable_executor
+
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    watched = {"initializer": _end_with, "initargs": (os.getpid(),)}
+    executor = get_reusable_executor(workers, timeout=300, env=threads, **watched)
+    try:
+        yield _Processes(executor, workers)
+    except BaseException:
+        executor.shutdown(kill_workers=True)
+        raise
+
+
+class _Alone:
+    """Items in this process."""
+
+    def __init__(self) -> None:
+        self._items = deque[tuple[Callable, int, Any]]()
+
+    def threads(self) -> int:
+        return 1
+
+    def start(self, work: Callable, number: int, item: object) -> None:
+        self._items.append((work, number, item))
+
+    def wait(self, seconds: float) -> tuple[int, Any]:
+        work, number, item = self._items.popleft()
+        return number, work(item)
+
+
+class _Processes:
+    """Items in processes of this machine. All of them end with the first failure."""
+
+    def __init__(self, executor: Any, workers: int) -> None:
+        self._executor, self._workers = executor, workers
+        self._finished: SimpleQueue = SimpleQueue()
+
+    def threads(self) -> int:
+        return self._workers
+
+    def start(self, work: Callable, number: int, item: object) -> None:
+        with _raise_terminated():
+            future = self._executor.submit(work, item)
+        future.add_done_callback(lambda done: self._finished.put((number, done)))
+
+    def wait(self, seconds: float) -> tuple[int, Any] | None:
+        try:
+            number, future = self._finished.get(timeout=seconds)
+        except Empty:
+            return None
+        with _raise_terminated():
+            return number, future.result()
+
+
+@contextmanager
+def _raise_terminated() -> Iterator[None]:
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    try:
+        yield
+    except TerminatedWorkerError as error:
+        raise EngineFailure(type(error).__name__) from error
+
+
+def _end_with(parent: int) -> None:
+    """End this worker when its parent is gone. Otherwise workers of a killed study would wait for minutes."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 @contextmanager
@@ -143,7 +276,7 @@ def _local_dask(distributed: Any, workers: int) -> Iterator[Any]:
 
 
 class _Dask:
-    """Items as tasks of a Dask cluster: return how many fit, `start` one, and `wait` for a result or a failure.
+    """Items as tasks of a Dask cluster.
 
     Dask's nannies restart a failed worker, but silently give up on one that is killed before it reports that it is
     up; a task that kills workers would then wait for ever. A local cluster therefore ends with its first failure.
@@ -221,7 +354,7 @@ def ray_cluster(workers: int, address: str | None) -> Iterator["_Ray"]:
 
 
 class _Ray:
-    """Items as tasks of a Ray cluster, which restarts failed workers; with the methods of `_Dask`.
+    """Items as tasks of a Ray cluster, which restarts failed workers.
 
     A call to a cluster that is gone waits, and Ray ends the whole process after a minute. The cluster's address is
     therefore tried first.

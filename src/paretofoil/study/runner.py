@@ -4,12 +4,12 @@ import json
 import logging
 import os
 import platform
-import threading
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -20,13 +20,15 @@ from paretofoil.core.search import Search
 from paretofoil.core.threads import one_thread
 from paretofoil.explanation.ask import ask
 from paretofoil.study.case import Case
-from paretofoil.study.cluster import EngineFailure, FailureCounter, run_on_cluster
+from paretofoil.study.cluster import run_items
 from paretofoil.study.store import Row, Store, read_about
 from paretofoil.study.study import Study, restore_study
 
 log = logging.getLogger(__name__)
 
 MAX_WORKERS = 10_000
+CASES_AT_ONCE = 4_096
+"""Number of cases that are listed, and whose questions wait in memory, at a time."""
 EngineName = Literal["local", "dask", "ray"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -98,25 +100,27 @@ def run_study(
     count = _check_engine(engine, workers, address)  # before the file is created
     configuration = study.configuration()
     with Store(path, configuration, {"sources": dict(study.sources or {})}) as store:
-        total, chunks = _open_chunks(study, configuration["agents"], store.finished(), chunk)
-        started = time.perf_counter()
-        progress = StudyProgress(total - sum(map(len, chunks)), total, 0, 0, 0.0)
+        done, total = store.count(), len(study.searches) * sum(study.count(agent) for agent in study.agents)
+        started, progress = time.perf_counter(), StudyProgress(done, total, 0, 0, 0.0)
         if show:
             show(progress)
-        log.info("%s: %d of %d questions are answered; %s engine", path, progress.done, total, engine)
-        run = store.begin_run(engine, None if address else count, total, describe_machine()) if chunks else 0
+        log.info("%s: %d of %d questions are answered; %s engine", path, done, total, engine)
+        if done == total:
+            return progress
+        run = store.begin_run(engine, None if address else count, total, describe_machine())
+        chunks = _open_chunks(study, configuration["agents"], store, chunk)
         with closing(run_all(answer_chunk, chunks, engine=engine, workers=workers, address=address)) as results:
-            for number, rows in results:
-                answered, seconds = chunks[number], time.perf_counter() - started
+            for _, rows in results:
+                seconds = time.perf_counter() - started
                 store.add(rows, run, seconds)
                 progress = replace(
                     progress,
-                    done=progress.done + len(answered),
+                    done=progress.done + len(rows),
                     found=progress.found + sum(row.found for row in rows),
-                    asked=progress.asked + len(answered),
+                    asked=progress.asked + len(rows),
                     seconds=seconds,
                 )
-                source = f"{answered.label} on {answered.cases[0].agent}"
+                source = f"{rows[0].search} on {rows[0].case.agent}"
                 log.info("%s: %s, %d of %d; %s", path, source, progress.done, total, progress)
                 if show:
                     show(progress)
@@ -129,21 +133,21 @@ def resume_study(path: str | Path, **options: Any) -> StudyProgress:
     return run_study(restore_study(about["configuration"], about["sources"], path), path, **options)
 
 
-def _open_chunks(
-    study: Study, hashes: Mapping[str, str], finished: set[tuple[str, Case]], chunk: int | None
-) -> tuple[int, list[Chunk]]:
-    """Return the number of all questions of a study, and the chunks of unanswered ones."""
-    total, chunks = 0, []
+def _open_chunks(study: Study, hashes: Mapping[str, str], store: Store, chunk: int | None) -> Iterator[Chunk]:
+    """Yield the unanswered questions of a study in chunks. Only `CASES_AT_ONCE` cases are in memory."""
     for agent in study.agents:
-        pairs = list(study.questions(agent))
-        for label, search in study.searches.items():
-            total += len(pairs)
-            left = [(case, question) for case, question in pairs if (label, case) not in finished]
-            size = search.questions_at_once if chunk is None else chunk
-            for first in range(0, len(left), size):
-                cases, questions = zip(*left[first : first + size], strict=True)
-                chunks.append(Chunk(label, search, cases, questions, agent.actions, hashes[agent.name]))
-    return total, chunks
+        cases = study.cases(agent)
+        while part := list(islice(cases, CASES_AT_ONCE)):
+            first, last = part[0][0].front, part[-1][0].front
+            finished = {label: store.finished(agent.name, label, first, last) for label in study.searches}
+            in_all = set.intersection(*finished.values())
+            questions = list(study.questions(agent, (pair for pair in part if pair[0] not in in_all)))
+            for label, search in study.searches.items():
+                left = [pair for pair in questions if pair[0] not in finished[label]]
+                size = search.questions_at_once if chunk is None else chunk
+                for start in range(0, len(left), size):
+                    numbered, asked = zip(*left[start : start + size], strict=True)
+                    yield Chunk(label, search, numbered, asked, agent.actions, hashes[agent.name])
 
 
 def answer_chunk(chunk: Chunk) -> list[Row]:
@@ -196,68 +200,16 @@ def run_all(
 ) -> Generator[tuple[int, Result], None, None]:
     """Yield (index, result) of each item when it is finished, in any order. Items of failed workers are retried.
 
-    To stop early, close the generator: this stops the workers.
+    An item is taken when a worker needs it. To stop early, close the generator: this stops the workers.
     """
     count = _check_engine(engine, workers, address)
-    left, failures = dict(enumerate(items)), FailureCounter()
-    while left:
-        try:
-            started, pending = partial(_on_one_thread, work), dict(left)
-            if engine == "local":
-                running = _run_locally(started, pending, min(count, max(2, len(pending))))
-            else:
-                running = run_on_cluster(engine, started, pending, count, address, failures)
-            with closing(running) as results:
-                for number, result in results:
-                    del left[number]
-                    failures.reset()
-                    yield number, result
-        except EngineFailure as error:
-            failures.add(str(error))
-            left = _suspects_last(left, 2 * count)
-
-
-def _suspects_last(left: Mapping[int, Item], count: int) -> dict[int, Item]:
-    """Move the first `count` items, one of which may have killed its worker, to the end in reverse order."""
-    numbers = list(left)
-    return {number: left[number] for number in (*numbers[count:], *reversed(numbers[:count]))}
+    yield from run_items(engine, partial(_on_one_thread, work), items, count, address)
 
 
 def _on_one_thread(work: Callable[[Item], Result], item: Item) -> Result:
     """Do the work of a worker on one thread, because rows must not depend on the number of threads."""
     with one_thread():
         return work(item)
-
-
-def _run_locally(
-    work: Callable[[Item], Result], items: Mapping[int, Item], workers: int
-) -> Generator[tuple[int, Result], None, None]:
-    """Yield results of joblib's processes; a single worker is this process itself."""
-    from joblib import Parallel, delayed, parallel_config
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-    watched = {"initializer": _end_with, "initargs": (os.getpid(),)}
-    with parallel_config(backend="loky", n_jobs=workers, inner_max_num_threads=1, **watched):
-        parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")
-    try:
-        yield from parallel(delayed(_numbered)(work, *pair) for pair in items.items())
-    except TerminatedWorkerError as error:
-        raise EngineFailure(type(error).__name__) from error
-
-
-def _numbered(work: Callable[[Item], Result], number: int, item: Item) -> tuple[int, Result]:
-    return number, work(item)
-
-
-def _end_with(parent: int) -> None:
-    """End this worker when its parent is gone. Otherwise workers of a killed study would wait for minutes."""
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 PACKAGES = ("numpy", "scipy", "torch", "gymnasium", "mo-gymnasium", "joblib", "adversarial-robustness-toolbox")

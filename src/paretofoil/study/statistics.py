@@ -65,14 +65,14 @@ class Summary:
 
 def summarise(rows: Iterable[Row]) -> Summary:
     """Return the summary of rows."""
-    rows = list(rows)
-    distances = [row.closest_distance for row in rows if row.closest_distance is not None]
-    seconds = np.array([row.seconds for row in rows])
+    cells = [(row.closest_distance, row.seconds, row.queries) for row in rows]  # not the answers, which are long
+    distances = [distance for distance, _, _ in cells if distance is not None]
+    seconds = np.array([seconds for _, seconds, _ in cells])
     return Summary(
-        success=Proportion(len(distances), len(rows)),
+        success=Proportion(len(distances), len(cells)),
         closest_distance=float(np.mean(distances)) if distances else None,
-        seconds=float(seconds.mean()) if rows else None,
-        median_seconds=float(np.median(seconds)) if rows else None,
-        std_seconds=float(seconds.std()) if rows else None,
-        queries=float(np.mean([row.queries for row in rows])) if rows else None,
+        seconds=float(seconds.mean()) if cells else None,
+        median_seconds=float(np.median(seconds)) if cells else None,
+        std_seconds=float(seconds.std()) if cells else None,
+        queries=float(np.mean([queries for _, _, queries in cells])) if cells else None,
     )

@@ -157,10 +157,16 @@ class Store(AbstractContextManager["Store"]):
                 "INSERT INTO about VALUES (?, ?)", [(name, json.dumps(value)) for name, value in values.items()]
             )
 
-    def finished(self) -> set[tuple[str, Case]]:
-        """Return the (search, case) pairs that have an answer."""
+    def count(self) -> int:
+        """Return the number of answers. Raise an error if one of them is damaged or was changed."""
         with _explain_errors(self.path), self._database.reading() as connection:
-            return {(row.search, row.case) for row in _read_rows(connection, self.path)}
+            return sum(1 for _ in _each_row(connection, self.path))
+
+    def finished(self, agent: str, search: str, first: int, last: int) -> set[Case]:
+        """Return the cases that a search has answered for front commands number `first` to `last` of an agent."""
+        query = "SELECT front, step, foil FROM answer WHERE agent = ? AND search = ? AND front BETWEEN ? AND ?"
+        with _explain_errors(self.path), self._database.reading() as connection:
+            return {Case(agent, *place) for place in connection.execute(query, (agent, search, first, last))}
 
     def begin_run(self, engine: str, workers: int | None, total: int, machine: Mapping[str, Any]) -> int:
         """Return the number of a new run, for `add`."""
@@ -203,19 +209,22 @@ def read_runs(path: str | Path) -> list[Run]:
 
 def read_rows(path: str | Path) -> list[Row]:
     """Return all rows, ordered by agent, search, front, step and foil."""
+    return list(each_row(path))
+
+
+def each_row(path: str | Path) -> Iterator[Row]:
+    """Yield the rows in the order of `read_rows`, without holding all of them in memory."""
     with _reading(path) as (connection, _):
-        return _read_rows(connection, Path(path))
+        yield from _each_row(connection, Path(path))
 
 
-def _read_rows(connection: sqlite3.Connection, path: Path) -> list[Row]:
-    """Return all rows in order. Raise an error for a row with a wrong checksum; old files have no checksums."""
-    rows = []
+def _each_row(connection: sqlite3.Connection, path: Path) -> Iterator[Row]:
+    """Yield all rows in order. Raise an error for a row with a wrong checksum; old files have no checksums."""
     for stored in _select(connection, "answer ORDER BY agent, search, front, 4, foil"):  # 4: step, once called time
         checksum = stored.pop("checksum", None)
         if checksum is not None and checksum != _checksum(tuple(stored.values())):
             raise InvalidInput.expected(f"{path} to be unchanged", f"a row that was changed: {brief(stored)}")
-        rows.append(read_row(stored, path))
-    return rows
+        yield read_row(stored, path)
 
 
 def _checksum(values: tuple[Any, ...]) -> str:

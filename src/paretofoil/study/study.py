@@ -13,6 +13,7 @@ import numpy as np
 from paretofoil.agents import Agent, list_agents, load_agent
 from paretofoil.agents.agent import rollouts
 from paretofoil.core import __version__
+from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Count, brief, read_value
 from paretofoil.core.policy import is_white_box, query, tells_values
@@ -47,11 +48,21 @@ class Study:
         if not self.searches:
             raise InvalidInput.expected("at least one search", dict(self.searches))
 
-    def questions(self, agent: Agent) -> Iterator[tuple[Case, Question]]:
-        """Yield every case of one agent with its question."""
+    def cases(self, agent: Agent) -> Iterator[tuple[Case, Decision]]:
+        """Yield every case of one agent with its decision."""
         cases = enumerate_cases(agent, self.rule, self.seed)
-        chosen = ((case, decision) for case, decision in cases if self.only is None or case in self.only)
-        yield from make_case_questions(agent, chosen, self.kappa, self.rule.box)
+        return ((case, decision) for case, decision in cases if self.only is None or case in self.only)
+
+    def count(self, agent: Agent) -> int:
+        """Return the number of cases of one agent."""
+        return sum(1 for _ in self.cases(agent))
+
+    def questions(
+        self, agent: Agent, cases: Iterable[tuple[Case, Decision]] | None = None
+    ) -> Iterator[tuple[Case, Question]]:
+        """Yield every case of one agent, or some cases in the order of `cases`, with its question."""
+        chosen = self.cases(agent) if cases is None else cases
+        return make_case_questions(agent, chosen, self.kappa, self.rule.box)
 
     def configuration(self) -> dict[str, Any]:
         """Return the configuration as JSON values. Studies with equal configurations have equal rows.
