@@ -25,6 +25,8 @@ from paretofoil.core.command import Objective as Objective
 from paretofoil.core.decision import Decision as Decision
 from paretofoil.core.decision import Episode as Episode
 from paretofoil.core.errors import InvalidInput as InvalidInput
+from paretofoil.core.feature import Feature as Feature
+from paretofoil.core.feature import from_function as from_function
 from paretofoil.core.influence import Influence as Influence
 from paretofoil.core.options import Limits as Limits
 from paretofoil.core.options import Options as Options

@@ -195,7 +195,7 @@ def test_what_cannot_be_used_is_refused_with_a_sentence() -> None:
     vector = sb3.PPO("MlpPolicy", Vector(), device="cpu")
     cases: list[tuple[Any, Any, dict[str, Any], str]] = [
         (torch.nn.Linear(1, 1), seen, {}, "expected a model of Stable-Baselines3, got Linear"),
-        (vector, seen, {}, "expected a model whose observation is a Dict, got Box"),
+        (vector, seen, {}, "a model whose observation is a Dict with a command, got Box"),
         (model, seen, {"command": "desired_gaol"}, r"got 'desired_gaol' \(did you mean desired_goal\?\)"),
         (model, seen, {"command": "mode"}, r"a command of real numbers \(a Box of floats\), got Discrete\(3\)"),
         (model, seen["observation"], {}, "expected an observation with the parts achieved_goal, .* got ndarray"),

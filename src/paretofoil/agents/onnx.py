@@ -23,6 +23,7 @@ from paretofoil.agents.store import read_bytes
 from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, from_torch
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace
+from paretofoil.core.feature import Feature
 from paretofoil.core.json import brief_words
 
 ACTIVATION_ROUNDINGS = 128.0
@@ -39,37 +40,44 @@ PRECISIONS = {1: torch.float32, 10: torch.float16, 11: torch.float64}
 def from_onnx(
     file: str | Path,
     state: Any,
-    space: CommandSpace,
+    space: CommandSpace | None = None,
     *,
     inputs: str | Mapping[str, str] = "separate",
     outputs: Outputs | None = None,
     actions: ActionSpace | None = None,
+    free: Sequence[str | int | Feature] | None = None,
+    constraints: Sequence[str] = (),
 ) -> TorchPolicy | TorchActor:
     """Return an ONNX file as a policy. It is white-box if its operations are supported. Needs the [onnx] extra.
 
     Args:
         file: an ONNX file that contains its weights. Its first output has the scores, for any number of rows.
         state: one state or several, on which the network is tested.
-        space: the range of commands.
+        space: the range of commands; None for a network without a command, which needs `free`.
         inputs: "separate" for a network of states and commands, in this order, "concatenated" for one of the two side
             by side, or names: {"observation": "state", "goal": "command"}.
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
         actions: the space of continuous actions. The first output then has their amounts.
+        free: features of the state that may change, as in `from_torch`.
+        constraints: what holds between the free numbers, as in `from_torch`.
     """
     try:
         network = OnnxNetwork(read_bytes(Path(file), "an ONNX file"))
-        _check_names(network, inputs)
+        _check_names(network, inputs, without_command=space is None)
     except InvalidInput as error:
         raise InvalidInput(f"{file}: {error}") from None
+    changes: dict[str, Any] = {"free": free, "constraints": constraints}
     if actions is not None and outputs is None:
-        return from_torch(network, state, space, inputs=inputs, actions=actions)
+        return from_torch(network, state, space, inputs=inputs, actions=actions, **changes)
     if actions is not None:
         raise InvalidInput.expected("either actions=..., for amounts, or outputs=...", f"both, with {outputs!r}")
-    return from_torch(network, state, space, inputs=inputs, outputs=outputs)
+    return from_torch(network, state, space, inputs=inputs, outputs=outputs, **changes)
 
 
-def _check_names(network: "OnnxNetwork", inputs: str | Mapping[str, str]) -> None:
-    if isinstance(inputs, Mapping):
+def _check_names(network: "OnnxNetwork", inputs: str | Mapping[str, str], *, without_command: bool) -> None:
+    if without_command:
+        fits, expected = len(network.names) == 1, "1 input, the observation"
+    elif isinstance(inputs, Mapping):
         fits, expected = set(inputs) == set(network.names), f"the inputs {', '.join(map(str, inputs))}"
     else:
         count = 1 if inputs == "concatenated" else 2

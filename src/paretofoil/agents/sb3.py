@@ -1,13 +1,15 @@
-"""Models of Stable-Baselines3 with a Dict observation, one part of which is the command."""
+"""Models of Stable-Baselines3: the command is a part of a Dict observation, or features of the observation are free."""
 
+import copy
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from paretofoil.core.errors import InvalidInput, did_you_mean
+from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
 
 try:
     import torch
@@ -15,76 +17,148 @@ try:
 except ImportError:
     raise InvalidInput.missing("torch", "sb3") from None
 
-from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, from_torch
+from paretofoil.agents.torch_policy import Outputs, TorchActor, TorchPolicy, as_torch_policy
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, as_vector
+from paretofoil.core.feature import Feature, Features, read_features
+from paretofoil.envs.observations import find_observations
+
+WHOLE = "observation"
+"""The name of the only part of an observation that is not a Dict."""
 
 
 def from_sb3(
     model: Any,
-    observation: Mapping[str, Any],
+    observation: Any = None,
     space: CommandSpace | None = None,
     *,
-    command: str = "desired_goal",
+    command: str | None = "desired_goal",
     actions: ActionSpace | None = None,
+    free: Sequence[str | int | Feature] | None = None,
+    constraints: Sequence[str] = (),
+    environment: str | None = None,
+    dimension: int | None = None,
 ) -> TorchPolicy | TorchActor:
-    """Return a model of Stable-Baselines3 (PPO, A2C or DQN) as a policy. It is white-box if its networks are supported.
+    """Return a model of Stable-Baselines3 as a policy. It is white-box if its networks are supported.
 
-    Of sb3-contrib, MaskablePPO, TRPO and QR-DQN are supported as well.
+    PPO, A2C, DQN, SAC, TD3 and DDPG are supported, and of sb3-contrib MaskablePPO, TRPO, QR-DQN and TQC.
 
     The state is the observation without the command; `policy.module.split(observation)` returns both.
 
     Args:
-        model: a model with discrete actions and a Dict observation ("MultiInputPolicy"). The normalisation of a
-            `VecNormalize` around its environment is included.
-        observation: an observation of the environment, not normalised, on which the model is tested.
+        model: a model. The normalisation of a `VecNormalize` around its environment is included.
+        observation: an observation of the environment, not normalised, on which the model is tested; by default a
+            random one of the observation space.
         space: the range of commands; the bounds of the command in the observation space if not given.
-        command: the part of the observation that is the command.
-        actions: names and units of continuous actions (SAC, TD3, DDPG, PPO, A2C); "action 0" and so on if not given.
+        command: the part of a Dict observation that is the command.
+        actions: names and units of continuous actions; "action 0" and so on if not given.
+        free: features of the state that may change: names ("pole angle"), numbers of the observation, or
+            `pf.Feature(name, number, low, high)`. The command of a Dict observation may change as well, unless
+            command=None.
+        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
+        environment: the id of the environment, whose features have known names; by default that of the model.
+        dimension: the dimension of MultiDiscrete or MultiBinary actions that is explained, counted from 0.
     """
-    if isinstance(getattr(model, "action_space", None), spaces.Box):
-        return _from_continuous(model, observation, space, command, actions)
-    if actions is not None:
-        raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
-    outputs = _outputs(model)
-    _check_command(model.observation_space, command)
-    network = Sb3Network(model, command)
+    outputs = _outputs(model, dimension)
+    command = command if isinstance(model.observation_space, spaces.Dict) else None
+    if command not in getattr(model.observation_space, "spaces", {}) and command == "desired_goal" and free is not None:
+        command = None  # the default
+    if free is None or command is not None:
+        _check_command(model.observation_space, command)
+    network = (Sb3Network if outputs else Sb3Actor)(model, command, dimension)
+    if observation is None:
+        random = copy.deepcopy(model.observation_space)
+        random.seed(0)
+        observation = random.sample()
     state, issued = network.split(observation)
-    policy = from_torch(network, state, space or _space(model.observation_space[command], command), outputs=outputs)
-    _check_choice(policy, model, state, issued)
-    return policy
+    if command is not None:
+        space = space or _space(model.observation_space[command], command)
+    elif space is not None:
+        raise InvalidInput.expected("no space=..., because nothing of the observation is a command", repr(space))
+    features = None
+    if free is not None:
+        features = _features(model, network, free, space, constraints, environment)
+    if outputs:
+        if actions is not None:
+            raise InvalidInput.expected("actions=... only for a model with continuous actions", repr(actions))
+        policy = as_torch_policy(network, state, space, features, outputs=outputs)
+        _check_choice(policy, network, model, state, issued)
+        return policy
+    actor = as_torch_policy(network, state, space, features, actions=_action_space(model, actions))
+    _check_amounts(actor, network, model, state, issued)
+    return actor
+
+
+def _features(
+    model: Any,
+    network: "Sb3Network",
+    free: Any,
+    space: CommandSpace | None,
+    constraints: Sequence[str],
+    environment: str | None,
+) -> Features:
+    """Return the free numbers of a model."""
+    known = find_observations(environment or _environment(model))
+    names, low, high, whole = network.numbers()
+    features = []
+    for feature in read_features(free, known.features if known else (), names):
+        if feature.low is None and feature.high is None:
+            i, factor = feature.place, feature.factors[feature.place]
+            ends = sorted((low[i] / factor, high[i] / factor))
+            if np.isfinite(ends).all():
+                feature = replace(feature, low=ends[0], high=ends[1], whole=feature.whole or whole[i])
+        features.append(feature)
+    words: dict[str, Any] = {}
+    if known and isinstance(model.action_space, spaces.Discrete) and len(known.actions) == model.action_space.n:
+        words = {"actions": known.actions, "phrases": known.phrases}
+    return Features(tuple(features), len(names), space, tuple(constraints), **words)
+
+
+def _environment(model: Any) -> str | None:
+    """Return the id of the environment of a model; None if it has none."""
+    environments = model.get_env()
+    spec = None if environments is None else environments.get_attr("spec")[0]
+    return None if spec is None else spec.id
 
 
 class Sb3Network(nn.Module):
-    """The logits or Q-values of a model of Stable-Baselines3, as a module of states and commands."""
+    """The logits or Q-values of a model of Stable-Baselines3, as a module of states, and of commands if it has any."""
 
-    def __init__(self, model: Any, command: str) -> None:
+    def __init__(self, model: Any, command: str | None, dimension: int | None = None) -> None:
         super().__init__()
         self.policy, self.command = model.policy, command
-        self.parts: dict[str, spaces.Space] = dict(model.observation_space.spaces)
+        whole: spaces.Space = model.observation_space
+        self.is_dict = isinstance(whole, spaces.Dict)
+        self.parts: dict[str, spaces.Space] = dict(whole.spaces) if isinstance(whole, spaces.Dict) else {WHOLE: whole}
         self.rest = [name for name in self.parts if name != command]
         self.normals = _normals(model)
+        self.choice = None if dimension is None else _choice(model.action_space, dimension)
         self.policy.set_training_mode(False)  # as `predict` does
 
-    def forward(self, states: Tensor, commands: Tensor) -> Any:
-        return self.scores(self.preprocess(self.join(states, commands)))
+    def forward(self, states: Tensor, commands: Tensor | None = None) -> Any:
+        scores = self.scores(self.preprocess(self.join(states, commands)))
+        return scores if self.choice is None else scores @ self.choice.to(scores.device, scores.dtype)
 
-    def join(self, states: Tensor, commands: Tensor) -> dict[str, Tensor]:
+    def join(self, states: Tensor, commands: Tensor | None = None) -> Any:
         """Return the observations (N, ...) of states (N, state size) and commands (N, d)."""
-        sizes = [math.prod(self.parts[name].shape or ()) for name in self.rest]
-        flat = dict(zip(self.rest, torch.split(states, sizes, dim=1), strict=True))
-        flat[self.command] = commands
-        return {name: flat[name].reshape(-1, *(part.shape or ())) for name, part in self.parts.items()}
+        sizes = [_size(self.parts[name]) for name in self.rest]
+        parts = torch.split(states, sizes, dim=1) if len(sizes) > 1 else (states,)
+        flat: dict[str, Any] = dict(zip(self.rest, parts, strict=True))
+        if self.command is not None:
+            flat[self.command] = commands
+        whole = {name: flat[name].reshape(-1, *(part.shape or ())) for name, part in self.parts.items()}
+        return whole if self.is_dict else whole[WHOLE]
 
-    def preprocess(self, observation: dict[str, Tensor]) -> dict[str, Tensor]:
+    def preprocess(self, observation: Any) -> Any:
         """Return the observation as normalised by `VecNormalize`, if there is one."""
+        named = observation if self.is_dict else {WHOLE: observation}
         normal = {
-            name: torch.clamp((observation[name] - mean) / scale, -most, most)
+            name: torch.clamp((named[name] - mean) / scale, -most, most)
             for name, (mean, scale, most) in self.normals.items()
         }
-        return observation | normal
+        return named | normal if self.is_dict else (named | normal)[WHOLE]
 
-    def scores(self, observation: dict[str, Tensor]) -> Any:
+    def scores(self, observation: Any) -> Any:
         """Return the scores before they become a distribution, which cannot be recorded."""
         if hasattr(self.policy, "q_net"):
             return self.policy.q_net(observation)
@@ -95,20 +169,57 @@ class Sb3Network(nn.Module):
         features = BasePolicy.extract_features(self.policy, observation, self.policy.pi_features_extractor)
         return self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
 
-    def split(self, observation: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the state and the command of an observation of the environment."""
-        if not isinstance(observation, Mapping) or set(observation) != set(self.parts):
+    def split(self, observation: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Return the state and the command of an observation of the environment; the command is None if it has none."""
+        if self.is_dict and (not isinstance(observation, Mapping) or set(observation) != set(self.parts)):
             got = ", ".join(map(str, observation)) if isinstance(observation, Mapping) else type(observation).__name__
             raise InvalidInput.expected(f"an observation with the parts {', '.join(self.parts)}", got)
         try:
-            tensors, _ = self.policy.obs_to_tensor(dict(observation))  # images become channels first
-        except (TypeError, ValueError) as error:
+            tensors, _ = self.policy.obs_to_tensor(dict(observation) if self.is_dict else np.asarray(observation))
+        except (TypeError, ValueError) as error:  # images become channels first
             raise InvalidInput.expected("an observation of the model's environment", error) from None
-        if any(len(tensor) != 1 for tensor in tensors.values()):
-            raise InvalidInput.expected("one observation", f"a batch of {max(map(len, tensors.values()))}")
-        flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in tensors.items()}
+        named = tensors if self.is_dict else {WHOLE: tensors}
+        if any(len(tensor) != 1 for tensor in named.values()):
+            raise InvalidInput.expected("one observation", f"a batch of {max(map(len, named.values()))}")
+        flat = {name: tensor.reshape(-1).cpu().numpy().astype(np.float32) for name, tensor in named.items()}
         state = as_vector(np.concatenate([flat[name] for name in self.rest]), "the state in the observation")
-        return state.astype(np.float32), as_vector(flat[self.command], "the command in the observation")
+        issued = None if self.command is None else as_vector(flat[self.command], "the command in the observation")
+        return state.astype(np.float32), issued
+
+    def numbers(self) -> tuple[list[str], list[float], list[float], list[bool]]:
+        """Return the names of the numbers of the state, their lowest and highest values, and which are whole."""
+        names: list[str] = []
+        low: list[float] = []
+        high: list[float] = []
+        whole: list[bool] = []
+        for name in self.rest:
+            part: Any = self.parts[name]
+            size = _size(part)
+            names += [f"{name} {i}" for i in range(size)] if size > 1 else [name]
+            if isinstance(part, spaces.Box):
+                ends = np.ravel(part.low).astype(float), np.ravel(part.high).astype(float)
+            else:
+                counts = np.ravel(part.n if isinstance(part, spaces.Discrete) else getattr(part, "nvec", 2))
+                first = np.full(size, float(getattr(part, "start", 0))) if isinstance(part, spaces.Discrete) else 0.0
+                ends = np.broadcast_to(first, (size,)) * 1.0, np.broadcast_to(counts - 1.0 + first, (size,))
+            low, high = [*low, *ends[0].tolist()], [*high, *ends[1].tolist()]
+            whole += [not np.issubdtype(part.dtype, np.floating)] * size
+        return names, low, high, whole
+
+
+def _size(part: spaces.Space) -> int:
+    return math.prod(part.shape or ())
+
+
+def _choice(action_space: Any, dimension: int) -> Tensor:
+    """Return the matrix that selects the scores of one dimension of the actions."""
+    if isinstance(action_space, spaces.MultiBinary):  # its scores are the logits of 1; those of 0 are 0
+        matrix = torch.zeros(_size(action_space), 2)
+        matrix[dimension, 1] = 1.0
+        return matrix
+    sizes = [int(count) for count in action_space.nvec]
+    start = sum(sizes[:dimension])
+    return torch.eye(sum(sizes))[:, start : start + sizes[dimension]]
 
 
 def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
@@ -120,37 +231,55 @@ def _normals(model: Any) -> dict[str, tuple[Tensor, Tensor, float]]:
     def tensor(values: np.ndarray) -> Tensor:
         return torch.tensor(values, dtype=torch.float32, device=model.device)
 
-    statistics = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
+    statistics = {WHOLE: wrapper.obs_rms}
+    if isinstance(wrapper.obs_rms, dict):
+        statistics = {name: wrapper.obs_rms[name] for name in wrapper.norm_obs_keys}
     return {
         name: (tensor(rms.mean), tensor(np.sqrt(rms.var + wrapper.epsilon)), wrapper.clip_obs)
         for name, rms in statistics.items()
     }
 
 
-def _outputs(model: Any) -> Outputs:
-    """Return the kind of the scores of a supported model."""
+def _outputs(model: Any, dimension: int | None) -> Outputs | None:
+    """Return the kind of the scores of a supported model; None for continuous actions."""
     try:
         from stable_baselines3.common.base_class import BaseAlgorithm
     except ImportError:
         raise InvalidInput.missing("stable-baselines3", "sb3") from None
     if not isinstance(model, BaseAlgorithm):
         raise InvalidInput.expected("a model of Stable-Baselines3", type(model).__name__)
-    policy, expected = model.policy, "PPO, A2C, DQN, MaskablePPO, TRPO or QR-DQN with discrete actions"
+    policy, box = model.policy, isinstance(model.action_space, spaces.Box)
+    expected = "PPO, A2C, DQN, MaskablePPO, TRPO or QR-DQN with discrete actions"
+    expected = "SAC, TD3, DDPG, TQC, PPO, A2C or TRPO with continuous actions" if box else expected
     kind = f"{type(model).__name__} with {type(policy).__name__}"
     if hasattr(policy, "lstm_actor"):
         advice = "which remembers earlier observations; wrap its network, with a fixed memory, for pf.from_torch"
         raise InvalidInput.expected(expected, f"{kind}, {advice}")
     values = hasattr(policy, "q_net") or hasattr(policy, "quantile_net")
-    if not isinstance(model.action_space, spaces.Discrete) or not (values or hasattr(policy, "action_net")):
+    if not (values or hasattr(policy, "action_net") or (box and hasattr(policy, "actor"))):
         raise InvalidInput.expected(expected, f"{kind} and {model.action_space}")
+    several = isinstance(model.action_space, spaces.MultiDiscrete | spaces.MultiBinary)
+    count = (
+        len(np.ravel(getattr(model.action_space, "nvec", np.zeros(model.action_space.shape or ())))) if several else 0
+    )
+    if several:
+        expected = f"dimension=..., from 0 to {count - 1}, because {model.action_space} has several"
+        if dimension is None or not 0 <= as_whole(dimension, expected) < count:
+            raise InvalidInput.expected(expected, dimension)
+    elif dimension is not None:
+        raise InvalidInput.expected("dimension=... only for MultiDiscrete or MultiBinary actions", model.action_space)
+    if box:
+        return None
     return "q-values" if values else "logits"
 
 
-def _check_command(space: spaces.Space, command: str) -> None:
+def _check_command(space: spaces.Space, command: str | None) -> None:
     if not isinstance(space, spaces.Dict):
-        raise InvalidInput.expected("a model whose observation is a Dict", space)
+        expected = "free=[...], features that may change, or a model whose observation is a Dict with a command"
+        raise InvalidInput.expected(expected, space)
     if command not in space.spaces:
-        raise InvalidInput.expected(f"a command among {', '.join(space.spaces)}", did_you_mean(command, list(space)))
+        expected = f"a command among {', '.join(space.spaces)}, or free=[...], features that may change"
+        raise InvalidInput.expected(expected, did_you_mean(command, list(space)))
     part = space[command]
     if not isinstance(part, spaces.Box) or not np.issubdtype(part.dtype, np.floating):
         raise InvalidInput.expected("a command of real numbers (a Box of floats)", part)
@@ -163,26 +292,47 @@ def _space(part: Any, command: str) -> CommandSpace:
     return CommandSpace(low, high, [f"{command} {i}" for i in range(len(low))] if len(low) > 1 else [command])
 
 
-def _check_choice(policy: TorchPolicy, model: Any, state: np.ndarray, command: np.ndarray) -> None:
+def _check_choice(
+    policy: TorchPolicy, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
+) -> None:
     """Raise an error if the model does not choose the action with the best score, as a recurrent policy may."""
-    network: Any = policy.module
-    observation = network.preprocess(network.join(policy.tensor(state[None]), policy.tensor(command[None])))
-    [chosen], _ = model.predict({name: part.cpu().numpy() for name, part in observation.items()}, deterministic=True)
-    best = policy.log_probs(state[None], command[None])[0].argmax()
-    if chosen != best:
-        got = f"one that chooses action {chosen}, not {best}"
+    chosen = np.ravel(_predict(policy, network, model, state, command))
+    best = policy.log_probs(state[None], _numbers(policy, state, command)[None])[0].argmax()
+    if network.choice is not None:  # one of several dimensions
+        return
+    if chosen[0] != best:
+        got = f"one that chooses action {chosen[0]}, not {best}"
         raise InvalidInput.expected("a model that chooses by its logits or Q-values", got)
+
+
+def _numbers(policy: TorchPolicy, state: np.ndarray, command: np.ndarray | None) -> np.ndarray:
+    """Return the free numbers of a state and a command."""
+    if policy.features is not None:
+        return policy.features.complete(state, command)
+    assert command is not None
+    return command
+
+
+def _predict(
+    policy: TorchPolicy, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
+) -> np.ndarray:
+    """Return the action that the model itself predicts."""
+    issued = None if command is None else policy.tensor(command[None])
+    observation = network.preprocess(network.join(policy.tensor(state[None]), issued))
+    numbers = {name: part.cpu().numpy() for name, part in observation.items()} if network.is_dict else None
+    chosen: np.ndarray = model.predict(observation.cpu().numpy() if numbers is None else numbers, deterministic=True)[0]
+    return chosen
 
 
 class Sb3Actor(Sb3Network):
     """The actions of a model of Stable-Baselines3 with continuous actions, before they are clipped."""
 
-    def __init__(self, model: Any, command: str) -> None:
-        super().__init__(model, command)
+    def __init__(self, model: Any, command: str | None, dimension: int | None = None) -> None:
+        super().__init__(model, command, dimension)
         box = model.action_space
         self.low, self.high = (torch.tensor(side, device=model.device).reshape(-1) for side in (box.low, box.high))
 
-    def scores(self, observation: dict[str, Tensor]) -> Any:
+    def scores(self, observation: Any) -> Any:
         """Return the actions that the model predicts: the mean of its distribution, in the units of the environment."""
         from stable_baselines3.common.policies import BasePolicy
 
@@ -199,38 +349,28 @@ class Sb3Actor(Sb3Network):
         return self.low + 0.5 * (mean + 1.0) * (self.high - self.low) if self.policy.squash_output else mean
 
 
-def _from_continuous(
-    model: Any, observation: Mapping[str, Any], space: CommandSpace | None, command: str, actions: ActionSpace | None
-) -> TorchActor:
-    policy, box = getattr(model, "policy", None), model.action_space
-    if hasattr(policy, "lstm_actor") or not (hasattr(policy, "actor") or hasattr(policy, "action_net")):
-        got = f"{type(model).__name__} with {type(policy).__name__}"
-        raise InvalidInput.expected("SAC, TD3, DDPG, PPO or A2C with continuous actions", got)
-    _check_command(model.observation_space, command)
-    network = Sb3Actor(model, command)
-    state, issued = network.split(observation)
+def _action_space(model: Any, actions: ActionSpace | None) -> ActionSpace:
+    """Return the space of a model's continuous actions, with the names of `actions`."""
+    box = model.action_space
     low, high = np.ravel(box.low).astype(float), np.ravel(box.high).astype(float)
     if actions is None:
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput.expected("actions=ActionSpace(...), because the actions have no bounds", box)
-        actions = ActionSpace([f"action {i}" for i in range(len(low))], [], low, high)
-    elif actions.dim != len(low) or not all(
+        return ActionSpace([f"action {i}" for i in range(len(low))], [], low, high)
+    if actions.dim != len(low) or not all(
         (np.isclose(ours, its) | np.isinf(its)).all() for ours, its in ((actions.low, low), (actions.high, high))
     ):
         raise InvalidInput.expected(f"an action space with the bounds of the model's, {box}", repr(actions))
-    space = space or _space(model.observation_space[command], command)
-    actor = from_torch(network, state, space, actions=actions)
-    _check_amounts(actor, model, state, issued)
-    return actor
+    return actions
 
 
-def _check_amounts(actor: TorchActor, model: Any, state: np.ndarray, command: np.ndarray) -> None:
+def _check_amounts(
+    actor: TorchActor, network: Sb3Network, model: Any, state: np.ndarray, command: np.ndarray | None
+) -> None:
     """Raise an error if the model predicts other actions than its network, as with a memory."""
-    network, rows = actor.module, actor.rows
-    observation = network.preprocess(network.join(rows.tensor(state[None]), rows.tensor(command[None])))  # type: ignore[operator]
-    chosen, _ = model.predict({name: part.cpu().numpy() for name, part in observation.items()}, deterministic=True)
-    [amounts], box = actor.amounts(state[None], command[None]), model.action_space
+    chosen = np.ravel(_predict(actor.rows, network, model, state, command))
+    [amounts], box = actor.amounts(state[None], _numbers(actor.rows, state, command)[None]), model.action_space
     ours = np.clip(amounts, np.ravel(box.low), np.ravel(box.high))
-    if not (np.abs(np.ravel(chosen) - ours) <= 1e-4 * (actor.actions.high - actor.actions.low)).all():
-        got = f"{np.ravel(chosen)}, not {ours}"
+    if not (np.abs(chosen - ours) <= 1e-4 * (actor.actions.high - actor.actions.low)).all():
+        got = f"{chosen}, not {ours}"
         raise InvalidInput.expected("a model that predicts what its network computes", got)

@@ -2,9 +2,10 @@
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, Literal, get_args, overload
 
 import numpy as np
@@ -17,10 +18,12 @@ try:
 except ImportError:
     raise InvalidInput.missing("torch", "torch") from None
 
+from paretofoil.agents.features import FeatureModule
 from paretofoil.agents.layers import NotWhiteBox, arrange
 from paretofoil.agents.recorder import FLOAT32, Symbol, run
 from paretofoil.core.amounts import ActionSpace
 from paretofoil.core.command import CommandSpace, format_numbers
+from paretofoil.core.feature import Feature, Features, default_names, read_features
 from paretofoil.core.json import brief
 from paretofoil.core.policy import IMPOSSIBLE, FoldedPolicy, FoldedValues, WhiteBoxPolicy, WhiteBoxValues
 
@@ -79,6 +82,11 @@ class TorchPolicy:
         return isinstance(self, WhiteBoxPolicy)
 
     @property
+    def features(self) -> Features | None:
+        """The features of the state that may change; None if only the command may."""
+        return self.module.features if isinstance(self.module, FeatureModule) else None
+
+    @property
     def tells_values(self) -> bool:
         """Whether the scores are values, so that the margin kappa is a share of their spread."""
         return self.outputs == "q-values"
@@ -102,6 +110,9 @@ class TorchPolicy:
         except Exception as error:  # the module is the user's code
             state_size, dim = states.shape[1], self.space.dim
             shapes = f"states (N, {state_size}) and commands (N, {dim})"
+            if self.features is not None:
+                commands_too = f" and commands (N, {dim})" if (dim := self.features.num_commands) else ""
+                shapes = f"observations (N, {state_size}){commands_too}"
             if self.inputs == "concatenated":
                 shapes = f"{state_size + dim} numbers a row, {state_size} of the state and {dim} of the command"
             expected = f"a module that takes {shapes} (inputs={self.inputs!r})"
@@ -147,47 +158,89 @@ class WhiteBoxTorchPolicy(TorchPolicy):
 def from_torch(
     module: nn.Module,
     state: Any,
-    space: CommandSpace,
+    space: CommandSpace | None = ...,
     *,
     inputs: Inputs = ...,
     outputs: Outputs | None = ...,
     head: Head = ...,
     actions: None = ...,
+    free: Sequence[str | int | Feature] | None = ...,
+    constraints: Sequence[str] = ...,
 ) -> TorchPolicy: ...
 
 
 @overload
 def from_torch(
-    module: nn.Module, state: Any, space: CommandSpace, *, inputs: Inputs = ..., head: Head = ..., actions: ActionSpace
+    module: nn.Module,
+    state: Any,
+    space: CommandSpace | None = ...,
+    *,
+    inputs: Inputs = ...,
+    head: Head = ...,
+    actions: ActionSpace,
+    free: Sequence[str | int | Feature] | None = ...,
+    constraints: Sequence[str] = ...,
 ) -> "TorchActor": ...
 
 
 def from_torch(
     module: nn.Module,
     state: Any,
-    space: CommandSpace,
+    space: CommandSpace | None = None,
     *,
     inputs: Inputs = "separate",
     outputs: Outputs | None = None,
     head: Head = None,
     actions: ActionSpace | None = None,
+    free: Sequence[str | int | Feature] | None = None,
+    constraints: Sequence[str] = (),
 ) -> "TorchPolicy | TorchActor":
     """Return a torch module as a policy. It is white-box if its operations are supported.
 
     Args:
         module: a module in evaluation mode. It is called as it is, on its device, in its precision.
         state: one state or several, on which the module is tested.
-        space: the range of commands.
+        space: the range of commands; None for a module without a command, which needs `free`.
         inputs: "separate" for module(states, commands), "concatenated" for module(states and commands side by side), or
             the names of its arguments or of the entries of its dict: {"observation": "state", "goal": "command"}.
         outputs: "logits", "log-probabilities", "probabilities" or "q-values"; detected if not given.
         head: the output with the scores of the actions: an index of a tuple, or a key of a dict.
         actions: the space of continuous actions. The module then returns their amounts (N, dimensions), or the means of
             a Gaussian policy.
+        free: features of the state that may change, `pf.Feature(name, number, low, high)`. Without a space, the module
+            is called with the observations only.
+        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
     """
     if not isinstance(module, nn.Module):
         raise InvalidInput.expected("a torch module", type(module).__name__)
     _check_inputs(inputs)
+    features = None
+    if free is not None:
+        size = _as_states(state).shape[1]
+        given = read_features(free, (), default_names(size))
+        features = Features(given, size, space, tuple(constraints))
+    elif space is None or constraints:
+        expected = "space=CommandSpace(...), the range of commands, or free=[...], features of the state"
+        raise InvalidInput.expected(expected, "neither" if space is None else "constraints without free features")
+    return as_torch_policy(module, state, space, features, inputs=inputs, outputs=outputs, head=head, actions=actions)
+
+
+def as_torch_policy(
+    module: nn.Module,
+    state: Any,
+    space: CommandSpace | None,
+    features: Features | None = None,
+    *,
+    inputs: Inputs = "separate",
+    outputs: Outputs | None = None,
+    head: Head = None,
+    actions: ActionSpace | None = None,
+) -> Any:
+    """Return a module as a policy or actor; the arguments are those of `from_torch`."""
+    if features is not None:
+        call = module if space is None else partial(_call, module, inputs)
+        module, space, inputs = FeatureModule(module, features, call), features.space, "separate"
+    assert space is not None
     if outputs not in (None, *get_args(Outputs)):
         choices = get_args(Outputs)
         raise InvalidInput.expected(f"outputs among {', '.join(choices)}", did_you_mean(outputs, choices))
@@ -572,6 +625,11 @@ class TorchActor:
     @property
     def module(self) -> nn.Module:
         return self.rows.module
+
+    @property
+    def features(self) -> Features | None:
+        """The features of the state that may change; None if only the command may."""
+        return self.rows.features
 
     @property
     def is_white_box(self) -> bool:

@@ -92,6 +92,8 @@ class QuestionRecord:
     minus its margin."""
     outcome: str | None = None
     """The outcome of the episode that is the foil, in words; None if the foil is an action."""
+    constraints: tuple[str, ...] = ()
+    """What holds between the numbers of a command in the search region: "a <= b"."""
 
     def amounts_at(self, values: np.ndarray | None) -> dict[str, float]:
         """Return the amounts of continuous actions by name, given the values of the actions."""

@@ -1,7 +1,12 @@
-"""Commands, their objectives and command spaces (paper, appendix "Scaled Command Coordinates")."""
+"""Commands, their objectives and command spaces (paper, appendix "Scaled Command Coordinates").
 
+The numbers of a command may also be features of the state (`Objective.feature`). Everything that changes commands then
+changes features; only the words differ.
+"""
+
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
@@ -42,6 +47,10 @@ class Objective:
     """The smallest return of an episode, or of the rest of one, if it is known."""
     natural_high: float | None = None
     """The largest return; -1 for time, because the rest of an episode has at least one step."""
+    feature: bool = False
+    """Whether the number is a feature of the state, not something that the agent is asked for."""
+    whole: bool = False
+    """Whether only whole numbers occur."""
 
     def __post_init__(self) -> None:
         low, high = self.limits
@@ -106,13 +115,16 @@ def format_numbers(numbers: np.ndarray) -> str:
 class CommandSpace:
     """A box of commands with the names of their objectives, or the preferences in a box.
 
-    It defines the scale D = diag(high - low) and the scaled distance. The scale of preferences is 1.
+    It defines the scale D = diag(high - low) and the scaled distance. The scale of preferences is 1. Whole numbers and
+    constraints exclude a part of the box.
     """
 
     low: np.ndarray
     high: np.ndarray
     objectives: Sequence[Objective | str] = field(default=())
     shape: Shape = "box"
+    constraints: Sequence["str | Constraint"] = field(default=())
+    """What holds for all commands beside the ranges: "gold <= silver", "2 gold + silver <= 10"."""
 
     def __post_init__(self) -> None:
         low = as_vector(self.low, "the lower bounds of the command space")
@@ -127,7 +139,15 @@ class CommandSpace:
             raise InvalidInput.expected("a shape among box, simplex", repr(self.shape))
         if self.simplex and not (low.min() >= 0 and low.sum() <= 1 <= high.sum()):
             raise InvalidInput.expected("ranges with weights of at least 0 that sum to 1", f"{low} to {high}")
-        for name, value in (("low", low), ("high", high), ("objectives", objectives)):
+        whole = np.array([o.whole for o in objectives])
+        low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+        if (low > high).any():
+            raise InvalidInput.expected("ranges that hold a whole number", f"{self.low} to {self.high}")
+        constraints = tuple(read_constraint(c, [o.name for o in objectives]) for c in self.constraints)
+        if self.simplex and (whole.any() or constraints):
+            raise InvalidInput.expected("preferences without constraints or whole numbers", self.constraints)
+        values = {"low": low, "high": high, "objectives": objectives, "constraints": constraints}
+        for name, value in values.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -142,7 +162,41 @@ class CommandSpace:
 
     def __repr__(self) -> str:
         sides = zip(self.names, self.low, self.high, strict=True)
-        return f"<CommandSpace: {', '.join(f'{name} {low:.4g} to {high:.4g}' for name, low, high in sides)}>"
+        parts = [f"{name} {low:.4g} to {high:.4g}" for name, low, high in sides]
+        return f"<CommandSpace: {', '.join([*parts, *self.constraint_texts])}>"
+
+    @property
+    def constraint_texts(self) -> tuple[str, ...]:
+        """The constraints as they were written."""
+        return tuple(c.text for c in self.constraints)  # type: ignore[union-attr]
+
+    @cached_property
+    def whole(self) -> np.ndarray:
+        """Which objectives are whole numbers: (d,) bool."""
+        return np.array([o.whole for o in self.objectives])  # type: ignore[union-attr]
+
+    @cached_property
+    def is_box(self) -> bool:
+        """Whether all numbers within the ranges are commands."""
+        return not (self.simplex or self.constraints or self.whole.any())
+
+    @cached_property
+    def half_spaces(self) -> tuple[np.ndarray, np.ndarray]:
+        """The constraints as slopes (K, d) and bounds (K,): slopes . command <= bounds.
+
+        They are scaled: the slopes of scaled changes have a sum of absolute values of 1.
+        """
+        rows = [(np.array(c.slopes), c.bound) for c in self.constraints]  # type: ignore[union-attr]
+        slopes, bounds = np.array([a for a, _ in rows]).reshape(-1, self.dim), np.array([b for _, b in rows])
+        size = (np.abs(slopes) * self.scale).sum(axis=1)
+        return slopes / size[:, None], bounds / size
+
+    def allows(self, commands: np.ndarray) -> np.ndarray:
+        """Return which commands (N, d) have whole numbers where they must, and fulfil the constraints: (N,) bool."""
+        slopes, bounds = self.half_spaces
+        whole = np.round(commands[:, self.whole]) == commands[:, self.whole]
+        fulfilled: np.ndarray = (commands @ slopes.T <= bounds + CONSTRAINT_SLACK).all(axis=1) & whole.all(axis=1)
+        return fulfilled
 
     @property
     def dim(self) -> int:
@@ -169,7 +223,7 @@ class CommandSpace:
         if self.simplex:
             return self  # preferences are not returns
         low, high = self.limits
-        return CommandSpace(np.clip(self.low, low, high), np.clip(self.high, low, high), self.objectives)
+        return replace(self, low=np.clip(self.low, low, high), high=np.clip(self.high, low, high))
 
     @cached_property
     def scale(self) -> np.ndarray:
@@ -207,6 +261,54 @@ class CommandSpace:
     def distance(self, commands: np.ndarray, origin: np.ndarray, norm: Norm = "l2") -> np.ndarray:
         """Return the scaled distance |D^-1 (R - R_t)| of each command from the origin."""
         return length((commands - origin) / self.scale, norm)
+
+
+CONSTRAINT_SLACK = 1e-9
+"""A constraint may be violated by this share of the ranges of its objectives, because of rounding."""
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """A half-space of commands: slopes . command <= bound."""
+
+    text: str
+    slopes: tuple[float, ...]
+    bound: float
+
+
+_TERM = re.compile(r"\s*([-+]?)\s*(\d+\.?\d*(?:e[-+]?\d+)?|\.\d+)?\s*\*?\s*(?:<(\d+)>)?\s*")
+
+
+def read_constraint(text: "str | Constraint", names: Sequence[str]) -> Constraint:
+    """Return a constraint between numbers with these names: "a <= b", "2 a + b >= 3"."""
+    if isinstance(text, Constraint):
+        return text
+    expected = f'a constraint such as "{names[0]} <= {names[-1]}" or "2 {names[0]} + {names[-1]} <= 10"'
+    if not isinstance(text, str):
+        raise InvalidInput.expected(expected, brief(text))
+    sides = re.split(r"([<>]=?|=+)", text)
+    if len(sides) != 3 or sides[1][0] == "=":
+        equal = " (for numbers that change together, link them: pf.Feature(name, {0: 1, 1: -1}, low, high))"
+        raise InvalidInput.expected(expected, repr(text) + (equal if "=" in sides[1:2] else ""))
+    slopes, constant = np.zeros(len(names)), 0.0
+    for side, sign in ((sides[0], 1.0), (sides[2], -1.0)):
+        for name in sorted(names, key=len, reverse=True):
+            side = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", f"<{names.index(name)}>", side)
+        place = 0
+        while place < len(side):
+            term = _TERM.match(side, place)
+            if term is None or term.end() == place or not (term[2] or term[3]) or (place and not term[1]):
+                raise InvalidInput.expected(f"{expected}, with names among {', '.join(names)}", repr(text))
+            number = sign * (-1.0 if term[1] == "-" else 1.0) * float(term[2] or 1.0)
+            if term[3] is None:
+                constant += number
+            else:
+                slopes[int(term[3])] += number
+            place = term.end()
+    if not slopes.any():
+        raise InvalidInput.expected(f"{expected}, with names among {', '.join(names)}", repr(text))
+    way = 1.0 if sides[1][0] == "<" else -1.0
+    return Constraint(text, tuple((way * slopes).tolist()), -way * constant)
 
 
 SUM_SLACK = 1e-6

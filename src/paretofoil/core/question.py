@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from paretofoil.core.command import (
+    CONSTRAINT_SLACK,
     CommandSpace,
     Norm,
     as_points,
@@ -25,6 +26,8 @@ KAPPA = 0.05
 """Default margin by which the foil must win (paper, Table "CF-ZOO hyperparameters")."""
 CHUNK = 1 << 16
 """Queries per call of the policy, so that they fit into memory."""
+MAX_POINTS = 100_000
+"""Search regions with at most this many commands, all of whole numbers, are enumerated."""
 NOISE = 1e-12
 """Coordinates of changes of preferences up to this are rounding errors."""
 
@@ -81,6 +84,9 @@ class Question:
             if tells_values(self.policy):
                 got = f"the values of {type(self.policy).__name__}"
                 raise InvalidInput.expected("a policy with probabilities, for a probability of the foil", got)
+        if not self.space.allows(command[None])[0]:
+            rules = [*self.space.constraint_texts, *(f"{o.name} whole" for o in self.space.objectives if o.whole)]  # type: ignore[union-attr]
+            raise InvalidInput.expected(f"a command with {', '.join(rules)}", format_numbers(command))
         front = as_points(() if self.front is None else self.front, "a front of points", command.size)
         front = self.space.checked(front, "the front")
         low = np.minimum(self.space.low, command) if self.low is None else as_vector(self.low, "low", command.size)
@@ -120,6 +126,40 @@ class Question:
         scale = self.space.scale
         return (self.low - self.command) / scale, (self.high - self.command) / scale
 
+    def project(self, commands: np.ndarray) -> np.ndarray:
+        """Return commands (N, d) of the search region that are near the given ones.
+
+        Under constraints, a command outside is moved towards the question's own command until they are fulfilled.
+        """
+        space, own = self.space, self.command
+        commands = space.project(commands, self.low, self.high)
+        if space.is_box or space.simplex:
+            return commands
+        slopes, bounds = space.half_spaces
+        room, way = bounds - slopes @ own, (commands - own) @ slopes.T  # (K,), (N, K)
+        share = np.divide(room, way, out=np.ones_like(way), where=way > np.maximum(room, CONSTRAINT_SLACK))
+        commands = own + np.clip(share, 0.0, 1.0).min(axis=1, initial=1.0)[:, None] * (commands - own)
+        rounded = np.where(space.whole, np.round(commands), commands)
+        inwards = np.where(space.whole, own + np.trunc(commands - own), commands)
+        rounded = np.where(space.allows(rounded)[:, None], rounded, inwards)
+        return np.where(space.allows(rounded)[:, None], rounded, own)
+
+    def points(self, most: int = MAX_POINTS) -> np.ndarray | None:
+        """Return all commands (N, d) of the search region, the closest first, if the numbers that may change are whole.
+
+        Return None if some are not, or if there are more than `most` commands.
+        """
+        free, low, high = self.high > self.low, np.ceil(self.low), np.floor(self.high)
+        if not self.space.whole.any() or (free & ~self.space.whole).any():
+            return None
+        if np.where(free, high - low + 1.0, 1.0).prod() > most:
+            return None
+        sides = zip(low, high, self.command, free, strict=True)
+        axes = [np.arange(first, last + 1) if moves else [own] for first, last, own, moves in sides]
+        commands = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+        commands = commands[self.space.allows(commands)]
+        return commands[np.argsort(self.space.distance(commands, self.command, self.norm), kind="stable")]
+
     def __repr__(self) -> str:
         foil = f"action {self.foil}, of {len(self.valid_actions)} valid ones"
         return f"<Question: why not {foil}, under the command {format_numbers(self.command)}?>"
@@ -129,8 +169,8 @@ class QuestionBatch:
     """Questions about one policy that are searched together. Searches query the policy through it only.
 
     Searches use scaled coordinates z = D^-1 (R - R_t), in which each search region is a box around 0. For preferences,
-    the region is a part of the box: a change outside of it stands for the nearest command inside, which is at most as
-    far from 0. Queries are counted for each question and phase.
+    under constraints and for whole numbers, the region is a part of the box: a change outside of it stands for one near
+    it inside. Queries are counted for each question and phase.
     """
 
     def __init__(self, questions: Sequence[Question]) -> None:
@@ -145,7 +185,9 @@ class QuestionBatch:
         self.commands = np.stack([q.command for q in questions])  # (Q, d)
         self.scale = np.stack([q.space.scale for q in questions])  # (Q, d)
         self.low, self.high = (np.stack(ends) for ends in zip(*(q.room for q in questions), strict=True))  # (Q, d)
-        self._plane = _Plane(questions) if first.space.simplex else None
+        self._plane: _Plane | _Parts | None = None
+        if not first.space.is_box:
+            self._plane = (_Plane if first.space.simplex else _Parts)(questions)
         self.kappa = np.array([q.kappa for q in questions])  # (Q,): the margins that searches must reach
         self.clearance = 0.0
         self.foils = np.array([q.foil for q in questions])  # (Q,)
@@ -272,6 +314,27 @@ class _Plane:
         change = commands - self.commands[rows]
         turned = (self.bases[rows] * change[:, :, None]).sum(axis=1)  # the columns are orthonormal
         return np.where(np.abs(turned) > NOISE, turned, 0.0)
+
+
+class _Parts:
+    """Conversion between scaled changes z and commands, where constraints or whole numbers exclude some commands."""
+
+    def __init__(self, questions: Sequence[Question]) -> None:
+        self.questions = questions
+
+    def commands_at(self, rows: np.ndarray, z: np.ndarray) -> np.ndarray:
+        commands = np.empty_like(z)
+        for row in np.unique(rows):
+            some, question = rows == row, self.questions[row]
+            commands[some] = question.project(question.command + z[some] * question.space.scale)
+        return commands
+
+    def changes_to(self, rows: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        change = np.empty_like(commands)
+        for row in np.unique(rows):
+            some, question = rows == row, self.questions[row]
+            change[some] = (commands[some] - question.command) / question.space.scale
+        return change
 
 
 def _query_at(policy: Policy, states: np.ndarray) -> QueryAtStates:

@@ -130,6 +130,7 @@ def record_question(
         outside=tuple(np.flatnonzero((question.trained or question.space).outside(question.command)).tolist()),
         free=free,
         preferences=question.space.simplex,
+        constraints=question.space.constraint_texts,
         amounts=policy.limits if isinstance(policy, FoilPolicy) else (),
     )
 

@@ -25,7 +25,15 @@ from paretofoil.explanation.attainable import closest_known, find_attainable, is
 from paretofoil.explanation.flip_map import FlipMap
 from paretofoil.explanation.outcome import Outcome, explain_outcome, read_outcome
 from paretofoil.explanation.outcome_search import Goal
-from paretofoil.explanation.questions import Actions, Foil, Subject, all_foils, make_decision, make_questions
+from paretofoil.explanation.questions import (
+    Actions,
+    Foil,
+    Subject,
+    action_words,
+    all_foils,
+    make_decision,
+    make_questions,
+)
 from paretofoil.proof.ranges import widen
 from paretofoil.search.registry import choose_limits, choose_search
 
@@ -117,7 +125,7 @@ def explain_decision(
     The other arguments are those of `explain`; the limits hold for each question.
     """
     agent = subject if isinstance(subject, Agent) else None
-    names, phrases = (agent.actions, agent.phrases) if agent else (actions, None)
+    names, phrases = action_words(subject, actions)
     foils = all_foils(subject, decision, actions) if foils is None else foils
     others = [foil for foil in foils if not isinstance(foil, Outcome)]
     if len(others) < len(foils):
@@ -133,7 +141,8 @@ def explain_decision(
     questions = make_questions(subject, decision, others, options, space=space, front=front, actions=actions)
     if not questions:
         return []
-    method, limits = choose_search(search, questions[0].policy, seed), choose_limits(search, limits)
+    finite = all(question.points() is not None for question in questions)
+    method, limits = choose_search(search, questions[0].policy, seed, finite=finite), choose_limits(search, limits)
     answers = ask(questions, method, options, names, limits, phrases)
     outcomes = {} if agent is None or decision.snapshot is None else _roll_out(answers, decision, agent)
     return [_complete(a, q, decision, agent, options, outcomes) for a, q in zip(answers, questions, strict=True)]

@@ -20,6 +20,7 @@ from paretofoil.core.amounts import (
 from paretofoil.core.command import CommandSpace, as_points, as_vector
 from paretofoil.core.decision import Decision
 from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
+from paretofoil.core.feature import Features
 from paretofoil.core.options import DEFAULTS, Options
 from paretofoil.core.policy import Policy, as_policy, query, tells_values
 from paretofoil.core.question import KAPPA, Question
@@ -61,7 +62,7 @@ def make_questions(
     if not isinstance(space, CommandSpace):
         expected = "the command space of the policy: space=CommandSpace(low, high, names)"
         raise InvalidInput.expected(expected, repr(space))
-    names, front = agent.actions if agent else actions, agent.front if front is None and agent else front
+    names, front = action_words(subject, actions)[0], agent.front if front is None and agent else front
     as_vector(decision.command, "the command", space.dim)
     values: dict[str, Any] = {
         "state": decision.state,
@@ -89,6 +90,22 @@ def make_questions(
         numbers = [find_action(foil, names, decision.valid_actions) for foil in foils]  # type: ignore[arg-type]
         parts = [{"policy": policy, "foil": number, "valid_actions": valid} for number in numbers]
     return [restrict(Question(**values, **part), options.keep, options.ranges) for part in parts]
+
+
+def action_words(subject: Subject, actions: Actions | None) -> tuple[Any, tuple[str, ...] | None]:
+    """Return the names of the actions, and what the agent has done after each; None for what is not known."""
+    if isinstance(subject, Agent):
+        return subject.actions, subject.phrases
+    features = features_of(subject)
+    if actions is None and features is not None:
+        return features.actions, features.phrases
+    return actions, None
+
+
+def features_of(subject: Any) -> Features | None:
+    """Return the features of the state that may change, for a policy with free features; None for any other."""
+    features = getattr(subject, "features", None)
+    return features if isinstance(features, Features) else None
 
 
 def _amount_question(actor: Actor, decision: Decision, foil: Any, kappa: float) -> dict[str, Any]:
@@ -208,6 +225,10 @@ def make_decision(
             raise InvalidInput.expected("either a decision, or a state and a command", "both")
         as_vector(decision.state, "the state")
         return decision
+    features = features_of(subject)
+    if features is not None and state is not None:
+        state = np.ravel(state)
+        command = features.complete(state, command)
     if state is None or command is None:
         raise InvalidInput.expected("a decision, or a state and a command", "neither")
     if isinstance(subject, Agent) and valid_actions is None:

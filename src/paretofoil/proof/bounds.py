@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from paretofoil.core.command import CONSTRAINT_SLACK
 from paretofoil.core.policy import Activation, Rounding
 from paretofoil.core.question import Question
 from paretofoil.proof.relaxation import RELAXATIONS, Relaxation, output_range
@@ -226,7 +227,7 @@ def _rows(rows: np.ndarray, vectors: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Facets:
-    """The facets of a region of preferences: a scaled change z is inside where slopes . z + offsets >= 0."""
+    """The facets of a search region in its box: a scaled change z is inside where slopes . z + offsets >= 0."""
 
     slopes: np.ndarray  # (K, d)
     offsets: np.ndarray  # (K,)
@@ -245,9 +246,15 @@ class Facets:
 
 
 def region_facets(question: Question, outwards: np.ndarray | float = 0.0) -> Facets | None:
-    """Return the facets of a question's region of preferences, each moved outwards (d,); None for a box of commands."""
+    """Return the facets of a question's region, for commands with errors `outwards` (d,); None for a box of commands.
+
+    They are those of the region of preferences, or the constraints.
+    """
     if not question.space.simplex:
-        return None
+        slopes, bounds = question.space.half_spaces
+        spare = bounds - slopes @ question.command + np.abs(slopes) @ np.broadcast_to(outwards, question.command.shape)
+        spare = spare + (2 * CONSTRAINT_SLACK if np.any(outwards) else 0.0)
+        return Facets(-slopes * question.space.scale, spare) if len(slopes) else None
     low, high, command, basis = question.low, question.high, question.command, question.basis
     free = high > low
     capped = free & (high < 1.0 - (low.sum() - low) - FACET_ROUNDING)  # others follow from the lower sides and the sum

@@ -20,6 +20,8 @@ _FEW = 16
 """Fewer boxes than this are split again before they are bounded."""
 _SMALLEST = 1e-8
 """Smaller boxes are not split: float32 policies hardly tell their commands apart."""
+_SNAP = 1e-12
+"""More than the rounding error of the coordinate of a whole number."""
 _WORTHWHILE = 0.7
 """Boxes that contract below this share of their width are bounded once more before they are split."""
 
@@ -38,6 +40,21 @@ class Claim:
     norm: Norm
     facets: Facets | None = None
     """The facets of the region, if it is not the whole box; they count as rivals."""
+    grid: np.ndarray | None = None
+    """The distance (d,) between the whole numbers of each coordinate, which include 0; 0 if all numbers occur. None if
+    all numbers occur in each coordinate."""
+    around: np.ndarray | float = 0.0
+    """How far (d,) around the whole numbers points count as well, because of rounding."""
+
+    def shrink(self, low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return boxes low, high (B, d) without the parts at their sides that hold no whole numbers."""
+        if self.grid is None:
+            return low, high
+        step, around = np.where(self.grid > 0, self.grid, 1.0), np.asarray(self.around) + _SNAP
+        first = np.ceil((low - around) / step) * step - around
+        last = np.floor((high + around) / step) * step + around
+        whole = self.grid > 0
+        return np.where(whole, np.maximum(low, first), low), np.where(whole, np.minimum(high, last), high)
 
     def upper_bounds(self, low: np.ndarray, high: np.ndarray) -> HalfSpaces:
         """Return upper bounds of the margins over boxes low, high (B, d)."""
@@ -174,6 +191,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
     slopes, levels = np.zeros((len(low), 0, low.shape[1])), np.zeros((len(low), 0))
     if contract:
         low, high = cut(slopes, levels, low, high, radius, claim.norm)
+    low, high = claim.shrink(low, high)
     alive = (low <= high).all(axis=1)
     low, high = low[alive], high[alive]
     for _ in range(2 if contract else 1):
@@ -182,7 +200,7 @@ def bound_boxes(claim: Claim, low: np.ndarray, high: np.ndarray, radius: float, 
         alive = (bounds.highest(low, high) >= claim.level).all(axis=1)
         width = (high - low).max(initial=0.0)
         if contract:
-            low, high = cut(slopes, levels, low, high, radius, claim.norm)
+            low, high = claim.shrink(*cut(slopes, levels, low, high, radius, claim.norm))
             alive &= (low <= high).all(axis=1)
         low, high, slopes, levels = low[alive], high[alive], slopes[alive], levels[alive]
         if (high - low).max(initial=0.0) > _WORTHWHILE * width:

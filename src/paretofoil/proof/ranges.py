@@ -65,6 +65,9 @@ def widen(batch: QuestionBatch, row: int, command: np.ndarray) -> ProvenRange | 
             range_low, range_high = question.command + ends[0] * scale, question.command + ends[1] * scale
             range_low = np.where(ends[0] <= low, question.low, range_low)  # exactly the limit, without rounding
             range_high = np.where(ends[1] >= high, question.high, range_high)
+            whole = question.space.whole
+            range_low = np.where(whole, np.ceil(range_low), range_low)
+            range_high = np.where(whole, np.floor(range_high), range_high)
             return ProvenRange(np.minimum(range_low, command), np.maximum(range_high, command), allowed.assumed)
     return None
 

@@ -65,8 +65,9 @@ class Allowance:
         """Return the claim that some command of the region makes the deployed margins reach the level."""
         low, high = question.room
         outwards = float32_rounding(question.low, question.high) if self.around.any() else FACET_ROUNDING
-        facets = region_facets(question, outwards)
-        return Claim(self.network, low - self.around, high + self.around, level - self.slack, question.norm, facets)
+        facets, grid = region_facets(question, outwards), whole_grid(question)
+        sides = low - self.around, high + self.around
+        return Claim(self.network, *sides, level - self.slack, question.norm, facets, grid, self.around)
 
     def contradicted_by(self, z: np.ndarray, margins: np.ndarray) -> bool:
         """Return whether deployed margins (N,) at changes z (N, d) differ by more than the proof allows."""
@@ -77,6 +78,12 @@ class Allowance:
         upper = self.network.upper_bounds(low, high).highest(low, high).min(axis=1, initial=np.inf)
         lower = self.network.lower_bounds(low, high).min(axis=1, initial=np.inf)
         return bool(((margins > upper + self.slack) | (margins < lower - self.slack)).any())
+
+
+def whole_grid(question: Question) -> np.ndarray | None:
+    """Return the distance (d,) of neighbouring whole numbers in scaled units, 0 for other numbers; None if none are."""
+    whole = question.space.whole
+    return np.where(whole, 1.0 / question.space.scale, 0.0) if whole.any() else None
 
 
 def allowances(question: Question, network: Network, measured: float, clearance: float = 0.0) -> list[Allowance]:

@@ -10,6 +10,7 @@ from paretofoil.core.question import Question, QuestionBatch
 from paretofoil.proof.bounds import region_facets
 from paretofoil.proof.branch_and_bound import Claim, bound_boxes
 from paretofoil.proof.networks import question_network
+from paretofoil.proof.slack import whole_grid
 
 _CHUNK = 1 << 17
 _REBOUND_BOXES = 1_000_000
@@ -83,9 +84,12 @@ def _sample(
             share = generator.random((size, 1)) ** (1.0 / dim)
             share[size // 2 :] = 1.0 - 0.05 * (1.0 - share[size // 2 :])
             z = np.clip(direction * share * certificate.lower * (1 - 1e-9), low, high)
-        margins = batch.margins(np.zeros(size, dtype=np.int64), z, "verify")
+        rows = np.zeros(size, dtype=np.int64)
+        z = batch.project(rows, z)
+        z = z[batch.distances(z) < certificate.lower]  # whole numbers near the surface may lie beyond it
+        margins = batch.margins(rows[: len(z)], z, "verify")
         violations += int((margins >= question.kappa).sum())
-        worst = max(worst, float(margins.max()))
+        worst = max(worst, float(margins.max(initial=-np.inf)))
     return violations, worst
 
 
@@ -93,7 +97,8 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
     """Prove or refute the lower bound again; return the result and the number of boxes."""
     network = question_network(question, " for a second proof")
     batch, level = QuestionBatch([question]), question.kappa - certificate.slack
-    claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, region_facets(question))
+    parts_of_region = region_facets(question), whole_grid(question)
+    claim = Claim(network, batch.low[0], batch.high[0], level, question.norm, *parts_of_region)
     low, high, num_boxes = claim.low[None], claim.high[None], 0
     while len(low):
         if num_boxes >= _REBOUND_BOXES:
@@ -105,6 +110,7 @@ def _rebound(question: Question, certificate: Certificate) -> tuple[bool | None,
             num_boxes += len(low[part])
             near = batch.distances(boxes.point) < certificate.lower
             inside = batch.project(np.zeros(near.sum(), dtype=np.int64), boxes.point[near])
+            inside = inside[batch.distances(inside) < certificate.lower]
             if (network.margins(inside).min(axis=1, initial=np.inf) >= question.kappa).any():
                 return False, num_boxes
             parts.append(boxes.halves())

@@ -1,7 +1,8 @@
 """Exact: the closest command up to a proven gap, or a proof that the search region holds no valid command.
 
 For networks: branch and bound over boxes of commands, with an incumbent that walks along the decision boundary. For
-tables of values: a few small quadratic problems.
+tables of values: a few small quadratic problems. For a few commands of whole numbers: a query of each, which needs no
+white-box policy.
 """
 
 from dataclasses import dataclass, replace
@@ -14,12 +15,12 @@ from paretofoil.core.command import length
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.options import NO_LIMITS, Limits, Stop, now
 from paretofoil.core.policy import TabularPolicy, ValueTable, WhiteBoxValues, tells_values
-from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.question import MAX_POINTS, Question, QuestionBatch
 from paretofoil.core.search import Finding, Search
 from paretofoil.proof.bounds import region_facets
 from paretofoil.proof.branch_and_bound import Claim, Effort, Proof, branch_and_bound
 from paretofoil.proof.networks import question_network, require_white_box
-from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, slack_for
+from paretofoil.proof.slack import PROBES, SLACK, Allowance, allowances, slack_for, whole_grid
 from paretofoil.proof.table import DIAMETER, Polytope, polytopes
 from paretofoil.search.boundary import Boundary, scan
 from paretofoil.search.budget import Budget
@@ -41,6 +42,8 @@ _TABLE_GAP, _TABLE_SHARE = 1e-3, 0.01
 """Gap of a proof about a table in float32: at most this distance, and at most this share of the distance."""
 _TABLE_SLACK = 1e-9
 """Slack of proofs about tables, as a share of the largest value."""
+_POINTS_AT_ONCE = 4096
+"""Commands of an enumeration that are queried together."""
 
 _Starts = tuple[np.ndarray, np.ndarray]
 """Changes (N, d) from which walks start, and whether the policy was queried there and the foil wins (N,)."""
@@ -75,6 +78,9 @@ class Exact(Search):
 
     def run(self, batch: QuestionBatch, limits: Limits = NO_LIMITS) -> list[Finding]:
         policy = batch.questions[0].policy
+        points = [question.points(limits.fewer_queries(MAX_POINTS) or 1) for question in batch.questions]
+        if all(commands is not None for commands in points):
+            return [_enumerate(batch, row, commands, limits) for row, commands in enumerate(points)]  # type: ignore[arg-type]
         if isinstance(policy, TabularPolicy):
             return [_prove_by_table(batch, row, policy, limits) for row in range(batch.num_questions)]
         if not isinstance(policy, WhiteBoxValues):
@@ -116,7 +122,8 @@ class Exact(Search):
         kappa, measured = question.kappa, _difference(deployed, exact.min(axis=1, initial=np.inf))
         least = min(self.slack, _SLACK_SHARE * kappa) if kappa and tells_values(question.policy) else self.slack
         slack = slack_for(measured, batch.clearance, least)
-        safe = Claim(network, *question.room, kappa + slack, batch.norm, region_facets(question))
+        parts = region_facets(question), whole_grid(question)
+        safe = Claim(network, *question.room, kappa + slack, batch.norm, *parts)
         bare = replace(safe, level=kappa + max(slack / 10, batch.clearance))
         left = None if limits.queries is None else max(0, limits.queries - queries - PROBES)
         budget = Budget(batch, rows=np.array([row]), most=left)
@@ -318,6 +325,45 @@ class _Incumbent:
             if self.distance < before:
                 return True
         return False
+
+
+def _enumerate(batch: QuestionBatch, row: int, commands: np.ndarray, limits: Limits) -> Finding:
+    """Query all commands (N, d) of a region, the closest first, until one is valid for sure.
+
+    The policy itself is queried at each command, and its noise is its only uncertainty.
+    """
+    began, deadline, question = now(), limits.deadline(), batch.questions[row]
+    distances = question.space.distance(commands, question.command, question.norm)
+    lower, upper, change, done = np.inf, np.inf, None, 0
+    while done < len(commands) and change is None and now() < deadline:
+        part = slice(done, done + _POINTS_AT_ONCE)
+        margins = batch.margins_at(np.full(len(commands[part]), row), commands[part], "enumerate")
+        done += len(margins)
+        sure = np.flatnonzero(margins >= batch.kappa[row])
+        if len(sure):
+            upper = float(distances[part][sure[0]])
+            change = batch.changes_to(np.array([row]), commands[part][sure[:1]])[0]
+        lower = min(lower, distances[part][margins >= question.kappa - batch.clearance].min(initial=np.inf))
+    ended = change is not None or done == len(commands)
+    lower = float(lower if ended else min(lower, distances[done]))
+    settled = ended and lower == upper
+    status: ProofStatus = "gap" if not settled else "optimal" if change is not None else "infeasible"
+    certificate = Certificate(
+        status=status,
+        lower=lower,
+        upper=upper,
+        tolerance=0.0,
+        boxes=done,
+        seconds=now() - began,
+        kappa=question.kappa,
+        slack=batch.clearance,
+        deviation=0.0,
+        pad=0.0,
+        norm=batch.norm,
+        rounding="derived",  # nothing but the policy itself was evaluated
+    )
+    stop = Stop.PROVEN if settled else Stop.COMPLETE if ended else Stop.OUT_OF_TIME
+    return Finding(change, stop, certificate)
 
 
 def _prove_by_table(batch: QuestionBatch, row: int, policy: TabularPolicy, limits: Limits) -> Finding:

@@ -93,14 +93,17 @@ def search_classes() -> "dict[str, type[Search]]":
     return {kind.__name__: kind for kind in (method.load() for method in methods())}
 
 
-def choose_search(search: "str | Search", policy: "Policy", seed: int = 0) -> "Search":
-    """Return a search by its name; "auto" is `exact` for white-box policies and `boundary` for black-box policies."""
+def choose_search(search: "str | Search", policy: "Policy", seed: int = 0, *, finite: bool = False) -> "Search":
+    """Return a search by its name; "auto" is `exact` for white-box policies and `boundary` for black-box policies.
+
+    If all commands can be queried, because they are few (`finite`), "auto" is `exact` for black-box policies, too.
+    """
     if not isinstance(search, str):
         return search
     if search == AUTO:
         from paretofoil.core.policy import is_white_box
 
-        search = "exact" if is_white_box(policy) else "boundary"
+        search = "exact" if finite or is_white_box(policy) else "boundary"
     return find_method(search).make(as_seed(seed))
 
 

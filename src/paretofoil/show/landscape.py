@@ -13,7 +13,7 @@ from paretofoil.core.command import Objective
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.json import Document, Matrix
 from paretofoil.core.question import Question, QuestionBatch
-from paretofoil.show.numbers import short, with_unit
+from paretofoil.show.numbers import join, only_features, short, with_unit
 from paretofoil.show.palette import ATTAINABLE, INK, MARGIN_COLOURS, ORIGINAL, Mark, mark_of
 from paretofoil.show.sentences import delivers
 
@@ -127,6 +127,7 @@ def landscape(
 
 def margins_of(question: Question, commands: np.ndarray) -> np.ndarray:
     """Query the margin of the foil under commands (N, d): (N,)."""
+    commands = np.where(question.space.whole, np.round(commands), commands)
     return QuestionBatch([question]).margins_at(np.zeros(len(commands), dtype=int), commands, "landscape")
 
 
@@ -176,9 +177,8 @@ def slice_note(objectives: Sequence[Objective], through: np.ndarray, original: n
         return ", ".join(f"{o.name} = {with_unit(replace(o, probability=False), text)}" for o, text in texts)
 
     moved = [i for i in off if through[i] != original[i]]
-    source = (
-        f"as in the answer; original command: {setting(original, moved)}" if moved else "as in the original command"
-    )
+    what = "state" if only_features(objectives) else "command"
+    source = f"as in the answer; original {what}: {setting(original, moved)}" if moved else f"as in the original {what}"
     return f"slice at {setting(through, off)} ({source})" if off else ""
 
 
@@ -207,7 +207,8 @@ def draw_landscape(
     axes.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]))
     axes.set(xlabel=axis_label(land.objectives[land.p]), ylabel=axis_label(land.objectives[land.q]))
     draw_commands(axes, land, answers, np.array([[x[0], y[0]], [x[-1], y[-1]]]))
-    finish(axes, title, [*notes, missing_note(answers)])
+    rules = join(answers[0].question.constraints) if answers else ""
+    finish(axes, title, [*notes, f"allowed: {rules}" if rules else "", missing_note(answers)])
     return image
 
 
@@ -271,6 +272,8 @@ def draw_commands(axes: "Axes", view: Any, answers: Sequence[Answer], bounds: np
     """
     commands = marked(answers)
     for command, mark in [(view.command, ORIGINAL), *commands]:
+        if answers and only_features(answers[0].question.objectives):
+            mark = replace(mark, label=mark.label.replace("command", "state"))
         _draw_mark(axes, view.place(command), mark, view.holds(command), bounds)
     if commands:
         _draw_change(axes, view.place(view.command), view.place(commands[0][0]))

@@ -234,8 +234,34 @@ def unchanged_steps(settled: Sequence[int], how: str, unsure: Sequence[int], pre
     return lines
 
 
+def change_of_features(objectives: Sequence[Objective], before: np.ndarray, after: np.ndarray) -> str:
+    """ "the pole angle been 0.012 rad (instead of 0.03) and the cart velocity 1 m/s (instead of 0.8)"."""
+    parts: list[str] = []
+    for o, old, new in zip(objectives, before.tolist(), after.tolist(), strict=True):
+        if old != new:
+            value = f"{with_unit(o, exact(new))} (instead of {grouped(beside(old, new))})"
+            parts.append(f"{name_of(o)}{'' if parts else ' been'} {value}")
+    return join(parts)
+
+
+def only_features(objectives: Sequence[Objective]) -> bool:
+    """Return whether all numbers that may change are features of the state."""
+    return all(o.feature for o in objectives)
+
+
+def free_numbers(objectives: Sequence[Objective], *, preferences: bool = False) -> str:
+    """Return what may change, as the subject of a sentence: "command", "value of the pole angle", "preferences"."""
+    features = [o for o in objectives if o.feature]
+    if not features:
+        return "preferences" if preferences else "command"
+    values = f"value{'s' * (len(features) > 1)} of {join([name_of(o) for o in features])}"
+    return values if only_features(objectives) else f"command with any {values}"
+
+
 def name_of(objective: Objective) -> str:
-    """ "treasure", "the risk of death"."""
+    """ "treasure", "the risk of death", "the pole angle"."""
+    if objective.feature:
+        return objective.name if re.search(r"\d", objective.name) else f"the {objective.name}"
     return f"the {_chance(objective)}" if objective.probability else objective.name
 
 
@@ -316,6 +342,9 @@ def _signed_phrase(objective: Objective, text: str) -> str:
 def _phrase(objective: Objective, text: str) -> str:
     """ "8 treasure", "2 steps", "3 kWh of energy", "0.4 of ore 0", "a horizon of 4 steps", "an 8 % risk of death"."""
     shown = with_unit(objective, text)
+    if objective.feature:
+        article = "" if re.search(r"\d", objective.name) else "an " if objective.name[0] in "aeiou" else "a "
+        return f"{article}{objective.name} of {shown}"
     if objective.probability:
         article = "an" if text.startswith("8") or re.split(r"[. ]", text)[0] in ("11", "18") else "a"
         return f"{article} {shown} {_chance(objective)}"

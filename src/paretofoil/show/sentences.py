@@ -28,15 +28,18 @@ from paretofoil.show.numbers import (
     action_name,
     beside,
     change,
+    change_of_features,
     clean,
     exact,
     exact_quantity,
+    free_numbers,
     inward,
     join,
     listing,
     mean_quantity,
     name_of,
     number_of,
+    only_features,
     percent,
     proven,
     quantity,
@@ -60,6 +63,7 @@ EXACT = 1e-9
 VALUE_DIGITS = 7
 """The most digits in which two values are distinguished: float32 has no more."""
 CAVEAT = "The agent may not be able to achieve what this command asks for."
+FEATURE_CAVEAT = "The rest of the state is unchanged; whether such a state occurs is not checked."
 
 
 def one_line(answer: Answer) -> str:
@@ -131,12 +135,16 @@ class _Words:
     def __init__(self, answer: Answer) -> None:
         self.answer, self.question = answer, answer.question
         self.objectives, self.preferences = self.question.objectives, self.question.preferences
+        self.features = np.array([o.feature for o in self.objectives])
+        self.only_features = only_features(self.objectives)
         self.low, self.high = self.question.low, self.question.high
         self.rollouts = answer.rollouts or Rollouts()
         start = self.rollouts.start
         issued = self.question.command if start is None else start.issued
         self.original = tidy(self.question.command, self.low, self.high, issued)
         self.later = self.question.later
+        self.numbers = free_numbers(self.objectives, preferences=self.preferences)
+        self.several = self.preferences or (self.only_features and len(self.features) > 1)
         self.here = " from here on" if self.later and not self.preferences else ""
         self.foil = action_name(self.question.foil_name)
         self.chosen = action_name(self.question.actions[self.question.chosen])
@@ -154,20 +162,16 @@ class _Words:
 
     def one_line(self) -> str:
         if self.answer.quoted is not None:
-            numbers = self.objectives, self.original, self.answer.quoted.command
-            changed = _weight_changes(*numbers) if self.preferences else f"asked for {_changes(*numbers)}{self.here}"
             would = f"agent would have {self._instead()}" if self.outcome is None else self._would_meet()
-            return f"Had you {changed}, the {would}."
+            return f"{self._had(self.answer.quoted.command)}, the {would}."
         foil = f"the agent choose {self.choice} in this state{self._restrictions()}"
         if self.outcome is not None:
             here = " if it is issued here" if self.later else ""
             foil = f"the episode meet {self.outcome}{here}{self._restrictions()}"
         if self.answer.status is Status.PROVEN_INFEASIBLE:
             inside = "" if self.everywhere else " in the search region"
-            which = f"preferences{inside} make" if self.preferences else f"command{inside} makes"
-            return f"No {which} {foil} ({self.proven})."
-        which = "preferences were found that make" if self.preferences else "command was found that makes"
-        return f"No {which} {foil}."
+            return f"No {self.numbers}{inside} {'make' if self.several else 'makes'} {foil} ({self.proven})."
+        return f"No {self.numbers} {'were found that make' if self.several else 'was found that makes'} {foil}."
 
     def paragraph(self) -> str:
         parts, quoted = [self._situation(), self._outside(), self.one_line()], self.answer.quoted
@@ -184,7 +188,23 @@ class _Words:
             parts.append(self._proven_range(self.answer.proven_range, quoted.command))
         parts += [self._proof(quoted), self._why_measured(), self._fewer()]
         caveat = "" if self.preferences or self.outcome or delivers(self.answer) else CAVEAT
+        if self.features.any():
+            caveat = FEATURE_CAVEAT
         return _text([*parts, caveat, self.advice()])
+
+    def _had(self, command: np.ndarray) -> str:
+        """ "Had you asked for 2 fewer steps (6 instead of 8)", "Had the pole angle been 0.01 rad (instead of 0.03)"."""
+        if self.preferences:
+            return f"Had you {_weight_changes(self.objectives, self.original, command)}"
+        parts = []
+        for features in (False, True):
+            some = np.flatnonzero((self.features == features) & (self.original != command)).tolist()
+            numbers = [self.objectives[i] for i in some], self.original[some], command[some]
+            if some:
+                parts.append(
+                    change_of_features(*numbers) if features else f"you asked for {_changes(*numbers)}{self.here}"
+                )
+        return f"Had {' and had '.join(parts)}"
 
     def _instead(self) -> str:
         """ "gone down instead of right", "mined rather than turned left", "released at least 30 (32) instead of 20"."""
@@ -230,12 +250,15 @@ class _Words:
         sides = list(zip(self.objectives, self.original, self.low, self.high, strict=True))
         if self.preferences:
             return f"With weights of {join([f'{short(float(weight))} for {o.name}' for o, weight, *_ in sides])}"
-        texts = [(o, quantity(o, *map(float, numbers))) for o, *numbers in sides]
+        texts = [(o, quantity(o, *map(float, numbers))) for o, *numbers in sides if not o.feature]
+        values = join([quantity(o, *map(float, numbers)) for o, *numbers in sides if o.feature])
+        if self.only_features:
+            return f"With {values}"
         remaining = [(o, text) for o, text in texts if not text.startswith("already")]
         excess = [text.removeprefix("already ") for _, text in texts if text.startswith("already")]
         if not remaining:
             return f"Already {join(excess)}"
-        command = f"Asked for {listing(remaining)}{self.here}"
+        command = f"Asked for {listing(remaining)}{self.here}{f', with {values}' if values else ''}"
         return f"{command} and already {join(excess)}" if excess else command
 
     def _shares(self, probabilities: np.ndarray, values: np.ndarray | None) -> list[str]:
@@ -275,6 +298,8 @@ class _Words:
         if not self.question.outside:
             return ""
         names = join([self._name(i) for i in self.question.outside])
+        if self.features[list(self.question.outside)].any():
+            return f"These numbers lie outside the range of {names}."
         return f"This command is outside the range of {names} that the agent was trained on."
 
     def _name(self, i: int) -> str:
@@ -283,7 +308,8 @@ class _Words:
     def _unchanged(self, quoted: Counterfactual) -> str:
         same = np.flatnonzero(self.question.command == quoted.command).tolist()
         if len(same) > 1:
-            return f"The other {'weights' if self.preferences else 'objectives'} are unchanged."
+            others = "weights" if self.preferences else "features" if self.only_features else "objectives"
+            return f"The other {'numbers' if self.features.any() and not self.only_features else others} are unchanged."
         if not same:
             return ""
         name = self._name(same[0])
@@ -296,6 +322,7 @@ class _Words:
         same = [self._name(i) for i in (*self.question.kept, *(i for i, text in ranges.items() if not text))]
         held = list(filter(None, ranges.values()))
         parts = [f"{join(same)} unchanged", *held] if same else held
+        parts += self.question.constraints
         return f" with {join(parts)}" if parts else ""
 
     def _held(self, i: int) -> str:
@@ -346,9 +373,10 @@ class _Words:
         wide = [(o, text) for o, text in spans if text is not None]
         if not wide:
             return ""
-        rest = ", and the rest as in that command," if len(wide) < len(spans) else ""
+        what = "state" if self.only_features else "command"
+        rest = f", and the rest as in that {what}," if len(wide) < len(spans) or self.only_features else ""
         foil = f"the agent choose {self.choice} ({proven(region.assumed)})"
-        return f"Every command with {listing(wide)}{self.here}{rest} also makes {foil}."
+        return f"Every {what} with {listing(wide)}{self.here}{rest} also makes {foil}."
 
     def _weights_range(self, region: ProvenRange, command: np.ndarray) -> str:
         """ "All weights of 0.4 to 1 for fuel and 0 to 0.6 for ore that sum to 1 also make the agent choose down." """
@@ -483,7 +511,7 @@ class _Words:
             if self.outcome is not None:
                 hint = "Try a larger time limit."
             return [f"The search used {spent}; nothing is proven.", self.reason, hint]
-        what = "preferences are" if self.preferences else "command is"
+        what = "preferences are" if self.preferences else "change is" if self.only_features else "command is"
         if bound > 0:
             spent += f": any such {what} at a scaled distance of more than {rounded_down(bound)} ({self.proven})"
         return [f"The search used {spent}.", self.reason, "Try a larger limit."]

@@ -1,0 +1,225 @@
+"""Features of the state that may change, alone or together with the command.
+
+The free numbers are the command of the policy: first the command of the agent, if it has one, then the features. An
+observation is base + E . features, where the base does not depend on them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from paretofoil.core.command import CommandSpace, Objective, as_vector
+from paretofoil.core.errors import InvalidInput, as_whole, did_you_mean
+from paretofoil.core.json import brief
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A number of the state that may change, with its name, unit and range."""
+
+    name: str
+    at: int | Mapping[int, float]
+    """The number of the observation that is the feature, counted from 0. If the feature changes several numbers, or is
+    measured in another unit: by how much each number changes when the feature changes by 1, as {0: 1.0, 3: -2.0}. The
+    value of the feature is the first of these numbers divided by its factor."""
+    low: float | None = None
+    high: float | None = None
+    """The range of the feature; by default that of the observation space."""
+    unit: str = ""
+    whole: bool = False
+    """Whether only whole numbers occur."""
+    digit: bool = False
+    """Whether the number of the observation encodes several whole features, of which this is one digit. Its factor is
+    the weight of the digit, and its range are the values of the digit."""
+
+    def __post_init__(self) -> None:
+        at = self.at if isinstance(self.at, Mapping) else {self.at: 1.0}
+        places = {
+            as_whole(place, f"numbers of the observation for {self.name}"): factor for place, factor in at.items()
+        }
+        factors = as_vector(list(places.values()), f"the factors of {self.name}")
+        if not factors.all() or min(places) < 0:
+            got = brief(self.at)
+            raise InvalidInput.expected(
+                f"numbers of the observation from 0 with factors other than 0, for {self.name}", got
+            )
+        if self.digit and not (self.whole and self.low is not None and self.high is not None):
+            raise InvalidInput.expected("whole=True and a range, for a digit", repr(self.name))
+        object.__setattr__(self, "at", dict(zip(places, factors.tolist(), strict=True)))
+
+    @property
+    def factors(self) -> dict[int, float]:
+        """The change of each number of the observation when the feature changes by 1."""
+        return dict(self.at)  # type: ignore[arg-type]
+
+    @property
+    def place(self) -> int:
+        """The number of the observation that is the feature, or the first of several."""
+        return next(iter(self.factors))
+
+    @property
+    def objective(self) -> Objective:
+        return Objective(self.name, self.unit, feature=True, whole=self.whole)
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The numbers of a policy that may change: the command of the agent, if it has one, and features of its state."""
+
+    features: tuple[Feature, ...]
+    size: int
+    """How many numbers the state has."""
+    commands: CommandSpace | None = None
+    """The commands of the agent; None for an agent without a command."""
+    constraints: Sequence[str] = ()
+    """What holds between the free numbers: "a <= b"."""
+    actions: tuple[str, ...] | None = None
+    """The names of the actions, if they are known."""
+    phrases: tuple[str, ...] | None = None
+    """What the agent has done after each action, if it is known: "pushed left"."""
+
+    def __post_init__(self) -> None:
+        if not self.features:
+            raise InvalidInput.expected("at least one free feature", "none")
+        for feature in self.features:
+            if max(feature.factors) >= self.size:
+                got = f"{feature.name} at number {max(feature.factors)}"
+                raise InvalidInput.expected(f"features among the numbers 0 to {self.size - 1} of the state", got)
+            if feature.low is None or feature.high is None:
+                advice = f"pf.Feature({feature.name!r}, {feature.place}, low=..., high=...)"
+                raise InvalidInput.expected(f"a range of {feature.name}: {advice}", "none")
+        alone = [feature.place for feature in self.features if not feature.digit]
+        if len(set(alone)) < len(alone):
+            raise InvalidInput.expected("features at different numbers of the state", [f.name for f in self.features])
+        if self.commands is not None and self.commands.simplex:
+            raise InvalidInput.expected("free features beside commands that are returns", "preferences")
+        _ = self.space
+
+    @property
+    def num_commands(self) -> int:
+        """How many of the free numbers are the command of the agent."""
+        return 0 if self.commands is None else self.commands.dim
+
+    @cached_property
+    def space(self) -> CommandSpace:
+        """The ranges of all free numbers."""
+        low, high = ([getattr(f, side) for f in self.features] for side in ("low", "high"))
+        names: list[Any] = [f.objective for f in self.features]
+        rules = tuple(self.constraints)
+        if self.commands is not None:
+            low, high = [*self.commands.low, *low], [*self.commands.high, *high]
+            names, rules = [*self.commands.objectives, *names], (*self.commands.constraint_texts, *rules)
+        return CommandSpace(np.array(low), np.array(high), names, constraints=rules)
+
+    @cached_property
+    def matrix(self) -> np.ndarray:
+        """E: the change of each number of the state with each feature (size, features)."""
+        matrix = np.zeros((self.size, len(self.features)))
+        for column, feature in enumerate(self.features):
+            for place, factor in feature.factors.items():
+                matrix[place, column] = factor
+        return matrix
+
+    def values(self, states: np.ndarray) -> np.ndarray:
+        """Return the features (N, features) of states (N, size)."""
+        values = np.empty((len(states), len(self.features)))
+        for column, feature in enumerate(self.features):
+            values[:, column] = states[:, feature.place].astype(np.float64) / feature.factors[feature.place]
+            if feature.digit:
+                count = feature.high - feature.low + 1  # type: ignore[operator]
+                values[:, column] = (np.floor(values[:, column]) - feature.low) % count + feature.low
+        return values
+
+    def base(self, states: np.ndarray) -> np.ndarray:
+        """Return states (N, size) with features of 0, in float64."""
+        return states - self.values(states) @ self.matrix.T
+
+    def complete(self, state: np.ndarray, command: Any) -> np.ndarray:
+        """Return all free numbers: the command of the agent, if it has one, and the features of the state (size,)."""
+        state = as_vector(state, "the state", self.size)
+        if (command is None) != (self.commands is None):
+            expected = "no command: the agent has none" if self.commands is None else "the command of the agent"
+            raise InvalidInput.expected(expected, brief(command))
+        own = np.zeros(0) if command is None else as_vector(command, "the command", self.num_commands)
+        return np.concatenate([own, self.values(state[None])[0]])
+
+    def observations(self, states: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+        """Return states (N, size) with the features that are part of the free numbers (N, d)."""
+        changed: np.ndarray = self.base(states) + numbers[:, self.num_commands :] @ self.matrix.T
+        return changed.astype(np.float32)
+
+
+def read_features(free: Any, known: Sequence[Feature], names: Sequence[str]) -> tuple[Feature, ...]:
+    """Return features that are given by name, by their number in the observation, or as they are.
+
+    `known` are those that have a name, and `names` the default names of the numbers of the observation.
+    """
+    if isinstance(free, str | Feature) or not isinstance(free, Sequence):
+        raise InvalidInput.expected("free=[...], a list of features", brief(free))
+    by_name = {name: Feature(name, i) for i, name in enumerate(names)} | {feature.name: feature for feature in known}
+    found = []
+    for each in free:
+        if isinstance(each, str):
+            if each not in by_name:
+                choices = ", ".join([feature.name for feature in known] or [*names[:8], *["..."] * (len(names) > 8)])
+                expected = f"a feature among {choices}, or pf.Feature(name, number, low, high)"
+                raise InvalidInput.expected(expected, did_you_mean(each, list(by_name)))
+            each = by_name[each]
+        elif not isinstance(each, Feature):
+            number = as_whole(each, f"a feature by name, by a number from 0 to {len(names) - 1}, or a pf.Feature")
+            if not 0 <= number < len(names):
+                raise InvalidInput.expected(f"a feature by a number from 0 to {len(names) - 1}", number)
+            each = next((f for f in known if f.at == {number: 1.0}), Feature(names[number], number))
+        found.append(each)
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionPolicy:
+    """A function of observations as a black-box policy whose command includes features; see `from_function`."""
+
+    function: Callable[..., Any]
+    features: Features
+
+    @property
+    def space(self) -> CommandSpace:
+        """The ranges of all free numbers."""
+        return self.features.space
+
+    def log_probs(self, states: np.ndarray, commands: np.ndarray) -> np.ndarray:
+        """Return the scores (N, num_actions) of states (N, size) and free numbers (N, d)."""
+        own = commands[:, : self.features.num_commands]
+        observations = self.features.observations(states, commands)
+        scores: np.ndarray = self.function(observations, own) if own.shape[1] else self.function(observations)
+        return scores  # `query` checks it
+
+
+def from_function(
+    function: Callable[..., Any],
+    state: Any,
+    space: CommandSpace | None = None,
+    *,
+    free: Sequence[int | Feature],
+    constraints: Sequence[str] = (),
+) -> FunctionPolicy:
+    """Return a function of observations as a policy with free features of the state.
+
+    Args:
+        function: observations (N, size) -> log-probabilities (N, num_actions), or with commands (N, d) as a second
+            argument if there is a space.
+        state: one observation.
+        space: the range of commands; None for an agent without a command.
+        free: features of the state that may change, `pf.Feature(name, number, low, high)`.
+        constraints: what holds between the free numbers: "a <= b", "a + 2 b <= 10".
+    """
+    size = as_vector(np.ravel(state), "the state").size
+    given = read_features(free, (), default_names(size))
+    return FunctionPolicy(function, Features(given, size, space, tuple(constraints)))
+
+
+def default_names(size: int) -> list[str]:
+    """Return names for the numbers of a state: "observation 0" and so on."""
+    return [f"observation {i}" for i in range(size)]
