@@ -74,6 +74,21 @@ def test_no_question_is_asked_more_than_its_budget(max_queries: int) -> None:
     assert max(sum(batch.queries(row).values()) for row in range(batch.num_questions)) <= max_queries
 
 
+def test_a_search_whose_walks_agree_stops_early_and_finds_almost_the_distance_of_all_queries() -> None:
+    asked = questions(3)
+    few, every = QuestionBatch(asked), QuestionBatch(asked)
+    stopped, spent = Boundary().run(few), Boundary(spend_all=True).run(every)
+    for row, (one, other) in enumerate(zip(stopped, spent, strict=True)):
+        assert sum(every.queries(row).values()) == 9001
+        if one.scaled_change is None:
+            assert (one.stop, other.scaled_change) == (Stop.OUT_OF_QUERIES, None)
+            continue
+        assert other.scaled_change is not None
+        assert (one.stop, other.stop) == (Stop.COMPLETE, Stop.OUT_OF_QUERIES)
+        assert sum(few.queries(row).values()) < 9001
+        assert few.distances(one.scaled_change) <= 1.01 * every.distances(other.scaled_change)
+
+
 def test_a_question_is_answered_the_same_in_a_group_of_another_size() -> None:
     asked = questions(2, GROUP + 3)
     search = Boundary(max_queries=300)

@@ -10,9 +10,14 @@ from paretofoil_paper.paper_tables import BUDGET_RUNTIME
 from paretofoil_paper.searches import CFZooAsRun, LocalZoo, ProjectedCW, WhiteCW
 
 
+def boundary(max_queries: int = 9001) -> Boundary:
+    """Return Boundary as in the recorded rows, which uses all its queries."""
+    return Boundary(max_queries, spend_all=True)
+
+
 def _exact() -> Exact:
     """Return Exact with the warm start of the recorded rows; its default start is a scan of the region."""
-    return Exact(start=Boundary(max_queries=400))
+    return Exact(start=boundary(400))
 
 
 def _comparison_searches() -> dict[str, Search]:
@@ -21,7 +26,7 @@ def _comparison_searches() -> dict[str, Search]:
         "cf-zoo": CFZoo.preset("comparison"),
         "white-cw-padded": WhiteCW.preset("padded"),
         "projected-cw": ProjectedCW(),
-        "boundary": Boundary(),
+        "boundary": boundary(),
         "exact": _exact(),
         "white-cw:as-run": WhiteCW.preset("as-run"),
         "white-cw:as-run-0": WhiteCW.preset("as-run-0"),
@@ -34,7 +39,7 @@ def _ablation_searches() -> dict[str, Search]:
         "cf-zoo": CFZoo(30_000, 30_001),
         "cf-zoo:as-run": CFZooAsRun(15_000, 30_000),
         "local-zoo": LocalZoo(30_001),
-        "boundary": Boundary(30_000),
+        "boundary": boundary(30_000),
         "projected-cw": ProjectedCW(),
         "white-cw:as-run": WhiteCW.preset("as-run"),
         "nearest-front": NearestFront(),

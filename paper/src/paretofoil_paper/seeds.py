@@ -8,12 +8,13 @@ import numpy as np
 
 from paretofoil.core.errors import InvalidInput
 from paretofoil.core.search import Search
-from paretofoil.search import Boundary, CFZoo
+from paretofoil.search import CFZoo
 from paretofoil.study import STRESS as EVERY_CASE
 from paretofoil.study import CaseRule, Row
 from paretofoil.study.statistics import Proportion, summarise
 from paretofoil.study.study import describe_search
 from paretofoil.study.table import Table
+from paretofoil_paper.budgets import boundary
 from paretofoil_paper.differences import describe_notable, feasible_cases, stress_differences
 from paretofoil_paper.distances import Distances
 from paretofoil_paper.paper_tables import ENVIRONMENTS, STRESS, total_of
@@ -42,7 +43,7 @@ def searches_of(plan: Plan) -> dict[str, Search]:
     stress = plan.budgets.stress
     local = LocalZoo(stress.max_queries) if isinstance(stress, CFZoo) else LocalZoo()
     searches: dict[str, Search] = {"cf-zoo": stress, "local-zoo": local, LONG: LocalZoo(4 * local.max_queries)}
-    return searches | {"boundary": Boundary(), "exact": plan.budgets.exact}
+    return searches | {"boundary": boundary(), "exact": plan.budgets.exact}
 
 
 def environment_of(row: Row) -> str:

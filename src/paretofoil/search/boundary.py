@@ -1,10 +1,10 @@
 """Boundary: a search for black-box policies that is nearly optimal.
 
 Each round scans points, walks along the decision boundary from the most promising ones, and scans again, inside the
-ball of the best answer so far.
+ball of the best answer so far. A question is done when the walks of two rounds agree.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,6 +21,9 @@ GROUP = 64
 _AXIS_SHARES = np.array([0.05, 0.15, 0.3, 0.5, 0.75, 1.0])
 _FRONT_SHARES = np.array([0.5, 1.0])
 _NUM_FRONT = 24
+_AGREE, _AT_LEAST = 3e-4, 2
+"""A question is done if a round, which queries points in the ball of the best answer and walks from them, reduces the
+distance by less than this share. This many rounds come first."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Boundary(Search):
     """Maximum number of queries per question."""
     seed: int = 0
     """Seed of the quasi-random points."""
+    spend_all: bool = field(default=False, metadata={"unstored": True})
+    """Use all queries, even if more of them hardly improve the answer."""
 
     name = "boundary"
     stochastic = True
@@ -47,21 +52,24 @@ class Boundary(Search):
         return findings
 
     def _search(self, budget: Budget) -> list[Finding]:
-        batch, rows = budget.batch, budget.rows
+        batch, who = budget.batch, np.arange(len(budget.rows))
         scan = _Scan(batch.dim, self.seed)
         noise = np.random.default_rng(self.seed)
-        points = scan.first(batch, rows, 64)
+        points, before = scan.first(batch, budget.rows, 64), np.full(len(who), np.inf)
         for round_number in range(10_000):
-            margins = _ask_all(budget, points, "scan")
+            margins = _ask_all(budget, who, points, "scan")
             if round_number == 0:
                 start = margins[:, 0]
             plan = _PLANS[min(round_number, len(_PLANS) - 1)]
-            who, starts, values = _promising(budget, points, margins, start, plan.walks)
-            walk(QueriedMargins(budget, who), starts, values[:, None], steps=plan.steps, trust=0.3)
-            _refine(budget, noise, plan)
-            if budget.late or not (budget.left > 0).any():
+            walkers, starts, values = _promising(budget, who, points, margins, start[who], plan.walks)
+            walk(QueriedMargins(budget, walkers), starts, values[:, None], steps=plan.steps, trust=0.3)
+            if round_number >= _AT_LEAST and not self.spend_all:
+                who = who[(np.isinf(before) | (budget.distance < (1 - _AGREE) * before))[who]]
+            before = budget.distance
+            _refine(budget, who, noise, plan)
+            if budget.late or not (budget.left[who] > 0).any():
                 break
-            points = scan.within(batch, rows, budget.distance, plan.next_points)
+            points = scan.within(batch, budget.rows[who], budget.distance[who], plan.next_points)
         return budget.findings()
 
 
@@ -69,8 +77,8 @@ def scan(batch: QuestionBatch, limits: Limits, seed: int, num_starts: int) -> li
     """Query the points of the first round; return the most promising (N, d) of each question, and which are valid."""
     budget = Budget(batch, limits)
     points = _Scan(batch.dim, seed).first(batch, budget.rows, 64)
-    margins = _ask_all(budget, points, "scan")
-    who, starts, values = _promising(budget, points, margins, margins[:, 0], num_starts)
+    margins = _ask_all(budget, budget.rows, points, "scan")
+    who, starts, values = _promising(budget, budget.rows, points, margins, margins[:, 0], num_starts)
     valid = values >= batch.kappa[who]
     return [(starts[who == row], valid[who == row]) for row in budget.rows]
 
@@ -134,46 +142,45 @@ class _Scan:
         return np.where(np.isfinite(radius)[:, None, None], np.clip(finite * ball, low, high), everywhere)
 
 
-def _ask_all(budget: Budget, points: np.ndarray, phase: str) -> np.ndarray:
-    """Return the margins (Q, n) of points (Q, n, d). Of several points at 0, only the first is queried."""
-    num_questions, num_points, dim = points.shape
+def _ask_all(budget: Budget, who: np.ndarray, points: np.ndarray, phase: str) -> np.ndarray:
+    """Return the margins (Q, n) of points (Q, n, d) of questions (Q,). Of several at 0, only the first is queried."""
     mask = np.abs(points).max(axis=2) > 1e-9
     mask[:, 0] = True
-    who = np.repeat(np.arange(num_questions), num_points)
-    return budget.ask(who, points.reshape(-1, dim), phase, mask.reshape(-1)).reshape(num_questions, num_points)
+    repeated = np.repeat(who, points.shape[1])
+    return budget.ask(repeated, points.reshape(-1, points.shape[2]), phase, mask.reshape(-1)).reshape(mask.shape)
 
 
 def _promising(
-    budget: Budget, points: np.ndarray, margins: np.ndarray, start: np.ndarray, num_walks: int
+    budget: Budget, who: np.ndarray, points: np.ndarray, margins: np.ndarray, start: np.ndarray, num_walks: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return starts of walks that are far apart: questions, points and margins.
+    """Return starts of walks of questions `who` (Q,) that are far apart: questions, points and margins.
 
     The score of an invalid point is its distance plus a penalty for the missing margin, at the rate of the best answer.
     """
-    batch, kappa = budget.batch, budget.batch.kappa[budget.rows][:, None]
+    batch, kappa = budget.batch, budget.batch.kappa[budget.rows[who]][:, None]
     missing = np.maximum(kappa - margins, 0.0)
-    distance = budget.distance[:, None]
+    distance = budget.distance[who, None]
     finite = np.isfinite(distance)
     rate = np.where(finite, np.where(finite, distance, 0.0) / np.maximum(kappa - start[:, None], 1e-3), 1e6)
     evaluated = np.isfinite(margins)
     score = np.where(evaluated, batch.distances(points) + rate * np.where(evaluated, missing, 0.0), np.inf)
-    apart = 0.2 * np.where(np.isfinite(budget.distance), budget.distance, 1.0)
+    apart = 0.2 * np.where(finite, distance, 1.0)
     everyone = np.arange(len(points))
     picks = []
     for _ in range(num_walks):
         best = score.argmin(axis=1)
         ok = np.isfinite(score[everyone, best])
-        picks.append((everyone[ok], points[everyone, best][ok], margins[everyone, best][ok]))
-        near = batch.distances(points - points[everyone, best][:, None, :]) < apart[:, None]
+        picks.append((who[ok], points[everyone, best][ok], margins[everyone, best][ok]))
+        near = batch.distances(points - points[everyone, best][:, None, :]) < apart
         score = np.where(near, np.inf, score)
     return tuple(np.concatenate(part) for part in zip(*picks, strict=True))  # type: ignore[return-value]
 
 
-def _refine(budget: Budget, noise: np.random.Generator, plan: _Plan) -> None:
-    """Improve the best answers: a short walk, then random points around them that are all closer."""
+def _refine(budget: Budget, who: np.ndarray, noise: np.random.Generator, plan: _Plan) -> None:
+    """Improve the best answers of questions (Q,): a short walk, then random points around them that are all closer."""
     batch, dim = budget.batch, budget.batch.dim
     scatter = noise.normal(size=(plan.scatter, dim)) * 10.0 ** noise.uniform(-3.5, -1.0, size=(plan.scatter, 1))
-    who = np.flatnonzero(np.isfinite(budget.distance) & (budget.distance > 1e-9))
+    who = who[np.isfinite(budget.distance[who]) & (budget.distance[who] > 1e-9)]
     if not len(who):
         return
     walk(QueriedMargins(budget, who), budget.scaled_change[who], steps=plan.steps, trust=0.03)

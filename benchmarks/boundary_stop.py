@@ -1,0 +1,63 @@
+"""Compare Boundary, which stops when it is done, with Boundary that uses all its queries.
+
+    python benchmarks/boundary_stop.py
+
+Asks the questions of the paper's comparison. Distances are relative to those of Exact.
+"""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from paretofoil.agents import load_agent
+from paretofoil.core.question import Question, QuestionBatch
+from paretofoil.core.search import Search
+from paretofoil.core.threads import one_thread
+from paretofoil.search import Boundary, Exact
+from paretofoil.study.case import enumerate_cases, make_case_questions
+from paretofoil_paper.plan import Plan
+from paretofoil_paper.protocols import PAPER_COMPARISON
+
+SEARCHES = {"exact": Exact(), "boundary": Boundary(), "boundary, all queries": Boundary(spend_all=True)}
+
+
+def main() -> None:
+    results: dict[str, list[np.ndarray]] = {name: [] for name in SEARCHES}
+    seconds = dict.fromkeys(SEARCHES, 0.0)
+    for source in Plan(Path()).as_run.values():
+        agent = load_agent(source)
+        cases = enumerate_cases(agent, PAPER_COMPARISON)
+        questions = [question for _, question in make_case_questions(agent, cases, box=PAPER_COMPARISON.box)]
+        for name, search in SEARCHES.items():
+            began = time.process_time()
+            results[name].append(run(search, questions))
+            seconds[name] += time.process_time() - began
+    joined = {name: np.concatenate(parts) for name, parts in results.items()}  # (questions, 2)
+    proven = joined["exact"][:, 0]
+    feasible = np.isfinite(proven) & (proven > 0)
+    print(f"{len(proven)} questions, {feasible.sum()} of them feasible")
+    print(f"{'search':22} {'recovered':>9} {'mean distance':>13} {'median queries':>14} {'mean':>6} {'CPU s':>6}")
+    for name, values in joined.items():
+        distance, queries = values.T
+        ratio = distance[feasible] / proven[feasible]
+        recovered = np.isfinite(ratio)
+        numbers = f"{recovered.mean():9.1%} {ratio[recovered].mean():13.4f}"
+        print(f"{name:22} {numbers} {np.median(queries):14,.0f} {queries.mean():6,.0f} {seconds[name]:6.1f}")
+
+
+def run(search: Search, questions: list[Question]) -> np.ndarray:
+    """Return the distance, infinite if none was found, and the queries of each question (N, 2)."""
+    batch = QuestionBatch(questions)
+    with one_thread():
+        findings = search.run(batch)
+    rows = []
+    for row, finding in enumerate(findings):
+        change = finding.scaled_change
+        distance = np.inf if change is None else float(batch.distances(change))
+        rows.append((distance, sum(batch.queries(row).values())))
+    return np.array(rows)
+
+
+if __name__ == "__main__":
+    main()
